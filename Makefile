@@ -1,0 +1,34 @@
+# The commands of this project; each sets up its own virtual environment first.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+EXTRAS := accuracy,openvino,dev
+
+.PHONY: bench test check gui benchmarks install
+
+bench: $(STAMP)  ## the main job: the starter sweep on every runtime present, results as CSV
+	$(BIN)/python -m app --headless --suite starter
+
+test: $(STAMP)  ## all tests
+	$(BIN)/python -m pytest
+
+check: $(STAMP)  ## lint, types and import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+gui: $(STAMP)  ## the desktop window
+	$(BIN)/python -m app
+
+benchmarks: $(STAMP)  ## what is timed: our loop against C, start-up, the share of time measuring
+	$(BIN)/python -m tests.benchmarks
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt $(wildcard runtimes/fpga/*.c)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt setuptools wheel
+	$(BIN)/pip install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	touch $@

@@ -1,0 +1,75 @@
+"""The measuring process: `python -m app.measure.worker`, one round, one Python thread.
+
+It reads one `MeasureJob` line from standard input and writes event lines to what was its
+standard output; engines that print are sent to standard error instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+from typing import Any, BinaryIO
+
+from app.measure.job import MeasureJob
+from app.measure.round import measure_round
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> int:
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
+    events = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    line = sys.stdin.buffer.readline()
+    if not line.strip():
+        sys.stderr.write("app.measure.worker reads one job from standard input\n")
+        return 2
+    job = MeasureJob.from_json(json.loads(line))
+    _prepare(job)
+    result = measure_round(job, lambda event: _tell(events, event), StopRequest())
+    _tell(events, {"event": "result", **result.to_json()})
+    # Engines' exit handlers can crash or hang after all is said; nothing is left to flush.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+class StopRequest:
+    """True once the parent wrote a line or closed our input; asked only between blocks."""
+
+    def __init__(self) -> None:
+        self._heard = False
+
+    def __call__(self) -> bool:
+        if not self._heard:
+            readable, _, _ = select.select([0], [], [], 0)
+            self._heard = bool(readable)
+        return self._heard
+
+
+def _tell(events: BinaryIO, event: dict[str, Any]) -> None:
+    try:
+        events.write(json.dumps(event).encode() + b"\n")
+    except BrokenPipeError:
+        os._exit(1)
+
+
+def _prepare(job: MeasureJob) -> None:
+    if job.affinity and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, job.affinity)
+    if job.settings.threads:
+        os.environ["OMP_NUM_THREADS"] = str(job.settings.threads)
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when its parent dies; elsewhere the pipe's end does it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

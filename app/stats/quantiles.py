@@ -1,0 +1,92 @@
+"""Percentiles as order statistics, and the exact intervals that their ranks give.
+
+Pure functions of sorted samples. No distribution is assumed: the number of samples below a
+quantile is binomial whatever the latency's distribution (David & Nagaraja, Order
+Statistics, 2003, section 7.1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import bdtr, stdtrit
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided confidence interval, in the unit of what it bounds."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+
+def needed_samples(quantile: float, confidence: float = CONFIDENCE) -> int:
+    """The fewest samples for which `rank_interval` exists: 6 for the median, 368 for p99."""
+    extreme = max(quantile, 1.0 - quantile)
+    return math.ceil(math.log((1.0 - confidence) / 2.0) / math.log(extreme))
+
+
+def rank_interval(
+    count: int, quantile: float, confidence: float = CONFIDENCE
+) -> tuple[int, int] | None:
+    """1-based ranks (low, high) whose order statistics enclose the quantile, or None.
+
+    Each tail keeps at most (1 - confidence) / 2: with B ~ Binomial(count, quantile),
+    P(B < low) and P(B >= high) are both bounded by it.
+    """
+    if count < needed_samples(quantile, confidence):
+        return None
+    tail = (1.0 - confidence) / 2.0
+    below = np.arange(count + 1) if count < 64 else _window(count, quantile)
+    cumulative = bdtr(below.astype(float), count, quantile)
+    low = int(below[np.searchsorted(cumulative, tail, side="right")])
+    high = int(below[np.searchsorted(cumulative, 1.0 - tail, side="left")]) + 1
+    return (low, high) if low >= 1 and high <= count else None
+
+
+def _window(count: int, quantile: float) -> np.ndarray:
+    """The counts within ten standard deviations of the mean: all that the tails can need."""
+    mean = count * quantile
+    reach = 10.0 * math.sqrt(count * quantile * (1.0 - quantile)) + 10.0
+    window: np.ndarray = np.arange(max(0, int(mean - reach)), min(count, int(mean + reach)) + 1)
+    return window
+
+
+def order_statistic(ascending: np.ndarray, quantile: float) -> float:
+    """The sample of rank ceil(quantile * n): a value that really occurred."""
+    rank = max(1, math.ceil(quantile * len(ascending) - 1e-9))
+    return float(ascending[rank - 1])
+
+
+def order_interval(ascending: np.ndarray, quantile: float) -> Interval | None:
+    """The exact interval of a quantile from sorted samples; None where n is too small."""
+    ranks = rank_interval(len(ascending), quantile)
+    if ranks is None:
+        return None
+    low, high = ranks
+    return Interval(float(ascending[low - 1]), float(ascending[high - 1]))
+
+
+def interval_between(
+    estimate: float, per_round: np.ndarray, confidence: float = CONFIDENCE
+) -> Interval | None:
+    """Student's t interval of an estimate from its values in n processes, on a log scale.
+
+    Latencies are positive and their spread is proportional, so the interval is
+    estimate * exp(+-t s / sqrt(n)) with s the standard deviation of the logarithms.
+    None with fewer than two rounds.
+    """
+    rounds = len(per_round)
+    if rounds < 2 or estimate <= 0.0 or np.any(per_round <= 0.0):
+        return None
+    spread = float(np.std(np.log(per_round), ddof=1)) / math.sqrt(rounds)
+    reach = float(stdtrit(rounds - 1, 0.5 + confidence / 2.0)) * spread
+    return Interval(estimate * math.exp(-reach), estimate * math.exp(reach))

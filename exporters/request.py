@@ -1,0 +1,71 @@
+"""What the export process is asked and what it answers: JSON lines on its pipes.
+
+`python -m exporters.worker` reads `ExportRequest` lines from standard input until it ends,
+and writes one `ExportReply` line for each, in order. One process serves many requests, so
+that importing torch is paid once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from exporters.types import ExportedModel, Precision
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """One model in one precision, with a reference for each point of its axes.
+
+    `model` is a catalogue name or alias, an .onnx path, or `path/file.py:factory`.
+    `points` are full assignments of the model's axes. `weights` is a safetensors file for
+    a definition, `inputs` an .npz of the user's own inputs, `calibration` one for int8;
+    `from_nodes` and `to_nodes` cut a part out of a user's graph.
+    """
+
+    model: str
+    precision: Precision = "fp32"
+    points: tuple[Mapping[str, int], ...] = ()
+    weights: str = ""
+    inputs: str = ""
+    calibration: str = ""
+    from_nodes: tuple[str, ...] = ()
+    to_nodes: tuple[str, ...] = ()
+    cache_dir: str = ""
+    seed: int = 0
+    cache_limit_bytes: int = field(default=16 * 2**30)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        values = dict(data)
+        for key in ("points", "from_nodes", "to_nodes"):
+            values[key] = tuple(values.get(key, ()))
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReply:
+    """The model, or why there is none; `cached` says that nothing had to be exported.
+
+    `status` is `ok`, `export_failed` or `unsupported`; `reason` is one sentence.
+    """
+
+    status: str
+    model: ExportedModel | None = None
+    reason: str = ""
+    cached: bool = False
+    export_ms: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        values = dict(data)
+        if values.get("model") is not None:
+            values["model"] = ExportedModel.from_json(values["model"])
+        return cls(**values)

@@ -1,0 +1,198 @@
+"""The values that cross the stages, and the root of the error tree.
+
+Standard library and numpy only, so that every package may import it: a definition
+names what is measured, an exported model is that definition as a checked file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+Precision = Literal["fp32", "fp16", "int8"]
+PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "int8")
+
+Dimension = int | str
+"""A fixed size, or the name of the axis that sets it."""
+
+
+class GraphlapError(Exception):
+    """What every error of ours carries: a cause and a remedy, one sentence together.
+
+    The tree, each leaf with the row status that it ends a case with::
+
+        GraphlapError
+        |- PlanError           app.sweep      (no row: exit 2, nothing written)
+        |- ResultsError        app.results    (no row: exit 1 or 2, see there)
+        |- ExportError         exporters      export_failed
+        `- RuntimeFault        runtimes
+           |- Unsupported                     unsupported
+           |- NotAvailable                    unavailable
+           |- CompileFault                    compile_failed
+           |- RunFault                        run_failed
+           `- OutOfMemory                     out_of_memory
+    """
+
+    status: str = ""
+
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(f"{cause}: {remedy}" if remedy else cause)
+        self.cause = cause
+        self.remedy = remedy
+
+
+class ExportError(GraphlapError):
+    """A definition or a file that cannot become a checked graph."""
+
+    status = "export_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """One graph input or output: name, numpy dtype name, shape with named axes.
+
+    `low` and `high` bound generated data (`high` exclusive for integers); both None
+    means a standard normal for floats and {0, 1} for integers and booleans.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[Dimension, ...]
+    low: float | None = None
+    high: float | None = None
+
+    def shape_at(self, axes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape with every named axis replaced; KeyError names one left open."""
+        return tuple(axes[size] if isinstance(size, str) else size for size in self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class StatePair:
+    """A state output and the input that it becomes in the next step of a stream."""
+
+    input: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Factory:
+    """How to build a torch module: `module:callable` or `/path/file.py:callable`.
+
+    `arguments` are JSON values passed by keyword; weights are drawn from `seed`
+    unless `weights` names a safetensors file.
+    """
+
+    target: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    weights: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A named torch module with its inputs, its axes and its state.
+
+    `axes` maps each axis name used in the input shapes to its default size. Inputs
+    and outputs are in the order of the module's forward arguments and results.
+    `layers` and `width` are what the source table calls so, None where it does not.
+    """
+
+    name: str
+    suite: str
+    family: str
+    source: str
+    factory: Factory
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[str, ...]
+    axes: Mapping[str, int]
+    states: tuple[StatePair, ...] = ()
+    layers: int | None = None
+    width: int | None = None
+    aliases: tuple[str, ...] = ()
+
+
+def axes_key(axes: Mapping[str, int]) -> str:
+    """A stable text for one point of the axes: `batch=1,sequence=16`; `-` for none."""
+    return ",".join(f"{name}={axes[name]}" for name in sorted(axes)) or "-"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedModel:
+    """A checked .onnx file and all that later stages need to know of it.
+
+    `references` maps `axes_key(axes)` to an .npz file holding `input:NAME` and
+    `output:NAME` arrays; `reference` says who computed the outputs (`torch`, `onnx`
+    for ONNX's reference evaluator, `packaged` for data that came with the file).
+    `parameters` are counted as torch does, `parameters_with_buffers` adds every norm's
+    running mean and variance; `macs` are at the default axes. `batch` and `sequence` are
+    the axes (or the fixed sizes) that play those parts. None: not known, or there is none.
+    """
+
+    name: str
+    suite: str
+    family: str
+    path: str
+    sha256: str
+    opset: int
+    precision: Precision
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    axes: Mapping[str, int]
+    references: Mapping[str, str]
+    reference: str
+    states: tuple[StatePair, ...] = ()
+    batch: Dimension | None = None
+    sequence: Dimension | None = None
+    factory: Factory | None = None
+    layers: int | None = None
+    width: int | None = None
+    parameters: int | None = None
+    parameters_with_buffers: int | None = None
+    macs: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A dict of JSON values; `from_json` is its inverse."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        values = dict(data)
+        for key in ("inputs", "outputs"):
+            values[key] = tuple(
+                TensorSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in values[key]
+            )
+        values["states"] = tuple(StatePair(**pair) for pair in values["states"])
+        if values["factory"] is not None:
+            values["factory"] = Factory(**values["factory"])
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Inputs and expected outputs of one model at one point of its axes."""
+
+    inputs: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+
+
+def load_reference(path: str) -> Reference:
+    """Read what `save_reference` wrote; OSError or ValueError if the file is damaged."""
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+
+    def part(prefix: str) -> dict[str, np.ndarray]:
+        return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+    return Reference(part("input:"), part("output:"))
+
+
+def save_reference(path: str, reference: Reference) -> None:
+    """Write inputs and outputs to one uncompressed .npz file."""
+    arrays = {f"input:{name}": array for name, array in reference.inputs.items()}
+    arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
+    with Path(path).open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]

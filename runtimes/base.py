@@ -1,0 +1,333 @@
+"""The contract of a runtime: what it can do, what it needs, and a session that runs.
+
+A runtime compiles one exported model for fixed shapes and gives a session; the measuring
+process binds inputs once and then times `session.run()`, which takes no argument. Nothing
+here imports an engine: adapters import theirs inside the functions that need it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from exporters.types import ExportedModel, GraphlapError, Precision
+
+Clock = Literal["wall", "device", "simulated"]
+Boundary = Literal["host", "device"]
+OptionValue = bool | int | float | str
+Arrays = Mapping[str, np.ndarray]
+
+
+class RuntimeFault(GraphlapError):
+    """Root of what a runtime may raise; `status` is the row's status."""
+
+    status = "run_failed"
+
+
+class Unsupported(RuntimeFault):
+    """The runtime cannot take this case; `node` names the operator at fault, if one is."""
+
+    status = "unsupported"
+
+    def __init__(self, cause: str, remedy: str = "", node: str = "") -> None:
+        super().__init__(cause, remedy)
+        self.node = node
+
+
+class NotAvailable(RuntimeFault):
+    """The runtime, or the device asked for, is not on this machine."""
+
+    status = "unavailable"
+
+
+class CompileFault(RuntimeFault):
+    """The engine refused the graph."""
+
+    status = "compile_failed"
+
+
+class RunFault(RuntimeFault):
+    """The engine failed while running."""
+
+    status = "run_failed"
+
+
+class OutOfMemory(RuntimeFault):
+    """The engine ran out of host or device memory."""
+
+    status = "out_of_memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Available:
+    """The runtime can be used; `version` is its engine's."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Why the runtime can't be used here, and the one step that would change it."""
+
+    reason: str
+    remedy: str
+
+
+Availability = Available | Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device of a runtime: `key` is what follows the colon (`v80` in `fpga:v80`)."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting of a runtime: it serves flags, forms, messages and tuning alike."""
+
+    name: str
+    default: OptionValue
+    help: str
+    choices: tuple[OptionValue, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def parse(self, text: str) -> OptionValue:
+        """The typed value of `text`; ValueError with one sentence if it is not one."""
+        kind = type(self.default)
+        value: OptionValue
+        if kind is bool:
+            if text.lower() not in _BOOLEANS:
+                raise ValueError(f"{self.name}={text} is not a yes/no value; use 1 or 0")
+            value = _BOOLEANS[text.lower()]
+        else:
+            try:
+                value = kind(text)
+            except ValueError:
+                raise ValueError(f"{self.name}={text} is not a {kind.__name__}") from None
+        if self.choices and value not in self.choices:
+            known = ", ".join(map(str, self.choices))
+            raise ValueError(f"{self.name}={text} is not known; use one of {known}")
+        if not isinstance(value, str):
+            if self.minimum is not None and value < self.minimum:
+                raise ValueError(f"{self.name}={text} is too small; the least is {self.minimum:g}")
+            if self.maximum is not None and value > self.maximum:
+                raise ValueError(f"{self.name}={text} is too large; the most is {self.maximum:g}")
+        return value
+
+
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True} | {
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a case wants to be compiled: all that is not the model or its shapes.
+
+    `threads` 0 leaves the number to the engine. `options` holds the values that differ
+    from the runtime's defaults. `device` and `release` are the parts of
+    `name[:device][@release]`, empty where not given. `cache_dir` is where an engine may
+    keep what it compiled, empty for nowhere.
+    """
+
+    precision: Precision = "fp32"
+    threads: int = 1
+    device: str = ""
+    release: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    cache_dir: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlacement:
+    """Where the engine put one node of the graph that it executes.
+
+    `counts` is False for the integer shape arithmetic that may stay on the host
+    without making the row partial.
+    """
+
+    node: str
+    op: str
+    provider: str
+    precision: str
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What really runs, read from the compiled session, not from what was asked.
+
+    `elsewhere` names the counted nodes that the asked-for engine did not take: a row
+    with any is `partial`. `facts` are figures the runtime knows (`cycles`, `io_us`,
+    `weight_tiles_used`, `weight_tiles_total`, `fidelity`, `engine_cache`), by column name.
+    """
+
+    provider: str
+    precision: str
+    device_name: str
+    call_path: str
+    clock: Clock = "wall"
+    boundary: Boundary = "host"
+    placement: tuple[NodePlacement, ...] = ()
+    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def elsewhere(self) -> tuple[NodePlacement, ...]:
+        return tuple(n for n in self.placement if n.counts and n.provider != self.provider)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Peak bytes that the engine itself accounts for; None where it does not say."""
+
+    device_peak_bytes: int | None = None
+    host_peak_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AfterCompletion:
+    """Arrivals of a closed loop: the next request `gap_ns` after the last one finished."""
+
+    count: int
+    gap_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """Arrivals fixed beforehand: int64 nanoseconds [n], ascending."""
+
+    times_ns: np.ndarray
+
+
+Arrivals = AfterCompletion | Scheduled
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """One round's raw timings, int64 nanoseconds [n] each, on the clock that is named."""
+
+    scheduled_ns: np.ndarray
+    started_ns: np.ndarray
+    finished_ns: np.ndarray
+    clock: Clock
+
+    @property
+    def latency_ns(self) -> np.ndarray:
+        """finished - started [n]."""
+        latency: np.ndarray = self.finished_ns - self.started_ns
+        return latency
+
+
+class Session(ABC):
+    """One graph compiled for fixed shapes, with `slots` independent sets of buffers.
+
+    The measuring process calls `bind` for each slot, then times `run`. `run` is an
+    attribute, not a method, so that an adapter can put the engine's own C entry point
+    there and the clock sees no Python frame of ours. It runs slot 0 and returns when the
+    outputs are complete at the stated boundary; adapters allocate nothing in it.
+    """
+
+    run: Callable[[], object]
+    execution: Execution
+    slots: int = 1
+
+    @abstractmethod
+    def bind(self, inputs: Arrays, slot: int = 0) -> None:
+        """Copy the inputs into the slot's own buffers; Unsupported names a bad one."""
+
+    @abstractmethod
+    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
+        """Copies of the slot's outputs on the host, by name; complete after `run`."""
+
+    @abstractmethod
+    def poison(self, slot: int = 0) -> None:
+        """Overwrite the slot's output buffers, so that a run that writes nothing shows."""
+
+    @abstractmethod
+    def advance_state(self, slot: int = 0) -> None:
+        """Make the last run's state outputs the next run's state inputs; never timed."""
+
+    def submit(self, slot: int = 0) -> None:
+        """Begin a run of the slot; engines without queues complete it here."""
+        if slot:
+            raise NotImplementedError("this session has one slot")
+        self.run()
+
+    def wait(self) -> int:
+        """Block until the oldest submitted slot is complete and return it."""
+        return 0
+
+    def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
+        """Timings of a simulated device (`execution.clock == "simulated"`)."""
+        raise NotImplementedError("this session is measured, not simulated")
+
+    def memory(self) -> Memory:
+        """What the engine accounts for; all None where it does not say."""
+        return Memory()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back all memory; idempotent."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Runtime(ABC):
+    """One engine. Instances hold no state and are cheap to make.
+
+    `summary` is one line for lists and forms, `options` the one table of settings.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    options: ClassVar[tuple[Option, ...]] = ()
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32",)
+
+    @abstractmethod
+    def availability(self) -> Availability:
+        """Cheap; imports no engine where the answer can be had without."""
+
+    @abstractmethod
+    def devices(self) -> tuple[Device, ...]:
+        """The devices that `name:key` may name; empty where there is no choice."""
+
+    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
+        """Raise Unsupported for what is known not to work, without creating a session."""
+        if settings.precision not in self.precisions:
+            known = ", ".join(self.precisions)
+            raise Unsupported(
+                f"{self.name} does not execute {settings.precision}", f"use one of {known}"
+            )
+
+    def load(self) -> None:  # noqa: B027 - an engine without an import has nothing to do
+        """Import the engine, so that the time of `compile` is compilation alone."""
+
+    @abstractmethod
+    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+        """A session for the fixed shapes that `axes` gives.
+
+        Raises Unsupported, NotAvailable, CompileFault or OutOfMemory. A session that the
+        asked-for engine did not take whole is returned and says so in `execution`.
+        """

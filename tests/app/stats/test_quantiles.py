@@ -1,0 +1,68 @@
+"""Percentile intervals: what the design promises, and that they cover what they claim."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from app.stats.quantiles import (
+    interval_between,
+    needed_samples,
+    order_interval,
+    order_statistic,
+    rank_interval,
+)
+
+
+@pytest.mark.parametrize(
+    ("quantile", "count"), [(0.5, 6), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3688)]
+)
+def test_needed_samples_are_the_published_ones(quantile: float, count: int) -> None:
+    assert needed_samples(quantile) == count
+    assert rank_interval(count, quantile) is not None
+    assert rank_interval(count - 1, quantile) is None
+
+
+@given(st.integers(6, 5000), st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]))
+def test_ranks_keep_each_tail_within_its_share_and_are_the_tightest(
+    count: int, quantile: float
+) -> None:
+    ranks = rank_interval(count, quantile)
+    if ranks is None:
+        assert count < needed_samples(quantile)
+        return
+    low, high = ranks
+    assert 1 <= low < high <= count
+    below = binom(count, quantile)
+    assert below.cdf(low - 1) <= 0.025 < below.cdf(low)
+    assert below.sf(high - 1) <= 0.025 + 1e-12
+    assert below.sf(high - 2) > 0.025 - 1e-12
+
+
+def test_interval_covers_the_true_quantile_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    true_p90 = -np.log(0.1)
+    covered = 0
+    for _ in range(2000):
+        interval = order_interval(np.sort(rng.exponential(size=100)), 0.9)
+        assert interval is not None
+        covered += interval.low <= true_p90 <= interval.high
+    # 95 % less three standard errors of 2,000 trials
+    assert covered / 2000 >= 0.935
+
+
+def test_order_statistic_is_a_sample_that_occurred() -> None:
+    ascending = np.arange(1.0, 101.0)
+    assert order_statistic(ascending, 0.5) == 50.0
+    assert order_statistic(ascending, 0.99) == 99.0
+    assert order_statistic(ascending, 0.999) == 100.0
+
+
+def test_interval_between_rounds_covers_the_estimate_and_needs_two_rounds() -> None:
+    assert interval_between(10.0, np.array([10.0])) is None
+    interval = interval_between(10.0, np.array([9.5, 10.0, 10.5]))
+    assert interval is not None
+    # t(2, 97.5 %) = 4.303; s of the logs = 0.0500; 10 exp(+-4.303 * 0.0500 / sqrt(3))
+    assert interval.low == pytest.approx(8.83, abs=0.01)
+    assert interval.high == pytest.approx(11.32, abs=0.01)
