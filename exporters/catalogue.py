@@ -1,0 +1,51 @@
+"""The catalogue: every definition that ships, found by name or alias, told without torch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from difflib import get_close_matches
+from functools import cache
+
+from exporters.blocks.definitions import DEFINITIONS as LAYERS
+from exporters.cells.definitions import DEFINITIONS as CELLS
+from exporters.models.definitions import DEFINITIONS as MODELS
+from exporters.models.zoo_definitions import DEFINITIONS as ZOO
+from exporters.types import Definition, GraphlapError
+
+
+@cache
+def _by_name() -> dict[str, Definition]:
+    """Every name and alias once; a name given twice is a fault of the catalogue itself."""
+    found: dict[str, Definition] = {}
+    for definition in (*MODELS, *LAYERS, *CELLS, *ZOO):
+        for name in (definition.name, *definition.aliases):
+            if name in found:
+                raise GraphlapError(
+                    f"the catalogue has two definitions called {name!r}", "rename one of them"
+                )
+            found[name] = definition
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """All names in catalogue order, without the aliases."""
+    return tuple(name for name, definition in _by_name().items() if name == definition.name)
+
+
+def by_suite() -> dict[str, tuple[Definition, ...]]:
+    """The definitions of each suite, both in catalogue order."""
+    suites: defaultdict[str, list[Definition]] = defaultdict(list)
+    for name in names():
+        definition = find(name)
+        suites[definition.suite].append(definition)
+    return {suite: tuple(definitions) for suite, definitions in suites.items()}
+
+
+def find(name: str) -> Definition:
+    """The definition with this name or alias; GraphlapError suggests the nearest one."""
+    try:
+        return _by_name()[name]
+    except KeyError:
+        near = get_close_matches(name, _by_name(), n=1)
+        remedy = f"did you mean {near[0]!r}?" if near else "see --list for all names"
+        raise GraphlapError(f"there is no model called {name!r}", remedy) from None

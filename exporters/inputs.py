@@ -1,0 +1,32 @@
+"""Input data from a seed: each tensor by its dtype, shape and range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from exporters.types import TensorSpec
+
+
+def seeded_inputs(
+    specs: Sequence[TensorSpec], axes: Mapping[str, int], seed: int
+) -> dict[str, np.ndarray]:
+    """One array for each spec at this point of the axes; the same for the same arguments.
+
+    Floats are standard normal, or uniform in [low, high) where the spec bounds them;
+    integers are uniform in [low, high), booleans and unbounded integers in {0, 1}.
+    """
+    rng = np.random.default_rng(seed)
+    return {spec.name: _draw(spec, spec.shape_at(axes), rng) for spec in specs}
+
+
+def _draw(spec: TensorSpec, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    dtype = np.dtype(spec.dtype)
+    if spec.low is None or spec.high is None:
+        values = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(0, 2, shape)
+    elif dtype.kind == "f":
+        values = rng.uniform(spec.low, spec.high, shape)
+    else:
+        values = rng.integers(int(spec.low), int(spec.high), shape)
+    return np.asarray(values, dtype)

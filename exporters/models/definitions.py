@@ -1,0 +1,134 @@
+"""The models of the VOLLO tables, the MLP and the character-level CNN, by name.
+
+Told without torch: a definition names its module and gives its inputs, axes and state.
+"""
+
+from __future__ import annotations
+
+from exporters.types import Definition, Factory, StatePair, TensorSpec
+
+_CNN_SOURCE = "VOLLO CNN latency tables"
+_LSTM_SOURCE = "VOLLO LSTM latency tables"
+_KERNEL = 8
+_LSTM_OUTPUTS = 32
+_SEQUENCE = 16
+_MLP_WIDTHS = (256, 384, 384, 128)
+
+_CNNS = {"cnn_tiny": (3, 128), "cnn_small": (3, 256), "cnn_med": (6, 256)}
+_LSTMS = {
+    "lstm_tiny": (2, 128),
+    "lstm_small": (3, 256),
+    "lstm_med": (3, 480),
+    "lstm_med_deep": (6, 320),
+    "lstm_large": (3, 960),
+}
+
+
+def _floats(name: str, *shape: int | str) -> TensorSpec:
+    return TensorSpec(name, "float32", shape)
+
+
+def _state_pairs(states: tuple[TensorSpec, ...]) -> tuple[StatePair, ...]:
+    return tuple(StatePair(state.name, f"{state.name}_out") for state in states)
+
+
+def _cnn(name: str, layers: int, channels: int) -> tuple[Definition, Definition]:
+    """The streaming step and the whole sequence of one CNN, with the same weights."""
+    arguments = {"layers": layers, "channels": channels, "kernel_size": _KERNEL}
+    states = tuple(
+        _floats(f"state_{layer}", "batch", channels, _KERNEL - 1) for layer in range(layers)
+    )
+    pairs = _state_pairs(states)
+    step = Definition(
+        name=name,
+        suite="vollo-cnn",
+        family="cnn",
+        source=_CNN_SOURCE,
+        factory=Factory("exporters.models.vollo_cnn:CnnStep", arguments),
+        inputs=(_floats("x", "batch", channels, 1), *states),
+        outputs=("y", *(pair.output for pair in pairs)),
+        axes={"batch": 1},
+        states=pairs,
+        layers=layers,
+        width=channels,
+    )
+    sequence = Definition(
+        name=f"{name}_seq",
+        suite="vollo-cnn",
+        family="cnn",
+        source=_CNN_SOURCE,
+        factory=Factory("exporters.models.vollo_cnn:CnnSequence", arguments),
+        inputs=(_floats("x", "batch", channels, "sequence"),),
+        outputs=("y",),
+        axes={"batch": 1, "sequence": _SEQUENCE},
+        layers=layers,
+        width=channels,
+    )
+    return step, sequence
+
+
+def _lstm(name: str, layers: int, hidden: int) -> tuple[Definition, Definition]:
+    """The streaming step and the whole sequence of one LSTM, with the same weights."""
+    arguments = {"layers": layers, "hidden": hidden, "outputs": _LSTM_OUTPUTS}
+    states = tuple(
+        _floats(f"{part}_{layer}", 1, "batch", hidden) for layer in range(layers) for part in "hc"
+    )
+    pairs = _state_pairs(states)
+    step = Definition(
+        name=name,
+        suite="vollo-lstm",
+        family="lstm",
+        source=_LSTM_SOURCE,
+        factory=Factory("exporters.models.vollo_lstm:LstmStep", arguments),
+        inputs=(_floats("x", "batch", 1, hidden), *states),
+        outputs=("y", *(pair.output for pair in pairs)),
+        axes={"batch": 1},
+        states=pairs,
+        layers=layers,
+        width=hidden,
+    )
+    sequence = Definition(
+        name=f"{name}_seq",
+        suite="vollo-lstm",
+        family="lstm",
+        source=_LSTM_SOURCE,
+        factory=Factory("exporters.models.vollo_lstm:LstmSequence", arguments),
+        inputs=(_floats("x", "batch", "sequence", hidden),),
+        outputs=("y",),
+        axes={"batch": 1, "sequence": _SEQUENCE},
+        layers=layers,
+        width=hidden,
+    )
+    return step, sequence
+
+
+_MLP = Definition(
+    name="mlp",
+    suite="mlp",
+    family="mlp",
+    source="MLP 256-384-384-128",
+    factory=Factory("exporters.models.mlp:Mlp", {"widths": list(_MLP_WIDTHS)}),
+    inputs=(_floats("x", "batch", _MLP_WIDTHS[0]),),
+    outputs=("y",),
+    axes={"batch": 1},
+)
+
+# The text is one-hot in use; its arithmetic is dense, so uniform data costs the same and
+# exercises every weight.
+_CHAR_CNN = Definition(
+    name="char_cnn",
+    suite="char-cnn",
+    family="char-cnn",
+    source="character-level CNN optimisation history",
+    factory=Factory("exporters.models.char_cnn:CharCnn"),
+    inputs=(TensorSpec("x", "float32", ("batch", 70, 1014), low=0.0, high=1.0),),
+    outputs=("y",),
+    axes={"batch": 1},
+)
+
+DEFINITIONS: tuple[Definition, ...] = (
+    *(form for name, (layers, width) in _CNNS.items() for form in _cnn(name, layers, width)),
+    *(form for name, (layers, width) in _LSTMS.items() for form in _lstm(name, layers, width)),
+    _MLP,
+    _CHAR_CNN,
+)

@@ -1,0 +1,209 @@
+"""A user's .onnx: what it takes and gives, which axes are open, and what is wrong with it.
+
+Nothing here runs the graph or imports an engine, so the plan stage can ask too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+
+from exporters.onnx_wire import check_whole
+from exporters.types import Dimension, ExportError, TensorSpec
+
+_BATCH_NAMES = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs"})
+_SEQUENCE_NAMES = frozenset(
+    {"sequence", "sequence_length", "seq", "seq_len", "seq_length", "time", "t"}
+)
+_NUMPY_KINDS = "fiub"
+
+
+class NotBenchmarkable(ExportError):
+    """A sound file whose inputs or outputs are not plain numeric tensors."""
+
+    status = "unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxFile:
+    """The face of a user's graph.
+
+    `axes` are the names without a size, in order of appearance; `batch` and `sequence` are
+    the axis, or the fixed size, that plays the part. `external` are the files that hold
+    weights, each inside the model's folder. `unnamed` says that some open dimension had no
+    name of its own and was given `INPUT_POSITION`.
+    """
+
+    path: Path
+    opset: int
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    axes: tuple[str, ...]
+    batch: Dimension | None
+    sequence: Dimension | None
+    external: tuple[Path, ...]
+    unnamed: bool
+
+
+def inspect(path: Path) -> OnnxFile:
+    """Read the graph's face, without its external weights.
+
+    Raises ExportError for a file that cannot be a model (not ONNX, truncated, 2 GiB or
+    more, external data missing, too short or outside the file's folder), and
+    NotBenchmarkable for inputs or outputs that are no plain numeric tensors.
+    """
+    return describe(path, read(path))
+
+
+def read(path: Path) -> ModelProto:
+    """The parsed file without its external weights; ExportError if it is damaged."""
+    check_whole(path)
+    try:
+        return onnx.load(path, format="protobuf", load_external_data=False)
+    except Exception as error:
+        raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from error
+
+
+def describe(path: Path, model: ModelProto) -> OnnxFile:
+    """As `inspect`, for a model already read."""
+    external = _external_files(path, model)
+    # Before IR 4 every initializer is also listed as an input; a constant is none.
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    given = [value for value in model.graph.input if value.name not in constants]
+    for value in given:
+        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
+            raise NotBenchmarkable(
+                f"input {value.name!r} of {path.name} does not say how many dimensions it has",
+                "declare its shape, with names for the open dimensions",
+            )
+    inputs = tuple(_within_embeddings(_spec(path, value), model.graph) for value in given)
+    axes = tuple(
+        dict.fromkeys(size for spec in inputs for size in spec.shape if isinstance(size, str))
+    )
+    return OnnxFile(
+        path=path,
+        opset=next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0),
+        inputs=inputs,
+        outputs=tuple(_spec(path, value) for value in model.graph.output),
+        axes=axes,
+        batch=_batch(inputs, axes),
+        sequence=next((axis for axis in axes if axis.lower() in _SEQUENCE_NAMES), None),
+        external=external,
+        unnamed=any(not _is_sized(d) for value in given for d in value.type.tensor_type.shape.dim),
+    )
+
+
+def name_open_dimensions(model: ModelProto, face: OnnxFile) -> None:
+    """Write the names that `describe` gave to nameless open input dimensions into the model."""
+    shapes = {spec.name: spec.shape for spec in face.inputs}
+    for value in model.graph.input:
+        for dimension, size in zip(
+            value.type.tensor_type.shape.dim, shapes.get(value.name, ()), strict=False
+        ):
+            if isinstance(size, str):
+                dimension.dim_param = size
+
+
+def external_tensors(model: ModelProto) -> Iterator[TensorProto]:
+    """Every tensor of the model, at any depth, whose values lie in another file."""
+    holders: list[GraphProto | FunctionProto] = [model.graph, *model.functions]
+    while holders:
+        holder = holders.pop()
+        if isinstance(holder, GraphProto):
+            yield from filter(uses_external_data, holder.initializer)
+        for node in holder.node:
+            for attribute in node.attribute:
+                if attribute.type == AttributeProto.TENSOR and uses_external_data(attribute.t):
+                    yield attribute.t
+                yield from filter(uses_external_data, attribute.tensors)
+                if attribute.type == AttributeProto.GRAPH:
+                    holders.append(attribute.g)
+                holders.extend(attribute.graphs)
+
+
+def _external_files(path: Path, model: ModelProto) -> tuple[Path, ...]:
+    folder = path.resolve().parent
+    files: dict[Path, None] = {}
+    for tensor in external_tensors(model):
+        info = ExternalDataInfo(tensor)
+        file = (folder / info.location).resolve()
+        if not info.location or not file.is_relative_to(folder):
+            raise ExportError(
+                f"{path.name} keeps the weights of {tensor.name!r} outside its own folder "
+                f"({info.location!r})",
+                "save it again with its external data beside it",
+            )
+        if not file.is_file():
+            raise ExportError(
+                f"{path.name} needs the external data file {info.location!r}, which is not there",
+                "copy it into the model's folder",
+            )
+        if file.stat().st_size < (info.offset or 0) + (info.length or 0):
+            raise ExportError(
+                f"the external data file {info.location!r} of {path.name} ends before the "
+                f"weights of {tensor.name!r} do",
+                "copy it again",
+            )
+        files[file] = None
+    return tuple(files)
+
+
+def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
+    if value.type.WhichOneof("value") != "tensor_type":
+        kind = str(value.type.WhichOneof("value") or "untyped").removesuffix("_type")
+        raise NotBenchmarkable(
+            f"{value.name!r} of {path.name} is of kind {kind}", "only plain tensors can be timed"
+        )
+    tensor = value.type.tensor_type
+    element = TensorProto.DataType.Name(tensor.elem_type)
+    try:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    except KeyError:
+        dtype = np.dtype(object)
+    if dtype.kind not in _NUMPY_KINDS:
+        raise NotBenchmarkable(
+            f"{value.name!r} of {path.name} holds {element.lower()}",
+            "only integer, boolean and float16 to float64 tensors can be timed",
+        )
+    shape = tuple(
+        d.dim_value if d.dim_value > 0 else (d.dim_param or f"{value.name}_{position}")
+        for position, d in enumerate(tensor.shape.dim)
+    )
+    return TensorSpec(value.name, dtype.name, shape)
+
+
+def _is_sized(dimension: onnx.TensorShapeProto.Dimension) -> bool:
+    return dimension.dim_value > 0 or bool(dimension.dim_param)
+
+
+def _within_embeddings(spec: TensorSpec, graph: GraphProto) -> TensorSpec:
+    """Bound an integer input by the smallest table that it indexes through Gather."""
+    if np.dtype(spec.dtype).kind not in "iu":
+        return spec
+    tables = {tensor.name: tensor.dims for tensor in graph.initializer}
+    rows = []
+    names = {spec.name}
+    for node in graph.node:
+        if node.op_type in ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"):
+            if node.input[0] in names:
+                names.update(node.output)
+        elif node.op_type == "Gather" and node.input[1] in names and node.input[0] in tables:
+            axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+            rows.append(tables[node.input[0]][axis])
+    return replace(spec, low=0.0, high=float(min(rows))) if rows else spec
+
+
+def _batch(inputs: Sequence[TensorSpec], axes: Sequence[str]) -> Dimension | None:
+    """An axis called batch or the like, else the leading size that all inputs share."""
+    named = next((axis for axis in axes if axis.lower() in _BATCH_NAMES), None)
+    if named is not None:
+        return named
+    leading = {spec.shape[0] if spec.shape else None for spec in inputs}
+    return leading.pop() if len(leading) == 1 else None

@@ -1,0 +1,55 @@
+"""Inputs and outputs that came with a user's file, in the layouts of ONNX's own test data.
+
+Either `test_data_set_0/{input,output}_0.pb` beside the model, or `NAME_output_0.pb` beside
+`NAME.onnx` with inputs that ONNX's backend test runner computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from exporters.onnx_file import OnnxFile
+from exporters.types import ExportError, Reference, TensorSpec
+
+
+def packaged_reference(face: OnnxFile) -> Reference | None:
+    """The data packaged with the file, None if there is none; ExportError if it is damaged."""
+    data_set = face.path.parent / "test_data_set_0"
+    if data_set.is_dir():
+        inputs = _read_all(face.inputs, data_set, "input")
+        outputs = _read_all(face.outputs, data_set, "output")
+    else:
+        inputs = {spec.name: _ramp(spec) for spec in face.inputs} if not face.axes else None
+        outputs = _read_all(face.outputs, face.path.parent, f"{face.path.stem}_output")
+    if inputs is None or outputs is None:
+        return None
+    return Reference(inputs, outputs)
+
+
+def _read_all(specs: Sequence[TensorSpec], folder: Path, stem: str) -> dict[str, np.ndarray] | None:
+    """`STEM_0.pb` and so on, one for each spec in order; None if one is not there."""
+    paths = [folder / f"{stem}_{index}.pb" for index in range(len(specs))]
+    if not all(path.is_file() for path in paths):
+        return None
+    return {spec.name: _read(path) for spec, path in zip(specs, paths, strict=True)}
+
+
+def _read(path: Path) -> np.ndarray:
+    try:
+        return numpy_helper.to_array(onnx.load_tensor(path))
+    except Exception as error:
+        raise ExportError(
+            f"{path.name} beside the model is not a readable tensor", "restore or remove it"
+        ) from error
+
+
+def _ramp(spec: TensorSpec) -> np.ndarray:
+    """Even steps from 0 up to 1, what the runner feeds where no input file is given."""
+    shape = spec.shape_at({})
+    count = int(np.prod(shape))
+    return (np.arange(count).reshape(shape) / count).astype(spec.dtype)

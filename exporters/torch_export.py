@@ -1,0 +1,237 @@
+"""A torch module becomes an ONNX file: opset 20, IR 10, every declared axis symbolic.
+
+The bytes depend on the definition and the pinned versions alone: what torch records of
+source files and of its own passes is removed, only our metadata stays.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import AttributeProto, GraphProto, ModelProto
+
+from exporters.onnx_lstm import translations
+from exporters.types import Definition, ExportError, axes_key
+
+if TYPE_CHECKING:
+    from torch import nn
+
+OPSET = 20
+IR_VERSION = 10
+
+_NO_SIZE_LIMIT = 2**62
+
+
+def traced_axes(definition: Definition) -> dict[str, int]:
+    """The axes' defaults, but 2 in place of 1: torch specialises on 0 and 1."""
+    return {name: max(2, size) for name, size in definition.axes.items()}
+
+
+def to_onnx(
+    definition: Definition, module: nn.Module, output_shapes: Mapping[str, tuple[int | str, ...]]
+) -> ModelProto:
+    """Export the module; ExportError if it cannot be, or if a declared axis came out fixed.
+
+    `output_shapes` are the shapes that the module's own outputs were seen to have: torch
+    writes the size it traced with into some of them.
+    """
+    import torch
+    from onnxscript.optimizer import optimize
+
+    axes = traced_axes(definition)
+    example = tuple(
+        torch.zeros(spec.shape_at(axes), dtype=getattr(torch, spec.dtype))
+        for spec in definition.inputs
+    )
+    dynamic = [
+        {
+            position: torch.export.Dim.AUTO
+            for position, size in enumerate(spec.shape)
+            if isinstance(size, str)
+        }
+        for spec in definition.inputs
+    ]
+    with _torch_quiet():
+        try:
+            program = torch.onnx.export(
+                module,
+                example,
+                dynamo=True,
+                opset_version=OPSET,
+                dynamic_shapes=_like_signature(module, dynamic),
+                input_names=[spec.name for spec in definition.inputs],
+                output_names=list(definition.outputs),
+                custom_translation_table=translations(module),
+                verbose=False,
+            )
+            assert program is not None
+            # Weights that the translation reorders are reordered here, not on every run.
+            optimize(
+                program.model,
+                input_size_limit=_NO_SIZE_LIMIT,
+                output_size_limit=_NO_SIZE_LIMIT,
+            )
+            model: ModelProto = program.model_proto
+        except Exception as error:
+            raise ExportError(
+                f"torch cannot export {definition.name} ({_first_line(error)})",
+                "see that torch.export.export takes the module",
+            ) from error
+    _name_axes(model, definition)
+    _set_output_shapes(model, output_shapes)
+    _keep_only_our_metadata(model, definition)
+    return model
+
+
+def deterministic_bytes(model: ModelProto) -> bytes:
+    """The model's serialised form, the same in every process."""
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+def output_shapes(
+    names: Sequence[str],
+    points: tuple[Mapping[str, int], Mapping[str, int]],
+    seen: Sequence[Sequence[tuple[int, ...]]],
+) -> dict[str, tuple[int | str, ...]]:
+    """Which axis each output dimension follows, from the shapes seen at two points.
+
+    Every axis must differ between the points, and from the other axes in the second;
+    ExportError for a dimension that changes without being any axis.
+    """
+    smaller, larger = points
+    shapes: dict[str, tuple[int | str, ...]] = {}
+    for name, first, second in zip(names, *seen, strict=True):
+        dimensions: list[int | str] = []
+        for position, sizes in enumerate(zip(first, second, strict=True)):
+            followed = [axis for axis in larger if sizes == (smaller[axis], larger[axis])]
+            if sizes[0] != sizes[1] and not followed:
+                sizes_seen = f"{sizes[0]} at {axes_key(smaller)}, {sizes[1]} at {axes_key(larger)}"
+                raise ExportError(
+                    f"dimension {position} of output {name!r} changes with the axes but is none "
+                    f"of them ({sizes_seen})",
+                    "return outputs whose sizes are fixed or equal to an axis",
+                )
+            dimensions.append(followed[0] if followed else sizes[0])
+        shapes[name] = tuple(dimensions)
+    return shapes
+
+
+def _like_signature(module: nn.Module, dynamic: list[dict[int, Any]]) -> tuple[Any, ...]:
+    """The axes per tensor, nested as forward's parameters are: *args is one of them."""
+    import inspect
+
+    parameters = inspect.signature(module.forward).parameters.values()
+    named = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return (*dynamic[: len(named)], tuple(dynamic[len(named) :]))
+    return tuple(dynamic)
+
+
+def _name_axes(model: ModelProto, definition: Definition) -> None:
+    """Give torch's symbols the declared names; ExportError where an axis came out fixed.
+
+    A symbol is needed but proves nothing: torch keeps it where a branch has fixed the size,
+    and holds an LSTM's free length to be fixed. Running the file at other sizes is the proof.
+    """
+    axis_of: dict[str, str] = {}
+    for value, spec in zip(model.graph.input, definition.inputs, strict=True):
+        dimensions = value.type.tensor_type.shape.dim
+        for position, size in enumerate(spec.shape):
+            if not isinstance(size, str):
+                continue
+            symbol = dimensions[position].dim_param
+            if not symbol:
+                raise ExportError(
+                    f"axis {size!r} of {definition.name} came out fixed in input {spec.name!r}",
+                    "remove what makes the module depend on that size",
+                )
+            if axis_of.setdefault(symbol, size) != size:
+                raise ExportError(
+                    f"torch holds the axes {axis_of[symbol]!r} and {size!r} of "
+                    f"{definition.name} to be one",
+                    "declare them as one axis",
+                )
+            dimensions[position].dim_param = size
+
+
+def _set_output_shapes(model: ModelProto, shapes: Mapping[str, tuple[int | str, ...]]) -> None:
+    for value in model.graph.output:
+        dimensions = value.type.tensor_type.shape
+        dimensions.Clear()
+        for size in shapes[value.name]:
+            if isinstance(size, str):
+                dimensions.dim.add().dim_param = size
+            else:
+                dimensions.dim.add().dim_value = size
+
+
+def _keep_only_our_metadata(model: ModelProto, definition: Definition) -> None:
+    """Source paths, pass records and guessed inner shapes go; what a reader needs comes."""
+    for graph in _graphs(model.graph):
+        graph.ClearField("metadata_props")
+        graph.ClearField("doc_string")
+        graph.ClearField("value_info")
+        for part in (*graph.node, *graph.input, *graph.output, *graph.initializer):
+            part.ClearField("metadata_props")
+            part.ClearField("doc_string")
+    model.graph.name = definition.name
+    model.ClearField("doc_string")
+    model.ir_version = IR_VERSION
+    model.producer_name = "graphlap"
+    model.ClearField("producer_version")
+    model.ClearField("metadata_props")
+    ours = {
+        "graphlap.name": definition.name,
+        "graphlap.definition": json.dumps(
+            {
+                "target": definition.factory.target.rpartition("/")[2],
+                "arguments": definition.factory.arguments,
+                "seed": definition.factory.seed,
+            },
+            sort_keys=True,
+        ),
+        "graphlap.axes": json.dumps(dict(definition.axes)),
+        "graphlap.states": json.dumps([[pair.input, pair.output] for pair in definition.states]),
+    }
+    onnx.helper.set_model_props(model, ours)
+
+
+def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """The graph and every graph that its nodes hold."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                yield from _graphs(attribute.g)
+            elif attribute.type == AttributeProto.GRAPHS:
+                for inner in attribute.graphs:
+                    yield from _graphs(inner)
+
+
+def _first_line(error: Exception) -> str:
+    """The deepest cause's first line: the exporter wraps it in a page of advice."""
+    while isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+@contextmanager
+def _torch_quiet() -> Iterator[None]:
+    """Hide torch's warnings about its own inner workings while it exports."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,148 @@
+"""From a definition, or a user's `file.py:factory`, to a torch module ready to run.
+
+The one place where a factory is called: the same definition gives the same weights, in
+every process.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from exporters.types import Definition, ExportError, Factory, TensorSpec
+
+if TYPE_CHECKING:
+    from torch import nn
+
+_FORM = (
+    "the factory takes no arguments and returns (module, {input name: example tensor}), "
+    "dimension 0 of every tensor being the batch"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FactoryFile:
+    """A user's `path/file.py:factory`, split and looked up."""
+
+    path: Path
+    function: str
+
+
+def is_factory_file(model: str) -> bool:
+    """Whether a model's name has the form `path/file.py:factory`."""
+    return ".py:" in model
+
+
+def locate(model: str) -> FactoryFile:
+    """Find file and function without running either; ExportError if one is not there."""
+    file, _, function = model.rpartition(":")
+    path = Path(file).expanduser().resolve()
+    try:
+        tree = ast.parse(path.read_text("utf-8"))
+    except OSError as error:
+        raise ExportError(f"{path} cannot be read ({error.strerror})", _FORM) from error
+    except (SyntaxError, ValueError) as error:
+        raise ExportError(f"{path} is not valid Python ({error})", _FORM) from error
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if function not in functions:
+        near = get_close_matches(function, functions, n=1)
+        remedy = f"did you mean {near[0]!r}?" if near else _FORM
+        raise ExportError(f"{path.name} defines no function {function!r}", remedy)
+    return FactoryFile(path, function)
+
+
+def build(factory: Factory) -> nn.Module:
+    """The module of a catalogue definition in evaluation mode, its weights from the seed."""
+    import torch
+
+    module_name, _, name = factory.target.partition(":")
+    create: Callable[..., nn.Module] = getattr(import_module(module_name), name)
+    torch.manual_seed(factory.seed)
+    return create(**factory.arguments).eval()
+
+
+def build_from_file(source: FactoryFile, seed: int) -> tuple[Definition, nn.Module]:
+    """Run a user's factory and describe what it returned.
+
+    Raises ExportError if the file or the factory raises, needs arguments, or returns
+    something else than a module with its example inputs.
+    """
+    import torch
+    from torch import nn
+
+    torch.manual_seed(seed)
+    try:
+        created = getattr(_import_file(source.path), source.function)()
+    except Exception as error:
+        raise ExportError(
+            f"{source.path.name}:{source.function} raised {type(error).__name__}: {error}", _FORM
+        ) from error
+    match created:
+        case (nn.Module() as module, Mapping() as examples) if examples and all(
+            isinstance(example, torch.Tensor) and example.dim() for example in examples.values()
+        ):
+            module.eval()
+        case _:
+            raise ExportError(
+                f"{source.path.name}:{source.function} returned no module with inputs", _FORM
+            )
+    try:
+        with torch.inference_mode():
+            outputs = _flat(module(*examples.values()))
+    except Exception as error:
+        raise ExportError(
+            f"the module of {source.path.name}:{source.function} cannot run its example "
+            f"inputs ({error})",
+            "give them in the order of forward's arguments",
+        ) from error
+    definition = Definition(
+        name=f"{source.path.stem}:{source.function}",
+        suite="",
+        family="",
+        source=str(source.path),
+        factory=Factory(f"{source.path}:{source.function}", {}, seed),
+        inputs=tuple(_spec(name, example) for name, example in examples.items()),
+        outputs=("y",)
+        if len(outputs) == 1
+        else tuple(f"y_{index}" for index in range(len(outputs))),
+        axes={"batch": 1},
+    )
+    return definition, module
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Run the file as a module of its own, with its folder importable as for a script."""
+    # A name of its own cannot hide a module that the file imports; dataclasses look it up.
+    spec = importlib.util.spec_from_file_location(f"graphlap_user_file_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    folder = str(path.parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _flat(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def _spec(name: str, example: Any) -> TensorSpec:
+    """Integers are drawn from the example's own range, so that an index stays one."""
+    dtype = str(example.dtype).removeprefix("torch.")
+    shape = ("batch", *example.shape[1:])
+    if example.dtype.is_floating_point or dtype == "bool":
+        return TensorSpec(name, dtype, shape)
+    return TensorSpec(name, dtype, shape, float(example.min()), float(example.max()) + 1)

@@ -1,0 +1,72 @@
+"""Proof that a graph is what its definition says: ONNX's full checker, and its numbers.
+
+ONNX Runtime's CPU provider runs the file beside the torch module.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from exporters.types import ExportError
+
+TOLERANCE = 1e-4
+"""max|a-b| / max|b| that a float32 graph may differ from its torch module by."""
+
+
+def check_file(path: Path) -> None:
+    """ONNX's full check, shape inference included; ExportError carries its first sentence."""
+    import onnx
+
+    try:
+        onnx.checker.check_model(path, full_check=True)
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ExportError(
+            f"{path.name} is not a valid ONNX graph ({reason})", "export the file again"
+        ) from error
+
+
+def check_numbers(
+    path: Path,
+    name: str,
+    points: Sequence[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]],
+) -> None:
+    """Run the file on each (inputs, expected outputs); ExportError where they disagree."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = os.cpu_count() or 1
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        results = [session.run(list(expected), dict(inputs)) for inputs, expected in points]
+    except Exception as error:
+        raise ExportError(
+            f"the graph of {name} does not run ({str(error).strip().splitlines()[0]})",
+            "report it with the definition",
+        ) from error
+    for result, (inputs, expected) in zip(results, points, strict=True):
+        for output, got in zip(expected, result, strict=True):
+            error_ratio = relative_error(got, expected[output])
+            if not error_ratio <= TOLERANCE:
+                shapes = {tensor: array.shape for tensor, array in inputs.items()}
+                raise ExportError(
+                    f"output {output!r} of the graph of {name} differs from its torch module by "
+                    f"{error_ratio:.2g} of the largest value at {shapes}",
+                    f"a float32 graph may differ by {TOLERANCE:g}",
+                )
+
+
+def relative_error(got: np.ndarray, expected: np.ndarray) -> float:
+    """max|got - expected| / max|expected|; infinite where shape, dtype or NaNs differ."""
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return float("inf")
+    if not expected.size or np.array_equal(got, expected, equal_nan=expected.dtype.kind == "f"):
+        return 0.0
+    difference = np.abs(got.astype(np.float64) - expected.astype(np.float64)).max()
+    largest = np.abs(expected.astype(np.float64)).max()
+    return float(difference / largest) if largest and np.isfinite(difference) else float("inf")

@@ -1,0 +1,46 @@
+"""The export process: `python -m exporters.worker`, JSON lines as `exporters.request` says.
+
+It stands alone so that torch is imported here and nowhere near the window or the batch
+parent. A failure of any kind is one reply; only the end of its input ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from exporters.export import export
+from exporters.request import ExportReply, ExportRequest
+from exporters.types import GraphlapError
+
+
+def answer(line: str) -> ExportReply:
+    """The reply to one request line."""
+    started = time.perf_counter()
+    try:
+        model, cached = export(ExportRequest.from_json(json.loads(line)))
+    except GraphlapError as error:
+        return ExportReply(error.status or "export_failed", reason=str(error))
+    except Exception as error:
+        text = str(error).strip().splitlines()
+        reason = f"the export failed with {type(error).__name__}: {text[0] if text else 'no words'}"
+        return ExportReply("export_failed", reason=reason)
+    milliseconds = (time.perf_counter() - started) * 1e3
+    return ExportReply("ok", model, cached=cached, export_ms=milliseconds)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    # Libraries print to standard output, C++ ones to its descriptor: replies keep their own.
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    for line in sys.stdin:
+        json.dump(answer(line).to_json(), replies)
+        replies.write("\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""What every benchmark needs: a model from the export process, a round from a real worker."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from app.measure.job import MEASURED, SAMPLE, Limits, MeasureJob, RoundResult
+from app.sweep.case import Scenario
+from exporters.request import ExportReply, ExportRequest
+from exporters.types import ExportedModel
+from runtimes.base import Settings
+
+
+def export(model: str, axes: Mapping[str, int]) -> ExportedModel:
+    """The model from a real export process, with a reference at `axes`."""
+    request = ExportRequest(model, points=(axes,))
+    done = subprocess.run(
+        [sys.executable, "-m", "exporters.worker"],
+        input=json.dumps(request.to_json()) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    reply = ExportReply.from_json(json.loads(done.stdout.splitlines()[-1]))
+    if reply.model is None:
+        raise RuntimeError(reply.reason)
+    return reply.model
+
+
+def measure(
+    model: ExportedModel,
+    axes: Mapping[str, int],
+    runtime: str = "ort-cpu",
+    limits: Limits | None = None,
+    scenario: Scenario | None = None,
+) -> tuple[RoundResult, np.ndarray]:
+    """One round in a fresh process: its result and its measured latencies in ns [n]."""
+    with tempfile.TemporaryDirectory() as folder:
+        samples = Path(folder) / "samples.bin"
+        job = MeasureJob(
+            case_id="benchmark",
+            round=0,
+            model=model,
+            axes=axes,
+            runtime=runtime,
+            settings=Settings(),
+            scenario=scenario or Scenario(),
+            wait_policy="spin",
+            limits=limits or Limits(),
+            seed=0,
+            samples_path=str(samples),
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-m", "app.measure.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(job.to_json()) + "\n")
+        child.stdin.flush()
+        events = [json.loads(line) for line in child.stdout]
+        child.wait()
+        result = {k: v for k, v in events[-1].items() if k != "event"}
+        records = np.fromfile(samples, dtype=SAMPLE)
+    measured = records[records["phase"] == MEASURED]
+    return RoundResult.from_json(result), measured["finished_ns"] - measured["started_ns"]

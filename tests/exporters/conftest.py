@@ -1,0 +1,22 @@
+"""One export process and one cache for all tests, so that a graph is exported once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.exporters.support import WorkerProcess
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def worker(cache: Path) -> Iterator[WorkerProcess]:
+    process = WorkerProcess(cache)
+    yield process
+    process.close()

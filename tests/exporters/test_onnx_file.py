@@ -1,0 +1,239 @@
+"""A user's .onnx is kept byte for byte with its reference, and a bad one says what is wrong."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from exporters.export import export
+from exporters.onnx_file import NotBenchmarkable, inspect
+from exporters.request import ExportRequest
+from exporters.types import ExportedModel, ExportError, load_reference
+from tests.exporters.support import save_affine
+
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+
+
+@pytest.fixture
+def affine(tmp_path: Path) -> Path:
+    path = tmp_path / "affine.onnx"
+    save_affine(path)
+    return path
+
+
+def _export(path: Path, cache: Path, *points: dict[str, int]) -> ExportedModel:
+    return export(ExportRequest(str(path), points=points, cache_dir=str(cache)))[0]
+
+
+def _save(path: Path, *values: onnx.ValueInfoProto, nodes: tuple = ()) -> None:
+    """A graph over the given inputs that passes the first one on."""
+    graph = helper.make_graph(
+        nodes or [helper.make_node("Identity", [values[0].name], ["y"])],
+        "graph",
+        values,
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 4])],
+    )
+    opset = helper.make_opsetid("", 13)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+
+
+def test_a_file_is_kept_as_it_is_with_the_product_as_reference(
+    affine: Path, tmp_path: Path
+) -> None:
+    weights = save_affine(affine)
+    model = _export(affine, tmp_path / "cache", {"batch": 3})
+    assert Path(model.path).read_bytes() == affine.read_bytes()
+    assert (model.name, model.reference, model.batch) == ("affine", "onnx", "batch")
+    reference = load_reference(model.references["batch=3"])
+    assert reference.inputs["x"].shape == (3, 64)
+    product = reference.inputs["x"] @ weights
+    assert np.allclose(reference.outputs["y"], product, rtol=1e-5, atol=1e-5)
+
+
+def test_the_second_export_comes_from_the_cache(affine: Path, tmp_path: Path) -> None:
+    request = ExportRequest(str(affine), points=({"batch": 1},), cache_dir=str(tmp_path / "cache"))
+    assert not export(request)[1]
+    assert export(request)[1]
+    affine.write_bytes(affine.read_bytes().replace(b"affine", b"matmul"))
+    assert not export(request)[1]
+
+
+def test_initializers_listed_as_inputs_are_no_inputs(tmp_path: Path) -> None:
+    save_affine(tmp_path / "old.onnx", ir_version=3)
+    face = inspect(tmp_path / "old.onnx")
+    assert [spec.name for spec in face.inputs] == ["x"]
+    assert face.axes == ("batch",)
+
+
+@pytest.mark.parametrize("name", ["light_squeezenet", "light_shufflenet"])
+def test_packaged_outputs_are_the_reference_and_hold(name: str, tmp_path: Path) -> None:
+    model = _export(LIGHT / f"{name}.onnx", tmp_path)
+    assert (model.reference, model.batch, dict(model.axes)) == ("packaged", 1, {})
+    reference = load_reference(model.references["-"])
+    packaged = numpy_helper.to_array(onnx.load_tensor(LIGHT / f"{name}_output_0.pb"))
+    (expected,) = reference.outputs.values()
+    assert np.array_equal(expected, packaged)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.path, options, providers=["CPUExecutionProvider"])
+    (got,) = session.run(None, dict(reference.inputs))
+    assert np.abs(got - packaged).max() <= 1e-4 * np.abs(packaged).max()
+
+
+def test_a_packaged_data_set_is_used_only_for_its_own_sizes(affine: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "test_data_set_0"
+    folder.mkdir()
+    given = np.ones((2, 64), np.float32)
+    claimed = np.full((2, 32), 5.0, np.float32)
+    onnx.save_tensor(numpy_helper.from_array(given), folder / "input_0.pb")
+    onnx.save_tensor(numpy_helper.from_array(claimed), folder / "output_0.pb")
+    cache = tmp_path / "cache"
+    model = _export(affine, cache, {"batch": 2})
+    assert model.reference == "packaged"
+    assert np.array_equal(load_reference(model.references["batch=2"]).outputs["y"], claimed)
+    assert _export(affine, cache, {"batch": 4}).reference == "onnx"
+
+
+def test_external_data_is_kept_with_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "source" / "affine.onnx"
+    path.parent.mkdir()
+    weights = save_affine(path, external="affine.weights")
+    model = _export(path, tmp_path / "cache", {"batch": 1})
+    shutil.rmtree(path.parent)
+    reference = load_reference(model.references["batch=1"])
+    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
+    (got,) = session.run(None, dict(reference.inputs))
+    assert np.allclose(got, reference.inputs["x"] @ weights, rtol=1e-5, atol=1e-5)
+
+
+def test_a_nameless_open_dimension_gets_a_name_that_can_be_set(tmp_path: Path) -> None:
+    path = tmp_path / "open.onnx"
+    _save(path, helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 4]))
+    assert inspect(path).axes == ("x_0",)
+    model = _export(path, tmp_path / "cache", {"x_0": 6}, {"x_0": 2})
+    assert (model.batch, model.axes["x_0"]) == ("x_0", 6)
+    assert model.outputs[0].shape == ("x_0", 4)
+    stored = onnx.load(model.path).graph.input[0].type.tensor_type.shape.dim
+    assert stored[0].dim_param == "x_0"
+
+
+def test_an_index_stays_within_the_table_that_it_reads(tmp_path: Path) -> None:
+    table = numpy_helper.from_array(np.zeros((11, 3), np.float32), "table")
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["table", "token"], ["y"])],
+        "embedding",
+        [helper.make_tensor_value_info("token", TensorProto.INT64, ["batch", "seq"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", "seq", 3])],
+        [table],
+    )
+    path = tmp_path / "embedding.onnx"
+    opset = helper.make_opsetid("", 13)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    model = _export(path, tmp_path / "cache", {"batch": 50, "seq": 4})
+    tokens = load_reference(model.references["batch=50,seq=4"]).inputs["token"]
+    assert set(np.unique(tokens)) == set(range(11))
+    assert (model.batch, model.sequence) == ("batch", "seq")
+
+
+def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"axis 'batch' of affine\.onnx has no size"):
+        _export(affine, tmp_path)
+    with pytest.raises(ExportError, match=r"no axis 'sequence': its axes are: batch"):
+        _export(affine, tmp_path, {"batch": 1, "sequence": 2})
+    with pytest.raises(ExportError, match="cannot be 0"):
+        _export(affine, tmp_path, {"batch": 0})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not a model at all\n", b"\x7fELF\x02\x01\x01" + bytes(100), b"PK\x03\x04" + bytes(60)],
+)
+def test_a_file_that_is_no_onnx_says_so(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ExportError, match=r"bad\.onnx is not an ONNX file"):
+        inspect(path)
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.6, 0.95])
+def test_a_truncated_file_says_so(affine: Path, kept: float) -> None:
+    content = affine.read_bytes()
+    affine.write_bytes(content[: int(len(content) * kept)])
+    with pytest.raises(ExportError, match=r"affine\.onnx is truncated"):
+        inspect(affine)
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="cannot be read"):
+        inspect(tmp_path / "none.onnx")
+
+
+def test_a_file_of_two_gigabytes_asks_for_external_data(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    with path.open("wb") as file:
+        file.truncate(2**31)
+    with pytest.raises(ExportError, match="below 2 GiB: save it with external data"):
+        inspect(path)
+
+
+def test_external_data_that_is_missing_short_or_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "model" / "affine.onnx"
+    path.parent.mkdir()
+    save_affine(path, external="weights.bin")
+    data = path.parent / "weights.bin"
+    data.write_bytes(data.read_bytes()[:100])
+    with pytest.raises(ExportError, match="ends before the weights of 'w' do"):
+        inspect(path)
+    data.rename(tmp_path / "weights.bin")
+    with pytest.raises(ExportError, match=r"needs the external data file 'weights\.bin'"):
+        inspect(path)
+    data.symlink_to(tmp_path / "weights.bin")
+    with pytest.raises(ExportError, match="outside its own folder"):
+        inspect(path)
+    model = onnx.load(path, load_external_data=False)
+    model.graph.initializer[0].external_data[0].value = "../weights.bin"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(ExportError, match=r"outside its own folder \('../weights.bin'\)"):
+        inspect(path)
+
+
+def test_inputs_that_are_no_plain_tensors_are_unsupported(tmp_path: Path) -> None:
+    kinds = {
+        "sequence": helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None),
+        "string": helper.make_tensor_value_info("x", TensorProto.STRING, [2]),
+        "bfloat16": helper.make_tensor_value_info("x", TensorProto.BFLOAT16, [2]),
+        "how many dimensions": helper.make_tensor_value_info("x", TensorProto.FLOAT, None),
+    }
+    for words, value in kinds.items():
+        _save(tmp_path / "kind.onnx", value)
+        with pytest.raises(NotBenchmarkable, match=words) as refusal:
+            inspect(tmp_path / "kind.onnx")
+        assert refusal.value.status == "unsupported"
+
+
+def test_a_graph_that_breaks_the_standard_fails_the_checker(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.onnx"
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+    _save(path, value, nodes=(helper.make_node("Relu", ["nothing"], ["y"]),))
+    with pytest.raises(ExportError, match=r"wrong\.onnx is not a valid ONNX graph"):
+        _export(path, tmp_path / "cache")
+
+
+def test_an_operator_nobody_can_vouch_for_asks_for_expected_outputs(tmp_path: Path) -> None:
+    path = tmp_path / "custom.onnx"
+    graph = helper.make_graph(
+        [helper.make_node("Sharpen", ["x"], ["y"], domain="a.vendor")],
+        "custom",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
+    )
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("a.vendor", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    with pytest.raises(NotBenchmarkable, match=r"Sharpen.*test_data_set_0"):
+        _export(path, tmp_path / "cache")

@@ -1,0 +1,184 @@
+"""The export process answers every line, whatever the line or the model does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporters.request import ExportRequest
+from exporters.types import load_reference
+from tests.exporters.support import WorkerProcess, save_affine
+
+USER_FILE = """
+from __future__ import annotations
+from dataclasses import dataclass
+import torch
+from torch import nn
+from helper_beside_it import WIDTH
+
+@dataclass
+class Sizes:
+    width: int = WIDTH
+    classes: int = 2
+
+def factory():
+    print("a user's file may print")
+    return nn.Linear(Sizes.width, Sizes.classes), {"x": torch.zeros(1, WIDTH)}
+
+def raises():
+    raise RuntimeError("no weights here")
+
+def needs(width):
+    return nn.Linear(width, 2), {"x": torch.zeros(1, width)}
+
+def bare():
+    return nn.Linear(3, 2)
+
+def tokens():
+    return nn.Embedding(9, 4), {"token": torch.tensor([[0, 8]])}
+
+def unfit():
+    return nn.Linear(3, 2), {"x": torch.zeros(1, 4)}
+
+class OneRow(nn.Module):
+    def forward(self, x):
+        return x.reshape(1, 4)
+
+def one_row():
+    return OneRow(), {"x": torch.zeros(1, 4)}
+
+class OtherAtTwo(nn.Module):
+    def forward(self, x):
+        return x * 2.0 if x.shape[0] == 2 else x * 3.0
+
+def other_at_two():
+    return OtherAtTwo(), {"x": torch.zeros(1, 4)}
+"""
+
+
+@pytest.fixture
+def user_file(tmp_path: Path) -> Path:
+    (tmp_path / "helper_beside_it.py").write_text("WIDTH = 5\n")
+    path = tmp_path / "mine.py"
+    path.write_text(USER_FILE)
+    return path
+
+
+def test_a_bad_line_or_name_is_one_reply_and_the_process_lives(worker: WorkerProcess) -> None:
+    assert worker.say("this is no JSON").status == "export_failed"
+    assert worker.say('{"modle": "mlp"}').status == "export_failed"
+    unknown = worker.ask(ExportRequest("mpl"))
+    assert (unknown.status, unknown.model) == ("export_failed", None)
+    assert "did you mean 'mlp'" in unknown.reason
+    assert worker.ask(ExportRequest("mlp")).status == "ok"
+
+
+def test_a_second_request_comes_from_the_cache_and_a_new_point_does_not(
+    worker: WorkerProcess,
+) -> None:
+    first = worker.ask(ExportRequest("mlp", points=({"batch": 1},)))
+    again = worker.ask(ExportRequest("mlp", points=({"batch": 1},)))
+    assert again.cached
+    assert again.model == first.model
+    assert first.model is not None
+    wider = worker.ask(ExportRequest("mlp", points=({"batch": 1}, {"batch": 7})))
+    assert not wider.cached
+    assert wider.model is not None
+    assert wider.model.sha256 == first.model.sha256
+    assert load_reference(wider.model.references["batch=7"]).outputs["y"].shape == (7, 128)
+
+
+def test_another_process_reads_what_the_first_one_stored(
+    worker: WorkerProcess, cache: Path
+) -> None:
+    here = worker.ask(ExportRequest("mlp"))
+    other = WorkerProcess(cache)
+    try:
+        there = other.ask(ExportRequest("mlp"))
+    finally:
+        assert other.close() == 0
+    assert there.cached
+    assert there.model == here.model
+
+
+def test_a_damaged_file_in_the_cache_is_exported_again(tmp_path: Path) -> None:
+    process = WorkerProcess(tmp_path)
+    try:
+        first = process.ask(ExportRequest("mlp"))
+        assert first.model is not None
+        path = Path(first.model.path)
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1])
+        again = process.ask(ExportRequest("mlp"))
+        assert (again.status, again.cached) == ("ok", False)
+        assert path.read_bytes() == whole
+    finally:
+        process.close()
+
+
+def test_what_cannot_be_had_yet_is_refused_by_name(worker: WorkerProcess) -> None:
+    assert worker.ask(ExportRequest("mlp", precision="int8")).status == "unsupported"
+    refused = worker.ask(ExportRequest("mlp", weights="w.safetensors"))
+    assert refused.status == "unsupported"
+    assert "weights" in refused.reason
+    missing = worker.ask(ExportRequest("mlp", points=({"bacth": 1},)))
+    assert "no axis 'bacth'" in missing.reason
+
+
+def test_a_users_factory_becomes_a_model(worker: WorkerProcess, user_file: Path) -> None:
+    reply = worker.ask(ExportRequest(f"{user_file}:factory", points=({"batch": 3},)))
+    model = reply.model
+    assert model is not None, reply.reason
+    assert (model.name, model.parameters, model.macs) == ("mine:factory", 12, 10)
+    assert model.inputs[0].shape == ("batch", 5)
+    assert load_reference(model.references["batch=3"]).outputs["y"].shape == (3, 2)
+    assert model.factory is not None
+    assert model.factory.target == f"{user_file}:factory"
+
+
+def test_a_users_indices_stay_in_the_range_of_their_example(
+    worker: WorkerProcess, user_file: Path
+) -> None:
+    reply = worker.ask(ExportRequest(f"{user_file}:tokens", points=({"batch": 64},)))
+    assert reply.model is not None, reply.reason
+    tokens = load_reference(reply.model.references["batch=64"]).inputs["token"]
+    assert tokens.shape == (64, 2)
+    assert (tokens.min(), tokens.max()) == (0, 8)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("factry", "did you mean 'factory'"),
+        ("raises", "RuntimeError: no weights here"),
+        ("needs", "takes no arguments"),
+        ("bare", "returned no module with inputs"),
+        ("unfit", "cannot run its example inputs"),
+        ("one_row", "does not run"),
+        # Its graph has a symbolic batch and the wrong numbers at every size but one.
+        ("other_at_two", "differs from its torch module"),
+    ],
+)
+def test_a_factory_that_is_of_no_use_says_why(
+    worker: WorkerProcess, user_file: Path, function: str, words: str
+) -> None:
+    reply = worker.ask(ExportRequest(f"{user_file}:{function}"))
+    assert reply.status == "export_failed"
+    assert words in reply.reason
+
+
+def test_a_file_that_is_no_python_says_so(worker: WorkerProcess, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def factory(:\n")
+    assert "not valid Python" in worker.ask(ExportRequest(f"{tmp_path}/bad.py:factory")).reason
+    assert "cannot be read" in worker.ask(ExportRequest(f"{tmp_path}/no.py:factory")).reason
+
+
+def test_a_users_onnx_is_answered_by_the_same_process(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    save_affine(tmp_path / "affine.onnx")
+    reply = worker.ask(ExportRequest(str(tmp_path / "affine.onnx"), points=({"batch": 2},)))
+    assert reply.status == "ok"
+    (tmp_path / "text.onnx").write_text("hello")
+    assert "not an ONNX file" in worker.ask(ExportRequest(str(tmp_path / "text.onnx"))).reason
