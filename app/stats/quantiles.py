@@ -82,10 +82,10 @@ def interval_between(
 
     Latencies are positive and their spread is proportional, so the interval is
     estimate * exp(+-t s / sqrt(n)) with s the standard deviation of the logarithms.
-    None with fewer than two rounds.
+    None with fewer than three rounds, which cannot tell a spread.
     """
     rounds = len(per_round)
-    if rounds < 2 or estimate <= 0.0 or np.any(per_round <= 0.0):
+    if rounds < 3 or estimate <= 0.0 or np.any(per_round <= 0.0):
         return None
     spread = float(np.std(np.log(per_round), ddof=1)) / math.sqrt(rounds)
     reach = float(stdtrit(rounds - 1, 0.5 + confidence / 2.0)) * spread

@@ -2,7 +2,9 @@
 
 Percentiles are order statistics of all rounds together. Their interval is the wider of two:
 the exact rank interval of the pooled samples, and the t interval over the rounds' own
-percentiles, because a round is a process and processes differ more than iterations do.
+percentiles, because a round is a process and processes differ more than iterations do. Two
+rounds cannot tell how processes spread (one degree of freedom): there the interval reaches
+from the lower to the higher of the rounds' own bounds, and is a least width.
 """
 
 from __future__ import annotations
@@ -93,15 +95,22 @@ def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
 def _interval(
     pooled: np.ndarray, per_round: Sequence[np.ndarray], quantile: float
 ) -> Interval | None:
+    """The wider of the iterations' interval and the rounds'; see the head of this module."""
     within = order_interval(pooled, quantile)
     if within is None:
         return None
-    own = [supported_quantile(ascending, quantile) for ascending in per_round]
-    values = np.array([value for value in own if value is not None])
-    between = interval_between(order_statistic(pooled, quantile), values)
-    if between is None or between.width <= within.width:
-        return within
-    return between
+    supported = [ascending for ascending in per_round if order_interval(ascending, quantile)]
+    own = np.array([order_statistic(ascending, quantile) for ascending in supported])
+    between = interval_between(order_statistic(pooled, quantile), own)
+    if between is not None:
+        return max(within, between, key=lambda interval: interval.width)
+    return _hull([within, *(order_interval(ascending, quantile) for ascending in supported)])
+
+
+def _hull(intervals: Sequence[Interval | None]) -> Interval:
+    """From the lowest bound to the highest."""
+    known = [interval for interval in intervals if interval is not None]
+    return Interval(min(i.low for i in known), max(i.high for i in known))
 
 
 def _warnings(round_p50_spread: float | None, outlier_share: float) -> tuple[str, ...]:

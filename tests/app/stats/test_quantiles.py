@@ -59,8 +59,8 @@ def test_order_statistic_is_a_sample_that_occurred() -> None:
     assert order_statistic(ascending, 0.999) == 100.0
 
 
-def test_interval_between_rounds_covers_the_estimate_and_needs_two_rounds() -> None:
-    assert interval_between(10.0, np.array([10.0])) is None
+def test_interval_between_rounds_covers_the_estimate_and_needs_three() -> None:
+    assert interval_between(10.0, np.array([9.5, 10.0])) is None
     interval = interval_between(10.0, np.array([9.5, 10.0, 10.5]))
     assert interval is not None
     # t(2, 97.5 %) = 4.303; s of the logs = 0.0500; 10 exp(+-4.303 * 0.0500 / sqrt(3))

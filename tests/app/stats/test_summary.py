@@ -33,8 +33,8 @@ def test_figures_of_known_samples() -> None:
 def test_interval_is_the_wider_of_iterations_and_processes() -> None:
     rng = np.random.default_rng(3)
     one = rng.normal(100_000, 100, 5000).astype(np.int64)
-    same = summarise([samples(one), samples(one)])
-    apart = summarise([samples(one), samples(one * 2)])
+    same = summarise([samples(one), samples(one), samples(one)])
+    apart = summarise([samples(one), samples(one * 2), samples(one)])
     assert same is not None
     assert apart is not None
     within, between = same.intervals["p50"], apart.intervals["p50"]
@@ -43,6 +43,16 @@ def test_interval_is_the_wider_of_iterations_and_processes() -> None:
     assert within.width < 0.1
     assert between.low < 100.0 < 200.0 < between.high
     assert any("medians differ" in warning for warning in apart.warnings)
+
+
+def test_two_rounds_are_bounded_by_both() -> None:
+    one = np.random.default_rng(3).normal(100_000, 100, 5000).astype(np.int64)
+    summary = summarise([samples(one), samples(one * 2)])
+    assert summary is not None
+    interval = summary.intervals["p50"]
+    assert interval is not None
+    assert 99.0 < interval.low < 100.0
+    assert 200.0 < interval.high < 202.0
 
 
 def test_outliers_are_counted_and_kept() -> None:

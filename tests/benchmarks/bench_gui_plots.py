@@ -1,0 +1,174 @@
+"""What drawing costs: live histogram, a growing timeline, ten million samples, a long table.
+
+Run as `python -m tests.benchmarks.bench_gui_plots`; figures are medians unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.timeline import TimelineView
+from app.gui.tables.results import ResultsTable
+from app.gui.theme import apply_theme
+from app.measure.job import MEASURED, SAMPLE
+from app.stats.histogram import BINS, Histogram
+from tests.app.gui.synthetic import latencies_ns, records, series
+
+RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80", "ort-cuda", "tensorrt")
+SAMPLES_PER_S = 100_000
+MANY = 10_000_000
+
+
+def main() -> None:
+    """Print one line per figure."""
+    app = QApplication.instance() or QApplication([])
+    apply_theme(app, "dark")
+    for name, figure in (
+        ("histogram, 6 series x 600 bins, ms a frame (<= 20)", redraw_ms(app)),
+        ("histogram and timeline at 100,000 samples/s, frames/s (>= 10)", live_rate(app)),
+        ("timeline of 10 M samples, s until drawn (< 2)", open_many_s(app)),
+        ("table of 5,000 rows, frames/s scrolling (>= 30)", scroll_rate(app)),
+    ):
+        print(f"{name}: {figure:.3g}")
+
+
+def _shown(view: QWidget, app: QApplication) -> QWidget:
+    view.resize(1280, 800)
+    view.show()
+    app.processEvents()
+    return view
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    act()
+    return time.perf_counter() - begun
+
+
+def redraw_ms(app: QApplication) -> float:
+    """A frame: new counts, the curves, and painting them."""
+    rng = np.random.default_rng(1)
+    base = [series(runtime, rounds=1, count=400, finished=False) for runtime in RUNTIMES]
+    bins = np.arange(BINS)
+    shapes = [
+        1e5 * np.exp(-0.5 * ((bins - 150 - 60 * k) / 40.0) ** 2) + 50.0 * (bins < 600)
+        for k in range(len(base))
+    ]
+    view = _shown(HistogramView(), app)
+    frames = []
+    for _ in range(40):
+        drawn = [
+            replace(one, counts=rng.poisson(shape))
+            for one, shape in zip(base, shapes, strict=True)
+        ]
+
+        def frame(drawn: list = drawn) -> None:
+            view.set_series(drawn)
+            view.refresh()
+            view.grab()
+
+        frames.append(_seconds(frame))
+    view.close()
+    return statistics.median(frames[5:]) * 1e3
+
+
+def live_rate(app: QApplication) -> float:
+    """Frames a second if each frame takes in a tenth of a second's samples, for ten seconds."""
+    total = SAMPLES_PER_S * 10
+    rows = records(latencies_ns(20.0, total, 1), warmup=1000)
+    histogram = Histogram()
+    one = series(rounds=1, count=400, finished=False)
+    views = [_shown(HistogramView(), app), _shown(TimelineView(), app)]
+    frames = []
+    for end in range(SAMPLES_PER_S // 10, total + 1, SAMPLES_PER_S // 10):
+
+        def frame(end: int = end) -> None:
+            added = rows[end - SAMPLES_PER_S // 10 : end]
+            histogram.add(added["finished_ns"] - added["started_ns"])
+            now = replace(one, counts=histogram.counts.copy(), rounds=(rows[:end],))
+            for view in views:
+                view.set_series([now])
+                view.refresh()
+                view.grab()
+
+        frames.append(_seconds(frame))
+    for view in views:
+        view.close()
+    return 1.0 / statistics.median(frames)
+
+
+def open_many_s(app: QApplication) -> float:
+    """From a samples file on disk to a drawn timeline."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "case.0.bin"
+        rows = np.zeros(MANY, SAMPLE)
+        latency = latencies_ns(20.0, MANY, 1)
+        rows["finished_ns"] = np.cumsum(latency)
+        rows["started_ns"] = rows["finished_ns"] - latency
+        rows["phase"] = MEASURED
+        rows.tofile(path)
+        del rows
+        one = series(rounds=1, count=400, finished=False)
+        view = _shown(TimelineView(), app)
+
+        def act() -> None:
+            view.set_series([replace(one, rounds=(np.memmap(path, SAMPLE, "r"),))])
+            view.refresh()
+            view.grab()
+
+        taken = _seconds(act)
+        pan = [
+            _seconds(
+                lambda: (
+                    view.plots[0].getViewBox().scaleBy((0.7, 1.0)),
+                    view.refresh(),
+                    view.grab(),
+                )
+            )
+            for _ in range(12)
+        ]
+        print(
+            f"  zooming in on it, ms a frame: {statistics.median(pan) * 1e3:.3g}, "
+            f"worst {max(pan) * 1e3:.3g}"
+        )
+        view.close()
+    return taken
+
+
+def scroll_rate(app: QApplication) -> float:
+    """One wheel step a frame through 5,000 rows with a baseline chosen."""
+    one = series(rounds=1, count=400)
+    cases = [
+        replace(one, key=str(k), row={**one.row, "batch_size": k, "throughput_per_s": 1e4 + k})
+        for k in range(5000)
+    ]
+    table = _shown(ResultsTable(), app)
+    table.set_series(cases)
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    bar = table.view.verticalScrollBar()
+
+    def frame(step: int) -> None:
+        bar.setValue(bar.maximum() * step // 100)
+        table.view.viewport().repaint()
+
+    frames = [_seconds(lambda step=step: frame(step)) for step in range(100)]
+    table.close()
+    return 1.0 / statistics.median(frames)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""How long a user waits: for the list of models, and from launch to the first sample."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+RUNS = 7
+ENGINES = ("torch", "onnxruntime", "openvino")
+
+
+def main() -> None:
+    command = [sys.executable, "-m", "app", "--list"]
+    seconds = [_run_s(command) for _ in range(RUNS)]
+    modules = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "app", "--list"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    imported = [e for e in ENGINES if f"| {e}\n" in modules or f" {e}\n" in modules]
+    sys.stdout.write(
+        f"--list: {_spread(seconds)} (aim < 0.5 s); "
+        f"engines imported: {', '.join(imported) or 'none'}\n"
+    )
+    _first_sample_s()  # fills the export cache
+    waits = [_first_sample_s() for _ in range(RUNS)]
+    sys.stdout.write(f"launch to first sample, warm cache: {_spread(waits)} (aim < 3 s)\n")
+
+
+def _run_s(command: list[str]) -> float:
+    begun = time.perf_counter()
+    subprocess.run(command, capture_output=True, check=True)
+    return time.perf_counter() - begun
+
+
+def _first_sample_s() -> float:
+    """Seconds from starting a batch run of one case until its samples file has a record."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        command = [sys.executable, "-m", "app", "--headless", "--models", "cnn_tiny"]
+        command += ["--runtimes", "ort-cpu", "--rounds", "1", "--out", str(out)]
+        begun = time.perf_counter()
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
+            while not any(f.stat().st_size for f in out.glob("samples/*.bin")):
+                if child.poll() is not None:
+                    raise RuntimeError(f"the run ended with {child.returncode} before a sample")
+                time.sleep(0.005)
+            waited = time.perf_counter() - begun
+            child.terminate()
+    return waited
+
+
+def _spread(seconds: list[float]) -> str:
+    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
+    return f"median {middle:.2f} s of {len(seconds)} ({low:.2f} to {high:.2f})"
