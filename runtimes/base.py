@@ -172,6 +172,8 @@ class Execution:
     `elsewhere` names the counted nodes that the asked-for engine did not take: a row
     with any is `partial`. `facts` are figures the runtime knows (`cycles`, `io_us`,
     `weight_tiles_used`, `weight_tiles_total`, `fidelity`, `engine_cache`), by column name.
+    `inspection_ms` is the part of `compile` that went into finding this out, not into the
+    engine's own work.
     """
 
     provider: str
@@ -183,6 +185,7 @@ class Execution:
     placement: tuple[NodePlacement, ...] = ()
     facts: Mapping[str, float | int | str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    inspection_ms: float = 0.0
 
     @property
     def elsewhere(self) -> tuple[NodePlacement, ...]:
@@ -270,6 +273,10 @@ class Session(ABC):
         """Block until the oldest submitted slot is complete and return it."""
         return 0
 
+    def fault(self, error: Exception) -> RuntimeFault:
+        """What `run` raised, in our words: it is the engine's own call and raises its errors."""
+        return RunFault(f"a run failed with {type(error).__name__}: {error}")
+
     def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
         """Timings of a simulated device (`execution.clock == "simulated"`)."""
         raise NotImplementedError("this session is measured, not simulated")
@@ -298,12 +305,14 @@ class Runtime(ABC):
     """One engine. Instances hold no state and are cheap to make.
 
     `summary` is one line for lists and forms, `options` the one table of settings.
+    `only_when_named` keeps a runtime out of sweeps that name none.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32",)
+    only_when_named: ClassVar[bool] = False
 
     @abstractmethod
     def availability(self) -> Availability:

@@ -12,7 +12,9 @@ from runtimes.base import Runtime
 
 RUNTIMES: dict[str, str] = {
     "ort-cpu": "runtimes.ort:OrtCpu",
+    "openvino-cpu": "runtimes.openvino_cpu:OpenVinoCpu",
     "torch-cpu": "runtimes.torch_native:TorchCpu",
+    "fpga": "runtimes.fpga.runtime:Fpga",
     "fake": "runtimes.fake:Fake",
 }
 

@@ -1,7 +1,8 @@
 """One round, phase by phase: a `MeasureJob` in, a `RoundResult` out, nothing raised.
 
 The phases are import, compile, first inference, warm-up, correctness, measurement,
-correctness again, teardown; each is timed and told to the parent as it begins.
+correctness again, teardown; each is timed and told to the parent as it begins. What is
+known when a round fails stays in its result.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,24 +27,83 @@ from app.measure.environment import describe_round, round_warnings
 from app.measure.floor import harness_floor_ns
 from app.measure.job import MEASURED, SAMPLE, Check, MeasureJob, Phase, RoundResult, Status
 from app.measure.sampling import Progress, Sampler
-from exporters.types import GraphlapError, axes_key, load_reference
+from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import AfterCompletion, NotAvailable, Runtime, Session, Unavailable
+from runtimes.base import (
+    AfterCompletion,
+    Execution,
+    NotAvailable,
+    Runtime,
+    Session,
+    Settings,
+    Unavailable,
+)
+
+Tell = Callable[[dict[str, Any]], None]
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 """A round that ends so is not recorded: it is measured again when the sweep is resumed."""
 
+_NODES_NAMED = 5
+
+
+def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
+    """Run the round; every failure becomes a result with its status and reason."""
+    this = _Round(job, tell, stopped)
+    try:
+        this.measure()
+    except GraphlapError as error:
+        this.note(status=error.status or "run_failed", reason=str(error))
+    except MemoryError:
+        reason = f"the host ran out of memory in {this.phase}: use a smaller batch"
+        this.note(status="out_of_memory", reason=reason)
+    except Exception as error:
+        this.note(**_unexpected(error, this.phase))
+    this.leave()
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return replace(this.result, phases_ms=this.phases_ms, rss_peak_mb=peak_mb)
+
+
+def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
+    """A disk that is full ends the sweep; anything else is a failure, named with its phase."""
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        reason = f"the samples could not be written: {error.strerror}; free space, then --resume"
+        return {"status": "cancelled", "stop_reason": "disk_full", "reason": reason}
+    traceback.print_exception(error, file=sys.stderr)
+    first_line = (str(error).splitlines() or [""])[0]
+    status: Status = "compile_failed" if phase in ("import", "compile") else "run_failed"
+    return {
+        "status": status,
+        "reason": f"{phase} failed with {type(error).__name__}: {first_line}",
+    }
+
 
 @dataclass(slots=True)
-class Round:
-    """The state of a round in the making; `tell` sends an event to the parent."""
+class _Round:
+    """A round in the making; `tell` sends an event to the parent."""
 
     job: MeasureJob
-    tell: Callable[[dict[str, Any]], None]
+    tell: Tell
     stopped: Callable[[], bool]
+    result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
     _entered_ns: int = 0
+
+    def __post_init__(self) -> None:
+        environment = describe_round(self.job.settings.threads)
+        self.result = RoundResult(
+            case_id=self.job.case_id,
+            round=self.job.round,
+            status="ok",
+            started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            environment=environment,
+            warnings=tuple(round_warnings(environment)),
+        )
+
+    def note(self, **facts: Any) -> None:
+        """Add what has become known."""
+        self.result = replace(self.result, **facts)
 
     def enter(self, phase: Phase) -> None:
         self.leave()
@@ -52,88 +112,48 @@ class Round:
 
     def leave(self) -> None:
         if self._entered_ns:
-            spent = (time.perf_counter_ns() - self._entered_ns) / 1e6
-            self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent
+            spent_ms = (time.perf_counter_ns() - self._entered_ns) / 1e6
+            self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
             self._entered_ns = 0
 
-    def report(self, progress: Progress) -> None:
-        self.tell(
-            {
-                "event": "progress",
-                "phase": progress.phase,
-                "iterations": progress.iterations,
-                "elapsed_s": progress.elapsed_s,
-                "p50_ns": progress.p50_ns,
-                "p99_ns": progress.p99_ns,
-            }
-        )
+    def measure(self) -> None:
+        job = self.job
+        self.enter("import")
+        runtime = self._runtime()
+        runtime.refuse(job.model, job.axes, job.settings)
+        runtime.load()
+        reference = load_reference(job.model.references[axes_key(job.axes)])
+        self.enter("compile")
+        with closing(runtime.compile(job.model, job.axes, job.settings)) as session:
+            self.leave()
+            self.phases_ms["compile"] -= session.execution.inspection_ms
+            self._note_execution(session.execution)
+            session.bind(reference.inputs)
+            with _in_our_words(session):
+                self.enter("first_inference")
+                begun = time.perf_counter_ns()
+                session.run()
+                first_ns = float(time.perf_counter_ns() - begun)
+                if session.execution.clock == "simulated":
+                    self._simulate(session, reference)
+                else:
+                    self._time(session, reference, first_ns)
+            peak_bytes = session.memory().device_peak_bytes
+            if peak_bytes is not None:
+                self.note(device_memory_peak_mb=peak_bytes / 2**20)
+            self.enter("teardown")
 
+    def _runtime(self) -> Runtime:
+        runtime = registry.load(registry.parse_spec(self.job.runtime).name)
+        state = runtime.availability()
+        if isinstance(state, Unavailable):
+            raise NotAvailable(state.reason, state.remedy)
+        self.note(runtime_version=state.version)
+        return runtime
 
-def measure_round(
-    job: MeasureJob, tell: Callable[[dict[str, Any]], None], stopped: Callable[[], bool]
-) -> RoundResult:
-    """Run the round; every failure becomes a result with its status and reason."""
-    this = Round(job, tell, stopped)
-    environment = describe_round(job.settings.threads)
-    result = RoundResult(
-        case_id=job.case_id,
-        round=job.round,
-        status="ok",
-        started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        environment=environment,
-        warnings=tuple(round_warnings(environment)),
-    )
-    try:
-        result = _measure(this, result)
-    except GraphlapError as error:
-        result = replace(result, status=_status(error.status), reason=str(error))
-    except MemoryError:
-        result = replace(
-            result,
-            status="out_of_memory",
-            reason=f"the host ran out of memory in {this.phase}: use a smaller batch",
-        )
-    except Exception as error:
-        result = _unexpected(this, result, error)
-    this.leave()
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return replace(result, phases_ms=dict(this.phases_ms), rss_peak_mb=peak_mb)
-
-
-def _unexpected(this: Round, result: RoundResult, error: Exception) -> RoundResult:
-    """A disk that is full ends the sweep; anything else is an engine's failure, with its phase."""
-    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        reason = f"the samples could not be written: {error.strerror}; free space, then --resume"
-        return replace(result, status="cancelled", stop_reason="disk_full", reason=reason)
-    traceback.print_exception(error, file=sys.stderr)
-    first_line = (str(error).splitlines() or [""])[0]
-    status: Status = "compile_failed" if this.phase in ("import", "compile") else "run_failed"
-    reason = f"{this.phase} failed with {type(error).__name__}: {first_line}"
-    return replace(result, status=status, reason=reason)
-
-
-def _status(text: str) -> Status:
-    return text or "run_failed"  # type: ignore[return-value]
-
-
-def _measure(this: Round, result: RoundResult) -> RoundResult:
-    job = this.job
-    this.enter("import")
-    spec = registry.parse_spec(job.runtime)
-    runtime: Runtime = registry.load(spec.name)
-    state = runtime.availability()
-    if isinstance(state, Unavailable):
-        raise NotAvailable(state.reason, state.remedy)
-    result = replace(result, runtime_version=state.version)
-    runtime.refuse(job.model, job.axes, job.settings)
-    runtime.load()
-    reference = load_reference(job.model.references[axes_key(job.axes)])
-
-    this.enter("compile")
-    with closing(runtime.compile(job.model, job.axes, job.settings)) as session:
-        execution = session.execution
-        result = replace(
-            result,
+    def _note_execution(self, execution: Execution) -> None:
+        """What really runs; a float node that the engine did not take makes it partial."""
+        self.note(
             clock=execution.clock,
             boundary=execution.boundary,
             call_path=execution.call_path,
@@ -141,134 +161,119 @@ def _measure(this: Round, result: RoundResult) -> RoundResult:
             precision=execution.precision,
             device_name=execution.device_name,
             facts=dict(execution.facts),
-            warnings=result.warnings + execution.warnings + _precision_warning(job, session),
-        )
-        if execution.elsewhere:
-            nodes = ", ".join(f"{n.op} {n.node!r} on {n.provider}" for n in execution.elsewhere[:5])
-            more = len(execution.elsewhere) - 5
-            nodes += f" and {more} more" if more > 0 else ""
-            result = replace(
-                result,
-                status="partial",
-                reason=f"not all of the graph ran on {execution.provider}: {nodes}",
-                placement=tuple(
-                    {"node": n.node, "op": n.op, "provider": n.provider}
-                    for n in execution.elsewhere
-                ),
-            )
-        session.bind(reference.inputs)
-        this.enter("first_inference")
-        begun = time.perf_counter_ns()
-        session.run()
-        first_ns = float(time.perf_counter_ns() - begun)
-
-        def check() -> Check:
-            this.enter("correctness")
-            return check_session(session, reference.inputs, reference.outputs, job.model.reference)
-
-        if execution.clock == "simulated":
-            result = _simulate(this, result, session, check())
-        else:
-            result = _time(this, result, session, check, first_ns)
-        memory = session.memory()
-        if memory.device_peak_bytes is not None:
-            result = replace(result, device_memory_peak_mb=memory.device_peak_bytes / 2**20)
-        this.enter("teardown")
-    return result
-
-
-def _precision_warning(job: MeasureJob, session: Session) -> tuple[str, ...]:
-    asked, executed = job.settings.precision, session.execution.precision
-    if executed == asked:
-        return ()
-    return (f"{asked} was asked for and {executed} was executed",)
-
-
-def _time(
-    this: Round,
-    result: RoundResult,
-    session: Session,
-    check: Callable[[], Check],
-    first_ns: float,
-) -> RoundResult:
-    job = this.job
-    floor_ns = harness_floor_ns()
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    with Path(job.samples_path).open("wb", buffering=0) as file:
-        sampler = Sampler(
-            session,
-            job.scenario,
-            job.wait_policy,
-            bool(job.model.states),
-            job.limits,
-            file,
-            this.report,
-            this.stopped,
-        )
-        this.enter("warmup")
-        warm = sampler.warm_up(first_ns)
-        before = check()
-        this.enter("measure")
-        measured = sampler.measure(warm.median_ns)
-    gc.enable()
-    after = check()
-    result = replace(
-        result,
-        samples=Path(job.samples_path).name,
-        harness_floor_ns=floor_ns,
-        warmup_iterations=warm.iterations,
-        warmup_s=warm.seconds,
-        steady_state=warm.steady,
-        iterations=measured.iterations,
-        duration_s=measured.duration_s,
-        stop_reason=measured.stop_reason,
-    )
-    if not warm.steady:
-        result = replace(
-            result,
             warnings=(
-                *result.warnings,
-                f"no_steady_state: after {warm.seconds:.1f} s of warm-up the medians still moved",
+                *self.result.warnings,
+                *execution.warnings,
+                *_precision_warning(self.job.settings, execution),
             ),
         )
-    return _with_check(result, before if not before.output_ok else after)
+        elsewhere = execution.elsewhere
+        if elsewhere:
+            named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]
+            more = len(elsewhere) - len(named)
+            nodes = ", ".join(named) + (f" and {more} more" if more else "")
+            self.note(
+                status="partial",
+                reason=f"not all of the graph ran on {execution.provider}: {nodes}",
+                placement=tuple(asdict(node) for node in elsewhere),
+            )
+
+    def _time(self, session: Session, reference: Reference, first_ns: float) -> None:
+        """Warm up, check, measure, check again; the collector rests while the clock runs."""
+        job = self.job
+        self.note(harness_floor_ns=harness_floor_ns())
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        with Path(job.samples_path).open("wb", buffering=0) as file:
+            sampler = Sampler(
+                session,
+                job.scenario,
+                job.wait_policy,
+                bool(job.model.states),
+                job.limits,
+                file,
+                self._report,
+                self.stopped,
+            )
+            self.enter("warmup")
+            warm = sampler.warm_up(first_ns)
+            self.note(
+                warmup_iterations=warm.iterations, warmup_s=warm.seconds, steady_state=warm.steady
+            )
+            before = self._check(session, reference)
+            self.enter("measure")
+            measured = sampler.measure(warm.median_ns)
+        gc.enable()
+        self.note(
+            samples=Path(job.samples_path).name,
+            iterations=measured.iterations,
+            duration_s=measured.duration_s,
+            stop_reason=measured.stop_reason,
+        )
+        if not warm.steady:
+            warning = f"no_steady_state: the medians still moved after {warm.seconds:.1f} s"
+            self.note(warnings=(*self.result.warnings, warning))
+        after = self._check(session, reference)
+        self._note_check(after if before.output_ok else before)
+
+    def _simulate(self, session: Session, reference: Reference) -> None:
+        """Take the samples from the simulator; a graph it holds only in part has no latency."""
+        job = self.job
+        self._note_check(self._check(session, reference))
+        if self.result.status == "partial":
+            self.note(stop_reason="partial")
+            return
+        self.enter("measure")
+        arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
+        samples = session.simulate(arrivals, np.random.default_rng(job.seed))
+        records = np.zeros(len(samples.started_ns), dtype=SAMPLE)
+        records["scheduled_ns"] = samples.scheduled_ns
+        records["started_ns"] = samples.started_ns
+        records["finished_ns"] = samples.finished_ns
+        records["phase"] = MEASURED
+        Path(job.samples_path).write_bytes(records.tobytes())
+        self.note(
+            # The cycles depend on the pacing, so they are known only now.
+            facts=dict(session.execution.facts),
+            samples=Path(job.samples_path).name,
+            iterations=len(records),
+            duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
+            stop_reason="simulated",
+        )
+
+    def _check(self, session: Session, reference: Reference) -> Check:
+        self.enter("correctness")
+        return check_session(session, reference.inputs, reference.outputs, self.job.model.reference)
+
+    def _note_check(self, check: Check) -> None:
+        """A wrong row keeps its timing and is marked."""
+        self.note(check=check)
+        if not check.output_ok:
+            self.note(
+                status="wrong_output",
+                reason=f"output {check.worst_output!r} differs from the {check.reference} "
+                f"reference by {check.max_rel_error:.2g} of its largest value, "
+                f"and {check.tolerance:g} is allowed",
+            )
+
+    def _report(self, progress: Progress) -> None:
+        self.tell({"event": "progress", **asdict(progress)})
 
 
-def _simulate(this: Round, result: RoundResult, session: Session, check: Check) -> RoundResult:
-    """Take the samples from the simulator; a graph it holds only in part has no latency."""
-    job = this.job
-    result = _with_check(result, check)
-    if result.status == "partial":
-        return replace(result, stop_reason="partial")
-    this.enter("measure")
-    arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
-    samples = session.simulate(arrivals, np.random.default_rng(job.seed))
-    records = np.zeros(len(samples.started_ns), dtype=SAMPLE)
-    records["scheduled_ns"] = samples.scheduled_ns
-    records["started_ns"] = samples.started_ns
-    records["finished_ns"] = samples.finished_ns
-    records["phase"] = MEASURED
-    Path(job.samples_path).write_bytes(records.tobytes())
-    simulated_s = float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9
-    return replace(
-        result,
-        samples=Path(job.samples_path).name,
-        iterations=len(records),
-        duration_s=simulated_s,
-        stop_reason="simulated",
-    )
+@contextmanager
+def _in_our_words(session: Session) -> Iterator[None]:
+    """`run` is the engine's own call and raises the engine's errors; the adapter knows them."""
+    try:
+        yield
+    except (GraphlapError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise session.fault(error) from error
 
 
-def _with_check(result: RoundResult, check: Check) -> RoundResult:
-    """A wrong row keeps its timing and is marked; a failed status is never improved."""
-    result = replace(result, check=check)
-    if check.output_ok:
-        return result
-    return replace(
-        result,
-        status="wrong_output",
-        reason=f"output {check.worst_output!r} differs from the {check.reference} reference by "
-        f"{check.max_rel_error:.2g} of its largest value, and {check.tolerance:g} is allowed",
-    )
+def _precision_warning(settings: Settings, execution: Execution) -> tuple[str, ...]:
+    """A simulated card has one precision, which its rows tell; an engine may have chosen."""
+    if execution.precision == settings.precision or execution.clock == "simulated":
+        return ()
+    return (f"{settings.precision} was asked for and {execution.precision} was executed",)

@@ -71,8 +71,7 @@ def redraw_ms(app: QApplication) -> float:
     frames = []
     for _ in range(40):
         drawn = [
-            replace(one, counts=rng.poisson(shape))
-            for one, shape in zip(base, shapes, strict=True)
+            replace(one, counts=rng.poisson(shape)) for one, shape in zip(base, shapes, strict=True)
         ]
 
         def frame(drawn: list = drawn) -> None:

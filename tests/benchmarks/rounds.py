@@ -16,6 +16,7 @@ from app.sweep.case import Scenario
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from runtimes.base import Settings
+from runtimes.registry import parse_spec
 
 
 def export(model: str, axes: Mapping[str, int]) -> ExportedModel:
@@ -42,6 +43,7 @@ def measure(
     scenario: Scenario | None = None,
 ) -> tuple[RoundResult, np.ndarray]:
     """One round in a fresh process: its result and its measured latencies in ns [n]."""
+    spec = parse_spec(runtime)
     with tempfile.TemporaryDirectory() as folder:
         samples = Path(folder) / "samples.bin"
         job = MeasureJob(
@@ -50,7 +52,7 @@ def measure(
             model=model,
             axes=axes,
             runtime=runtime,
-            settings=Settings(),
+            settings=Settings(device=spec.device, release=spec.release),
             scenario=scenario or Scenario(),
             wait_policy="spin",
             limits=limits or Limits(),

@@ -1,0 +1,20 @@
+"""Runs any ONNX model on the simulated FPGA card from plain onnxruntime.
+
+python fpga_plain_onnxruntime.py MODEL.onnx
+"""
+
+import sys
+
+import numpy as np
+import onnxruntime
+
+from runtimes.fpga import provider
+
+options = onnxruntime.SessionOptions()
+options.add_provider_for_devices([provider.device()], {"card": "v80"})
+session = onnxruntime.InferenceSession(sys.argv[1], options)
+feeds = {i.name: np.ones(i.shape, np.float32) for i in session.get_inputs()}
+outputs = session.run(None, feeds)
+
+for spec, array in zip(session.get_outputs(), outputs, strict=True):
+    print(spec.name, array.shape)

@@ -1,0 +1,215 @@
+"""A runtime that follows a script: chosen latencies on the real clock, chosen failures.
+
+For tests and demonstrations, and always there. It computes nothing: its outputs are the
+stored reference's, or wrong ones when told so.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from itertools import cycle
+from typing import NoReturn
+
+import numpy as np
+
+from exporters.types import ExportedModel, Reference, axes_key, load_reference
+from runtimes.base import (
+    Availability,
+    Available,
+    CompileFault,
+    Device,
+    Execution,
+    NotAvailable,
+    Option,
+    OptionValue,
+    OutOfMemory,
+    RunFault,
+    Runtime,
+    RuntimeFault,
+    Session,
+    Settings,
+    Unsupported,
+)
+from runtimes.host_session import HostSession, aligned_empty, fixed_shapes, input_buffers
+from runtimes.options import chosen, refuse_device
+
+_DRAWN = 4096
+_SECOND_MODE_SHARE = 0.2
+
+OPTIONS = (
+    Option("latency_us", 100.0, "the typical time of a run", minimum=0),
+    Option(
+        "distribution",
+        "constant",
+        "how runs differ: not at all, normally, or a fifth of them in a second mode",
+        ("constant", "normal", "bimodal"),
+    ),
+    Option(
+        "spread_us",
+        10.0,
+        "the standard deviation, or how much later the second mode is",
+        minimum=0,
+    ),
+    Option("wait", "spin", "how a run passes its time", ("spin", "sleep")),
+    Option(
+        "fail",
+        "none",
+        "what goes wrong: before a session, in compiling, or in a run",
+        (
+            "none",
+            "unavailable",
+            "unsupported",
+            "compile",
+            "run",
+            "oom",
+            "wrong",
+            "crash",
+            "hang",
+        ),
+    ),
+    Option("fail_after", 0, "how many runs succeed before the one that fails", minimum=0),
+    Option("seed", 0, "draws the latencies", minimum=0),
+)
+
+
+class Fake(Runtime):
+    """Scripted by its options; every other word of the contract it keeps."""
+
+    name = "fake"
+    summary = "scripted latencies and failures, for tests and demonstrations"
+    options = OPTIONS
+    precisions = ("fp32", "fp16", "int8")
+    only_when_named = True
+
+    def availability(self) -> Availability:
+        return Available("1")
+
+    def devices(self) -> tuple[Device, ...]:
+        return ()
+
+    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
+        refuse_device(self, settings)
+        fixed_shapes(model, model.inputs, axes)
+        super().refuse(model, axes, settings)
+        if chosen(self, settings)["fail"] == "unsupported":
+            raise Unsupported("fake was told to refuse the graph", "use fail=none")
+
+    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+        self.refuse(model, axes, settings)
+        script = chosen(self, settings)
+        if script["fail"] == "unavailable":
+            raise NotAvailable("fake was told not to be there", "use fail=none")
+        if script["fail"] == "compile":
+            raise CompileFault("fake was told not to compile", "use fail=none")
+        try:
+            reference = load_reference(model.references[axes_key(axes)])
+        except (KeyError, OSError, ValueError) as error:
+            raise CompileFault(
+                f"fake has no reference outputs of {model.name} at {axes_key(axes)}",
+                "export the model for these axes",
+            ) from error
+        return FakeSession(model, axes, settings, reference, script)
+
+
+class FakeSession(HostSession):
+    """Each run passes its time, then fails or copies the reference's outputs out."""
+
+    def __init__(
+        self,
+        model: ExportedModel,
+        axes: Mapping[str, int],
+        settings: Settings,
+        reference: Reference,
+        script: Mapping[str, OptionValue],
+    ) -> None:
+        outputs = {
+            name: aligned_empty(array.shape, array.dtype)
+            for name, array in reference.outputs.items()
+        }
+        super().__init__(input_buffers(model, axes), outputs, model.states)
+        self.run = self._scripted(reference.outputs, script)
+        self.execution = Execution(
+            provider="fake",
+            precision=settings.precision,
+            device_name="fake",
+            call_path="a Python function that waits",
+        )
+
+    def _scripted(
+        self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue]
+    ) -> Callable[[], None]:
+        latencies = cycle(latencies_ns(script).tolist())
+        failure = _FAILURES.get(str(script["fail"]))
+        spin = script["wait"] == "spin"
+        wrong = script["fail"] == "wrong"
+        left = int(script["fail_after"])
+        buffers = self._outputs
+
+        def run() -> None:
+            nonlocal left
+            until = time.perf_counter_ns() + next(latencies)
+            failing = left <= 0
+            left -= 1
+            if failing and failure is not None:
+                failure()
+            for name, buffer in buffers.items():
+                np.copyto(buffer, expected[name])
+                if wrong and failing:
+                    _spoil(buffer)
+            if not spin:
+                time.sleep(max(0, until - time.perf_counter_ns()) * 1e-9)
+            while time.perf_counter_ns() < until:
+                pass
+
+        return run
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return error if isinstance(error, RuntimeFault) else super().fault(error)
+
+
+def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:
+    """4,096 int64 latencies that the runs go through in turn."""
+    typical, spread = float(script["latency_us"]), float(script["spread_us"])
+    rng = np.random.default_rng(int(script["seed"]))
+    latencies = np.full(_DRAWN, typical)
+    if script["distribution"] == "normal":
+        latencies += rng.normal(0.0, spread, _DRAWN)
+    elif script["distribution"] == "bimodal":
+        latencies += spread * (rng.random(_DRAWN) < _SECOND_MODE_SHARE)
+    return np.rint(np.maximum(latencies, 0.0) * 1e3).astype(np.int64)
+
+
+def _spoil(buffer: np.ndarray) -> None:
+    """Change every element, by more than any tolerance."""
+    if buffer.dtype.kind == "b":
+        np.logical_not(buffer, out=buffer)
+    else:
+        np.add(buffer, 1 + np.abs(buffer), out=buffer, casting="unsafe")
+
+
+def _fail_run() -> NoReturn:
+    raise RunFault("fake was told to fail this run", "use fail=none")
+
+
+def _run_out_of_memory() -> NoReturn:
+    raise OutOfMemory("fake was told to run out of memory", "use fail=none")
+
+
+def _crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _hang() -> NoReturn:
+    while True:
+        time.sleep(3600)
+
+
+_FAILURES: dict[str, Callable[[], None]] = {
+    "run": _fail_run,
+    "oom": _run_out_of_memory,
+    "crash": _crash,
+    "hang": _hang,
+}

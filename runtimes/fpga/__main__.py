@@ -1,0 +1,72 @@
+"""`python -m runtimes.fpga explain model.onnx --card v80`: what a card would do with a graph."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from exporters.types import GraphlapError
+from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
+from runtimes.fpga.compiler import compile_graph
+from runtimes.fpga.explain import explain
+from runtimes.fpga.importer import load
+from runtimes.fpga.timeline_svg import timeline_svg
+from runtimes.fpga.timing import idle_cycles
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0, or 1 with one sentence on standard error."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        axes = dict(_axis(text) for text in chosen.axis)
+        card, _, release = chosen.card.partition("@")
+        graph = load(chosen.model, axes)
+        compiled = compile_graph(graph, load_card(card), release)
+        schedule = compiled.scheduler.after_idle(idle_cycles(compiled, chosen.idle_us))
+        if chosen.svg:
+            Path(chosen.svg).write_text(timeline_svg(compiled, schedule), encoding="utf-8")
+    except GraphlapError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"{chosen.svg} can't be written ({error.strerror})\n")
+        return 1
+    sys.stdout.write(explain(compiled, schedule))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m runtimes.fpga")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("explain", help="where the cycles of a graph go on a card")
+    command.add_argument("model", help="an .onnx file")
+    command.add_argument(
+        "--card",
+        default=DEFAULT_CARD,
+        metavar="CARD[@RELEASE]",
+        help=f"{', '.join(card_keys())}, or a card's .toml file (default: {DEFAULT_CARD})",
+    )
+    command.add_argument(
+        "--axis", action="append", default=[], metavar="NAME=SIZE", help="size of a named axis"
+    )
+    command.add_argument(
+        "--idle-us",
+        type=float,
+        default=float("inf"),
+        help="time since the last request was finished; 0 for back to back (default: long enough)",
+    )
+    command.add_argument("--svg", metavar="FILE", help="also write the timeline as a picture")
+    return parser
+
+
+def _axis(text: str) -> tuple[str, int]:
+    name, _, size = text.partition("=")
+    if not name or not size.isdecimal() or int(size) < 1:
+        raise GraphlapError(f"--axis {text} sets nothing", "write --axis NAME=SIZE, as in batch=1")
+    return name, int(size)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

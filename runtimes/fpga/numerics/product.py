@@ -1,0 +1,29 @@
+"""Matrix products: bf16 operands, float32 accumulation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtimes.fpga.numerics.operator import Call, Kernel, operator
+
+
+@operator("MatMul")
+def matmul(_call: Call) -> Kernel:
+    return np.matmul
+
+
+@operator("Gemm", oldest=7)
+def gemm(call: Call) -> Kernel:
+    """alpha * A' B' + beta * C with A' [M,K], B' [K,N], C broadcast to [M,N]."""
+    alpha, beta = call.number("alpha", 1.0), call.number("beta", 1.0)
+    transpose_a, transpose_b = call.integer("transA", 0), call.integer("transB", 0)
+
+    def run(a: np.ndarray, b: np.ndarray, c: np.ndarray | None = None) -> np.ndarray:
+        y = (a.T if transpose_a else a) @ (b.T if transpose_b else b)
+        if alpha != 1:
+            y *= alpha
+        if c is not None:
+            y += c if beta == 1 else beta * c
+        return y
+
+    return run

@@ -1,0 +1,147 @@
+"""A graph made ready to run in emulated bf16, and the question whether a node can be.
+
+Operands are rounded to bf16 to nearest even, products are accumulated in float32, and
+each operator's output is rounded once. Constants are rounded when the program is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from runtimes.fpga.graph import Graph, Node
+from runtimes.fpga.numerics import (  # noqa: F401  (each enters its operators)
+    activation,
+    convolution,
+    elementwise,
+    movement,
+    normalisation,
+    pooling,
+    product,
+    recurrent,
+    reduction,
+)
+from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS, Call, Kernel, Refused
+
+_INDEX_TYPES = ("int32", "int64")
+
+
+class KernelError(RuntimeError):
+    """A kernel failed while running; the message names its node."""
+
+
+def refusal(node: Node, graph: Graph) -> str | None:
+    """Why `node` can't be computed, as the end of a sentence; None if it can."""
+    try:
+        _make(node, graph, graph.constants)
+    except Refused as reason:
+        return str(reason)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    label: str
+    kernel: Kernel
+    exact: bool
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    last_read: tuple[str, ...]
+    """Names that no later step reads: their arrays are let go."""
+
+
+class Program:
+    """Kernels in order, with their rounded constants. Any number of threads may run it."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Refused if a node of `graph` has no kernel."""
+        used = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs)
+        constants = {name: _kept(array) for name, array in graph.constants.items() if name in used}
+        self.graph = replace(graph, constants=constants)
+        self._steps = tuple(
+            _Step(
+                label=f"{node.op} node '{node.name or node.outputs[0]}'",
+                kernel=_make(node, self.graph, constants),
+                exact=OPERATORS[node.op].exact,
+                inputs=node.inputs,
+                outputs=node.outputs,
+                last_read=last_read,
+            )
+            for node, last_read in zip(graph.nodes, _last_reads(graph), strict=True)
+        )
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The graph's outputs, float32 arrays of bf16 values; KernelError names a node."""
+        arrays: dict[str, np.ndarray] = {
+            name: _kept(array) for name, array in zip(self.graph.inputs, inputs, strict=True)
+        }
+        # Overflow to infinity and NaN are results here, as they are on a device.
+        with np.errstate(all="ignore"):
+            for step in self._steps:
+                self._run_step(step, arrays)
+        constants = self.graph.constants
+        return [constants[n] if n in constants else arrays[n] for n in self.graph.outputs]
+
+    def _run_step(self, step: _Step, arrays: dict[str, np.ndarray]) -> None:
+        constants = self.graph.constants
+        operands = [constants[n] if n in constants else arrays.get(n) for n in step.inputs]
+        try:
+            made = step.kernel(*operands)
+        except Exception as error:
+            raise KernelError(f"{step.label} failed: {type(error).__name__}: {error}") from error
+        results = made if isinstance(made, tuple) else (made,)
+        for name, result in zip(step.outputs, results, strict=False):
+            if name:
+                arrays[name] = result if step.exact else round_bf16(result)
+        for name in step.last_read:
+            arrays.pop(name, None)
+
+
+def _kept(array: np.ndarray) -> np.ndarray:
+    """An array of our own: rounded if it holds numbers, as it is if it holds indices."""
+    return round_bf16(array) if array.dtype.kind == "f" else array.copy()
+
+
+def _last_reads(graph: Graph) -> list[tuple[str, ...]]:
+    keep = set(graph.outputs)
+    lists: list[tuple[str, ...]] = []
+    for node in reversed(graph.nodes):
+        touched = {name for name in (*node.inputs, *node.outputs) if name} - keep
+        lists.append(tuple(sorted(touched)))
+        keep |= touched
+    return lists[::-1]
+
+
+def _make(node: Node, graph: Graph, constants: Mapping[str, np.ndarray]) -> Kernel:
+    operator = OPERATORS.get(node.op) if node.domain in ("", "ai.onnx") else None
+    if operator is None:
+        raise Refused("the card has no such operator")
+    if not operator.oldest <= node.since_version <= NEWEST_OPSET:
+        raise Refused(
+            f"its version {node.since_version} is outside of {operator.oldest} to {NEWEST_OPSET}"
+        )
+    indices = {node.inputs[i] for i in operator.indices if i < len(node.inputs)}
+    for name in (*node.inputs, *node.outputs):
+        if not name or name in constants:
+            continue
+        value = graph.values.get(name)
+        if value is None:
+            raise Refused(f"the shape of '{name}' is not fixed")
+        if value.dtype != "float32" and not (name in indices and value.dtype in _INDEX_TYPES):
+            raise Refused(f"the card has no path for {value.dtype} ('{name}')")
+    shapes = tuple(
+        None
+        if not name
+        else (constants[name].shape if name in constants else graph.values[name].shape)
+        for name in node.inputs
+    )
+    call = Call(
+        node=node,
+        shapes=shapes,
+        constants=tuple(constants.get(name) for name in node.inputs),
+        output_shapes=tuple(graph.values[name].shape if name else () for name in node.outputs),
+    )
+    return operator.make(call)

@@ -1,0 +1,59 @@
+"""One graph on the simulated card: ONNX Runtime's session for outputs, the model for timings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import onnxruntime as ort
+
+from exporters.types import ExportedModel
+from runtimes.base import AfterCompletion, Arrivals, Execution, RunFault, Samples
+from runtimes.fpga.compiler import Compiled
+from runtimes.fpga.timing import fidelity, idle_cycles, io_us, simulate
+from runtimes.ort_session import OrtSession
+
+
+class FpgaSession(OrtSession):
+    """`compiled` is None where the card could not take the whole graph.
+
+    `execution.facts` hold the figures of back-to-back requests until `simulate` was called,
+    and from then on those of its arrivals.
+    """
+
+    def __init__(
+        self,
+        session: ort.InferenceSession,
+        model: ExportedModel,
+        axes: Mapping[str, int],
+        execution: Execution,
+        compiled: Compiled | None,
+    ) -> None:
+        super().__init__(session, model, axes, execution)
+        self._compiled = None if execution.elsewhere else compiled
+        if self._compiled is not None:
+            self.execution = replace(self.execution, facts=_facts(self._compiled, 0.0))
+
+    def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
+        if self._compiled is None:
+            raise RunFault(
+                "part of the graph runs elsewhere, so the card has no latency for it",
+                "use a graph that the card takes whole",
+            )
+        if isinstance(arrivals, AfterCompletion):
+            facts = _facts(self._compiled, arrivals.gap_ns / 1e3)
+            self.execution = replace(self.execution, facts=facts)
+        return simulate(self._compiled, arrivals, rng)
+
+
+def _facts(compiled: Compiled, idle_us: float) -> dict[str, float | int | str]:
+    """The row's columns for requests that arrive `idle_us` after the last was finished."""
+    schedule = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us))
+    return {
+        "cycles": schedule.cycles,
+        "io_us": round(io_us(compiled), 6),
+        "weight_tiles_used": compiled.placement.used,
+        "weight_tiles_total": compiled.placement.total,
+        "fidelity": fidelity(compiled).word,
+    }

@@ -1,0 +1,142 @@
+"""The part that sessions over host memory share: checked inputs, own buffers, state by copy.
+
+An engine that reads and writes numpy memory in place is given these buffers once; its
+adapter adds only `run`. Arrays are aligned to 64 bytes so that no run depends on where the
+allocator happened to put them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import NoReturn
+
+import numpy as np
+
+from exporters.types import ExportedModel, StatePair, TensorSpec
+from runtimes.base import Arrays, RunFault, Session, Unsupported
+
+_ALIGNMENT = 64
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised C-contiguous array that starts on a cache line."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def fixed_shapes(
+    model: ExportedModel, specs: Iterable[TensorSpec], axes: Mapping[str, int]
+) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor at `axes`; Unsupported for an axis left open or unknown."""
+    unknown = sorted(axes.keys() - model.axes.keys())
+    if unknown:
+        known = ", ".join(model.axes) or "none"
+        raise Unsupported(f"{model.name} has no axis {unknown[0]!r}", f"its axes are: {known}")
+    try:
+        return {spec.name: spec.shape_at(axes) for spec in specs}
+    except KeyError as error:
+        axis = error.args[0]
+        raise Unsupported(
+            f"the axis {axis!r} of {model.name} has no size", f"set it, as in {axis}=1"
+        ) from None
+
+
+def tensor_dtype(spec: TensorSpec) -> np.dtype:
+    """The numpy dtype of a tensor; Unsupported for what is no plain array of numbers."""
+    try:
+        dtype = np.dtype(spec.dtype)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype.kind not in "biufc":
+        raise Unsupported(
+            f"{spec.name!r} holds {spec.dtype}, which is no array of numbers",
+            "use a graph whose inputs and outputs are numeric tensors",
+        )
+    return dtype
+
+
+def poison(array: np.ndarray) -> None:
+    """Overwrite with what no correct run leaves: NaN, the least integer, the other boolean."""
+    match array.dtype.kind:
+        case "f" | "c":
+            array.fill(np.nan)
+        case "b":
+            np.logical_not(array, out=array)
+        case _:
+            array.fill(np.iinfo(array.dtype).min)
+
+
+def closed() -> NoReturn:
+    """What `run` is once a session is closed."""
+    raise RunFault("the session is closed", "compile the model again")
+
+
+class HostSession(Session):
+    """Input and output buffers by name; `output_buffers` may lack what the engine allocates."""
+
+    run: Callable[[], object]
+
+    def __init__(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        output_buffers: Mapping[str, np.ndarray],
+        states: tuple[StatePair, ...],
+    ) -> None:
+        self._inputs = dict(inputs)
+        self._outputs = dict(output_buffers)
+        self._states = states
+
+    def bind(self, inputs: Arrays, slot: int = 0) -> None:
+        self._only_slot(slot)
+        if inputs.keys() != self._inputs.keys():
+            wanted, given = ", ".join(self._inputs), ", ".join(inputs)
+            raise Unsupported(f"the graph's inputs are {wanted}", f"give these, not {given}")
+        for name, buffer in self._inputs.items():
+            array = inputs[name]
+            if array.shape != buffer.shape or array.dtype != buffer.dtype:
+                raise Unsupported(
+                    f"input {name!r} is {array.dtype} {list(array.shape)}",
+                    f"the session was compiled for {buffer.dtype} {list(buffer.shape)}",
+                )
+        for name, buffer in self._inputs.items():
+            np.copyto(buffer, inputs[name])
+
+    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
+        self._only_slot(slot)
+        return {name: buffer.copy() for name, buffer in self._outputs.items()}
+
+    def poison(self, slot: int = 0) -> None:
+        self._only_slot(slot)
+        for buffer in self._outputs.values():
+            poison(buffer)
+
+    def advance_state(self, slot: int = 0) -> None:
+        self._only_slot(slot)
+        # A copy, not a swap of buffers: engines keep what they derived from an address, and
+        # the copy is outside the clock.
+        for pair in self._states:
+            np.copyto(self._inputs[pair.input], self._outputs[pair.output])
+
+    def close(self) -> None:
+        self.run = closed
+        self._inputs.clear()
+        self._outputs.clear()
+        self._states = ()
+
+    def _only_slot(self, slot: int) -> None:
+        if slot:
+            raise NotImplementedError(f"this session has one slot, not {slot + 1}")
+
+
+def input_buffers(model: ExportedModel, axes: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """Zeroed buffers for every input of the model at `axes`."""
+    shapes = fixed_shapes(model, model.inputs, axes)
+    buffers = {
+        spec.name: aligned_empty(shapes[spec.name], tensor_dtype(spec)) for spec in model.inputs
+    }
+    for buffer in buffers.values():
+        buffer.fill(0)
+    return buffers

@@ -1,0 +1,94 @@
+"""One OpenVINO request over host buffers of ours, ready to be timed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from ctypes import c_void_p
+
+import numpy as np
+
+from exporters.types import ExportedModel
+from runtimes.base import RuntimeFault
+from runtimes.host_session import HostSession, aligned_empty, input_buffers, poison, tensor_dtype
+from runtimes.openvino_c import Kernel, library
+from runtimes.openvino_errors import run_fault
+
+DIRECT_CALL = "ov_infer_request_infer of the C library"
+
+
+class OpenVinoSession(HostSession):
+    """Owns the compiled model; an output of unknown shape the engine allocates.
+
+    `model` is the library's handle of the graph with fixed shapes and stays the caller's.
+    Raises OpenVinoError.
+    """
+
+    def __init__(
+        self,
+        model: c_void_p,
+        described: ExportedModel,
+        axes: Mapping[str, int],
+        properties: Mapping[str, str],
+    ) -> None:
+        super().__init__(input_buffers(described, axes), {}, described.states)
+        self._c = library()
+        self._handles = ExitStack()
+        self._allocated: dict[str, tuple[c_void_p, np.dtype]] = {}
+        try:
+            compiled = self._own("compiled_model", self._c.compile(model, properties))
+            self._request = self._own("infer_request", self._c.request(compiled))
+            for name, array in self._inputs.items():
+                port = self._port(compiled, "input", name)
+                self._own("tensor", self._c.share(self._request, port, array))
+            for spec in described.outputs:
+                port = self._port(compiled, "output", spec.name)
+                shape, dtype = self._c.fixed_shape(port), tensor_dtype(spec)
+                if shape is None:
+                    self._allocated[spec.name] = (port, dtype)
+                    continue
+                self._outputs[spec.name] = aligned_empty(shape, dtype)
+                tensor = self._c.share(self._request, port, self._outputs[spec.name])
+                self._own("tensor", tensor)
+        except BaseException:
+            self.close()
+            raise
+        self.run = self._c.timed(self._request)
+        self.call_path = DIRECT_CALL
+        if self._allocated:
+            self.call_path += ", outputs allocated by the engine"
+
+    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
+        arrays = super().outputs(slot)
+        return arrays | {name: view.copy() for name, view in self._views().items()}
+
+    def poison(self, slot: int = 0) -> None:
+        super().poison(slot)
+        for view in self._views().values():
+            poison(view)
+
+    def kernels(self) -> tuple[Kernel, ...]:
+        """What the last run executed, if the properties asked for it (PERF_COUNT)."""
+        return self._c.profile(self._request)
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return run_fault(error)
+
+    def close(self) -> None:
+        super().close()
+        self._allocated = {}
+        self._handles.close()
+
+    def _views(self) -> dict[str, np.ndarray]:
+        return {
+            name: self._c.view(self._request, port, dtype)
+            for name, (port, dtype) in self._allocated.items()
+        }
+
+    def _port(self, compiled: c_void_p, side: str, name: str) -> c_void_p:
+        return self._own("output_const_port", self._c.port(compiled, side, name))
+
+    def _own(self, kind: str, handle: c_void_p) -> c_void_p:
+        """Free the handle when the session closes, after all that were made from it."""
+        self._handles.callback(self._c.free, kind, handle)
+        return handle

@@ -1,0 +1,73 @@
+"""ONNX Runtime's exceptions in the words and statuses of ours."""
+
+from __future__ import annotations
+
+import re
+
+from runtimes.base import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+
+_OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad_alloc|[Oo]ut of memory|BFCArena")
+_NO_KERNEL = re.compile(
+    r"Could not find an implementation for (?P<op>\S+) node with name '(?P<node>[^']*)'"
+)
+_NO_OPERATOR = re.compile(
+    r"No Op registered for (?P<op>\S+)|error: (?P<custom>\S+) is not a registered"
+)
+_INVALID_NODE = re.compile(r'In Node, \("(?P<node>[^"]*)"')
+_TOO_NEW = re.compile(
+    r"(?P<what>Opset \d+) is under development|Unsupported model (?P<ir>IR version: \d+)"
+)
+_NODE = re.compile(r"[Nn]ode \((?P<paren>[^)]*)\)|Name:'(?P<name>[^']*)'")
+_NOISE = (
+    re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : "),
+    re.compile(r"Load model from .*? failed:"),
+    # The engine's own source position and the signature that follows it.
+    re.compile(r"/\S+\.(cc|h|cpp):\d+ .*?\)( const)? (?=[A-Z\w])"),
+)
+
+
+def plain(error: Exception) -> str:
+    """The engine's sentence without its codes, paths and source positions."""
+    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    for noise in _NOISE:
+        text = noise.sub("", text, count=1)
+    return text.strip().rstrip(".")
+
+
+def compile_fault(error: Exception) -> RuntimeFault:
+    """What session creation raised, as Unsupported, OutOfMemory or CompileFault."""
+    text = str(error)
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
+        return OutOfMemory("ONNX Runtime ran out of memory", "use a smaller batch or model")
+    if match := _NO_KERNEL.search(text):
+        return Unsupported(
+            f"ONNX Runtime has no kernel for {match['op']} in node {match['node']!r}",
+            "use another runtime, or another type for its inputs",
+            node=match["node"],
+        )
+    if match := _NO_OPERATOR.search(text):
+        node = _INVALID_NODE.search(text)
+        return Unsupported(
+            f"ONNX Runtime does not know the operator {match['op'] or match['custom']}"
+            + (f" of node {node['node']!r}" if node else ""),
+            "use another runtime",
+            node=node["node"] if node else "",
+        )
+    if match := _TOO_NEW.search(text):
+        return Unsupported(
+            f"the file's {match['what'] or match['ir']} is newer than this ONNX Runtime",
+            "export it at an older opset, or update onnxruntime",
+        )
+    return CompileFault(
+        f"ONNX Runtime refused the graph ({plain(error)})", "check the file and its axes"
+    )
+
+
+def run_fault(error: Exception) -> RuntimeFault:
+    """What a run raised, as OutOfMemory or RunFault, the node named where the engine does."""
+    text = str(error)
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
+        return OutOfMemory("ONNX Runtime ran out of memory in a run", "use a smaller batch")
+    match = _NODE.search(text)
+    where = f" in node {(match['paren'] or match['name'])!r}" if match else ""
+    return RunFault(f"ONNX Runtime failed{where} ({plain(error)})", "check the axes it was given")

@@ -1,0 +1,40 @@
+"""From the kernels that an engine executed to the one precision that a row states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from runtimes.base import NodePlacement
+
+INTEGER, UNKNOWN = "integer", "unknown"
+"""A graph that computes no float at all, and one whose types the engine did not tell."""
+
+NARROWEST_FIRST = ("int8", "fp16", "bf16", "fp32", "fp64")
+
+_MATRIX_OP = re.compile(r"Conv(?!ert)|Gemm|MatMul|FullyConnected|LSTM|GRU|RNN|Attention")
+_CONVERSION = re.compile(r"Cast|Convert|Reorder|Quantize|Input|Output|Const")
+
+
+def is_matrix_op(op: str) -> bool:
+    """Whether an operator, by its ONNX or engine name, multiplies matrices."""
+    return _MATRIX_OP.search(op) is not None
+
+
+def of_graph(placement: Iterable[NodePlacement]) -> tuple[str, tuple[str, ...]]:
+    """The precision of the matrix kernels, or of all where there are none, and warnings.
+
+    Where they differ it is the narrowest, and a warning names the nodes in a wider one.
+    """
+    typed = [node for node in placement if node.precision != INTEGER]
+    deciding = [node for node in typed if is_matrix_op(node.op)]
+    deciding = deciding or [node for node in typed if not _CONVERSION.search(node.op)] or typed
+    if not deciding:
+        return INTEGER, ()
+    precision = min((node.precision for node in deciding), key=NARROWEST_FIRST.index)
+    wider = [node for node in deciding if node.precision != precision]
+    if not wider:
+        return precision, ()
+    names = ", ".join(f"{node.op} {node.node!r} in {node.precision}" for node in wider[:5])
+    more = f" and {len(wider) - 5} more" if len(wider) > 5 else ""
+    return precision, (f"not all of the graph ran in {precision}: {names}{more}",)

@@ -1,0 +1,68 @@
+"""From an `ExportedModel`'s factory to the torch module that it was exported from.
+
+The same seed, weights and call as in the export, so that both compute the same function;
+it stands alone because a runtime must not import the exporting code.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporters.types import Factory
+from runtimes.base import CompileFault, OutOfMemory
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def build_module(factory: Factory) -> nn.Module:
+    """The module in evaluation mode; CompileFault or OutOfMemory if it cannot be built."""
+    import torch
+
+    source, _, name = factory.target.rpartition(":")
+    torch.manual_seed(factory.seed)
+    try:
+        if source.endswith(".py"):
+            module, _ = _from_file(Path(source), name)()
+        else:
+            create = getattr(import_module(source), name)
+            torch.manual_seed(factory.seed)
+            module = create(**factory.arguments)
+        if factory.weights is not None:
+            from safetensors.torch import load_file
+
+            module.load_state_dict(load_file(factory.weights))
+    except Exception as error:
+        if out_of_memory(error):
+            raise OutOfMemory("PyTorch ran out of memory", "use a smaller model") from error
+        raise CompileFault(
+            f"the torch module of {factory.target} could not be built ({error})",
+            "check that it is still the one that was exported",
+        ) from error
+    built: nn.Module = module.eval()
+    return built
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether it is the host's memory that torch found too small."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+
+
+def _from_file(path: Path, name: str) -> Callable[[], Any]:
+    """Run the file with its folder importable, as for a script, and give its function."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    function: Callable[[], Any] = getattr(module, name)
+    return function

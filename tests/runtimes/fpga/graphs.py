@@ -1,0 +1,166 @@
+"""Small ONNX models made node by node: the step and sequence forms that the tests time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from runtimes.fpga.graph import Graph
+from runtimes.fpga.importer import import_model
+
+FLOAT = TensorProto.FLOAT
+
+
+class ModelBuilder:
+    """Collects nodes and random weights of one model."""
+
+    def __init__(self, name: str = "graph") -> None:
+        self.name = name
+        self.nodes: list[onnx.NodeProto] = []
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.outputs: list[onnx.ValueInfoProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+        self.states: list[tuple[str, str]] = []
+        self._rng = np.random.default_rng(7)
+
+    def input(self, name: str, shape: Sequence[int | str], kind: int = FLOAT) -> str:
+        self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, name: str, shape: Sequence[int | str] | None = None, kind: int = FLOAT) -> str:
+        self.outputs.append(helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def weights(self, *shape: int) -> str:
+        array = self._rng.standard_normal(shape, dtype=np.float32) * 0.1
+        return self.constant(array)
+
+    def constant(self, array: np.ndarray) -> str:
+        name = f"w{len(self.initializers)}"
+        self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def add(self, op: str, *inputs: str, outputs: int = 1, **attributes: object) -> str:
+        names = [f"{op.lower()}{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(
+            helper.make_node(op, inputs, names, name=f"{op}_{len(self.nodes)}", **attributes)
+        )
+        return names[0]
+
+    def last_outputs(self) -> list[str]:
+        return list(self.nodes[-1].output)
+
+    def model(self, opset: int = 20) -> onnx.ModelProto:
+        graph = helper.make_graph(
+            self.nodes, self.name, self.inputs, self.outputs, self.initializers
+        )
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10
+        )
+        helper.set_model_props(model, {"graphlap.states": json.dumps(self.states)})
+        return onnx.shape_inference.infer_shapes(model)
+
+    def graph(self, **axes: int) -> Graph:
+        return import_model(self.model(), axes)
+
+
+def cnn_step(
+    layers: int, channels: int, taps: int = 8, batch: int = 1, name: str = "graph"
+) -> ModelBuilder:
+    """Causal convolutions with ReLU and a residual, one time step, state explicit."""
+    made = ModelBuilder(name)
+    x = made.input("x", [batch, channels, 1])
+    following = []
+    for layer in range(layers):
+        state = made.input(f"s{layer}", [batch, channels, taps - 1])
+        window = made.add("Concat", state, x, axis=2)
+        ends = (made.constant(np.array([bound])) for bound in (1, 2**62, 2))
+        following.append((state, made.add("Slice", window, *ends)))
+        made_by = made.add(
+            "Conv", window, made.weights(channels, channels, taps), made.weights(channels)
+        )
+        x = made.add("Add", made.add("Relu", made_by), x)
+    made.output(x)
+    for state, output in following:
+        made.output(output)
+        made.states.append((state, output))
+    return made
+
+
+def cnn_sequence(layers: int, channels: int, taps: int, length: int) -> ModelBuilder:
+    """The same layers over a whole sequence, zeros on the left."""
+    made = ModelBuilder()
+    x = made.input("x", [1, channels, length])
+    for _ in range(layers):
+        made_by = made.add("Conv", x, made.weights(channels, channels, taps), pads=[taps - 1, 0])
+        x = made.add("Add", made.add("Relu", made_by), x)
+    made.output(x)
+    return made
+
+
+def lstm_step(
+    layers: int, hidden: int, outputs: int = 32, batch: int = 1, name: str = "graph"
+) -> ModelBuilder:
+    """LSTM layers and a linear one, one time step, state explicit, batch first as torch has it."""
+    made = ModelBuilder(name)
+    x = made.input("x", [batch, 1, hidden])
+    following = []
+    for layer in range(layers):
+        held = [made.input(f"{part}{layer}", [1, batch, hidden]) for part in "hc"]
+        time_first = made.add("Transpose", x, perm=[1, 0, 2])
+        made.add(
+            "LSTM",
+            time_first,
+            made.weights(1, 4 * hidden, hidden),
+            made.weights(1, 4 * hidden, hidden),
+            made.weights(1, 8 * hidden),
+            "",
+            *held,
+            outputs=3,
+            hidden_size=hidden,
+        )
+        every, *last = made.last_outputs()
+        squeezed = made.add("Squeeze", every, made.constant(np.array([1])))
+        x = made.add("Transpose", squeezed, perm=[1, 0, 2])
+        following.extend(zip(held, last, strict=True))
+    product = made.add("MatMul", x, made.weights(hidden, outputs))
+    made.output(made.add("Add", product, made.weights(outputs)))
+    for state, output in following:
+        made.output(output)
+        made.states.append((state, output))
+    return made
+
+
+def lstm_sequence(layers: int, hidden: int, length: int) -> ModelBuilder:
+    """LSTM layers over a whole sequence from zero state."""
+    made = ModelBuilder()
+    x = made.input("x", [length, 1, hidden])
+    for _ in range(layers):
+        every = made.add(
+            "LSTM",
+            x,
+            made.weights(1, 4 * hidden, hidden),
+            made.weights(1, 4 * hidden, hidden),
+            outputs=1,
+            hidden_size=hidden,
+        )
+        x = made.add("Squeeze", every, made.constant(np.array([1])))
+    made.output(x)
+    return made
+
+
+def mlp(*widths: int, batch: int = 1) -> ModelBuilder:
+    """Dense layers with ReLU between them."""
+    made = ModelBuilder()
+    x = made.input("x", [batch, widths[0]])
+    for layer, (before, after) in enumerate(pairwise(widths)):
+        x = made.add("Gemm", x, made.weights(after, before), made.weights(after), transB=1)
+        if layer + 2 < len(widths):
+            x = made.add("Relu", x)
+    made.output(x)
+    return made

@@ -1,0 +1,168 @@
+"""The published tables beside the model's figures, and the fit that made its constants.
+
+`python -m tests.runtimes.fpga.published` prints the tables of runtimes/fpga/README.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+
+from runtimes.base import AfterCompletion
+from runtimes.fpga.cards import load_card
+from runtimes.fpga.compiler import Compiled, compile_graph
+from runtimes.fpga.timing import latency_us, simulate
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
+
+CONSTANTS = ("V80 sdk25 io_us", "V80 sdk26 io_us", "IA io_us", "IA dma_us")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the tables; the figures are None where the model does not fit the card."""
+
+    model: str
+    family: str
+    layers: int
+    width: int
+    card: str
+    release: str
+    pacing: str
+    fits: bool
+    mean_us: float | None
+    p99_us: float | None
+
+    @property
+    def idle_us(self) -> float:
+        return math.inf if self.pacing == "spaced" else 0.0
+
+    def builder(self, name: str = "graph") -> ModelBuilder:
+        step = cnn_step if self.family == "cnn" else lstm_step
+        return step(self.layers, self.width, name=name)
+
+    def compile(self) -> Compiled:
+        return compile_graph(self.builder().graph(), load_card(self.card.lower()), self.release)
+
+
+def read_rows() -> list[Row]:
+    file = resources.files("assets") / "published" / "vollo_seed_tables.csv"
+    return [
+        Row(
+            model=line["model"],
+            family=line["family"],
+            layers=int(line["layers"]),
+            width=int(line["width"]),
+            card=line["card"],
+            release=line["release"],
+            pacing=line["pacing"],
+            fits=line["fits"] == "true",
+            mean_us=float(line["mean_us"]) if line["mean_us"] else None,
+            p99_us=float(line["p99_us"]) if line["p99_us"] else None,
+        )
+        for line in csv.DictReader(file.read_text("utf-8").splitlines())
+    ]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    row: Row
+    mean_us: float
+    p99_us: float
+    cycles_us: float
+
+    @property
+    def mean_error(self) -> float:
+        """Per cent."""
+        assert self.row.mean_us is not None
+        return (self.mean_us / self.row.mean_us - 1) * 100
+
+    @property
+    def p99_error(self) -> float:
+        """Per cent."""
+        assert self.row.p99_us is not None
+        return (self.p99_us / self.row.p99_us - 1) * 100
+
+
+def predict(row: Row) -> Predicted:
+    compiled = row.compile()
+    mean_us = latency_us(compiled, row.idle_us)
+    gap_ns = 20_000 if row.pacing == "spaced" else 0
+    samples = simulate(compiled, AfterCompletion(20_000, gap_ns), np.random.default_rng(1))
+    idle = None if row.pacing == "spaced" else 0
+    cycles = compiled.scheduler.after_idle(idle).cycles
+    return Predicted(
+        row,
+        mean_us,
+        float(np.percentile(samples.latency_ns, 99)) / 1e3,
+        cycles / compiled.card.clock_mhz,
+    )
+
+
+def uses(row: Row) -> list[float]:
+    """How often each of CONSTANTS goes into a row's latency."""
+    if row.card == "V80":
+        return [row.release == "sdk25", row.release == "sdk26", 0, 0]
+    return [0, 0, 1, 2 * row.width > 256]
+
+
+def fit(predicted: Sequence[Predicted]) -> np.ndarray:
+    """CONSTANTS by least squares of the relative errors, microseconds."""
+    means = np.array([p.row.mean_us for p in predicted], float)
+    design = np.array([uses(p.row) for p in predicted], float) / means[:, None]
+    rest = 1 - np.array([p.cycles_us for p in predicted]) / means
+    return np.linalg.lstsq(design, rest, rcond=None)[0]
+
+
+def left_out_errors(predicted: Sequence[Predicted]) -> list[float]:
+    """Per cent, each row predicted with constants that were fitted without it."""
+    errors = []
+    for i, this in enumerate(predicted):
+        constants = fit([*predicted[:i], *predicted[i + 1 :]])
+        us = float(np.dot(constants, uses(this.row))) + this.cycles_us
+        errors.append((us / (this.row.mean_us or math.nan) - 1) * 100)
+    return errors
+
+
+def table(predicted: Sequence[Predicted]) -> str:
+    """The README's table."""
+    lines = [
+        "| model | card | release | pacing | published mean | model | error | left out "
+        "| published p99 | model | error |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    left_out = left_out_errors(predicted)
+    for p, without in zip(predicted, left_out, strict=True):
+        row = p.row
+        lines.append(
+            f"| {row.model} | {row.card} | {row.release} | {row.pacing} | {row.mean_us} "
+            f"| {p.mean_us:.2f} | {p.mean_error:+.1f} % | {without:+.1f} % "
+            f"| {row.p99_us} | {p.p99_us:.2f} | {p.p99_error:+.1f} % |"
+        )
+    means, p99s = (
+        [abs(e) for e in es]
+        for es in ([p.mean_error for p in predicted], [p.p99_error for p in predicted])
+    )
+    without = [abs(e) for e in left_out]
+    lines.append(
+        f"| mean of the absolute errors | | | | | | {np.mean(means):.1f} % "
+        f"| {np.mean(without):.1f} % | | | {np.mean(p99s):.1f} % |"
+    )
+    lines.append(
+        f"| worst | | | | | | {max(means):.1f} % | {max(without):.1f} % | | | {max(p99s):.1f} % |"
+    )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    found = [predict(row) for row in read_rows() if row.fits]
+    sys.stdout.write(table(found) + "\n\n")
+    for name, value in zip(CONSTANTS, fit(found), strict=True):
+        sys.stdout.write(f"{name} = {value:.3f}\n")
+    excess = np.mean([p.row.p99_us - p.row.mean_us for p in found])  # type: ignore[operator]
+    sys.stdout.write(f"jitter_us = {excess / (math.log(100) - 1):.4f}\n")

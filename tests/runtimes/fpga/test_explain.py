@@ -1,0 +1,160 @@
+"""What `python -m runtimes.fpga explain` tells, and how it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import onnx
+import pytest
+
+from runtimes.fpga.__main__ import main
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> str:
+    path = tmp_path / "step.onnx"
+    onnx.save(cnn_step(3, 128).model(), path)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["explain", *arguments])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_it_runs_as_a_module_without_an_engine(step: str) -> None:
+    script = (
+        "import sys; from runtimes.fpga.__main__ import main; "
+        f"main(['explain', {step!r}]); "
+        "print(*(n for n in ('onnxruntime', 'torch') if n in sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == ""
+    assert "V80 at sdk26" in done.stdout
+
+
+def test_all_that_decides_the_latency_is_told(
+    step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text, _ = run(capsys, step, "--card", "v80@sdk26")
+    assert status == 0
+    # 3 layers x (16 tiles / 6 cores + 32 + 1 + 25) cycles; 8 taps are 128 tiles a layer.
+    for told in (
+        "384 of 24576 tiles",
+        "256 bytes in, 256 out",
+        r"spaced +2\.425 us, 183 cycles",
+        r"contiguous +2\.615 us, 240 cycles",
+        "ahead +57 cycles",
+        "fidelity +calibrated",
+        "critical path: 183 cycles over 6 instructions",
+        r"Conv_2 +matrix +128 +19 +3 +32 +0 +35",
+    ):
+        assert re.search(told, text), told
+    assert len(re.findall(r"^ +\d +64 +4\.8%$", text, re.MULTILINE)) == 6
+
+
+def test_a_pause_decides_what_was_done_ahead(step: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = run(capsys, step, "--idle-us", "0")
+    assert "ahead      0 cycles" in text
+    assert "critical path: 240 cycles" in text
+
+
+def test_work_that_is_wholly_done_ahead_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = ModelBuilder()
+    state, x = made.input("state", [1, 64]), made.input("x", [1, 64])
+    held = made.add("MatMul", state, made.weights(64, 64))
+    new = made.add("MatMul", x, made.weights(64, 64))
+    made.output(made.add("Add", held, new))
+    made.states.append((state, made.nodes[-1].output[0]))
+    onnx.save(made.model(), tmp_path / "rnn.onnx")
+    _, text, _ = run(capsys, str(tmp_path / "rnn.onnx"))
+    assert re.search(r"MatMul_0 .* all of it before the request", text)
+    assert "ahead      1 cycles" in text
+
+
+def test_an_empty_program_is_explained_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = ModelBuilder()
+    made.output(made.add("Flatten", made.input("x", [1, 4, 4])))
+    onnx.save(made.model(), tmp_path / "flat.onnx")
+    status, text, _ = run(capsys, str(tmp_path / "flat.onnx"))
+    assert status == 0
+    assert "0 cycles on the card" in text
+
+
+def test_the_timeline_shows_both_units_to_scale(
+    step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, text, _ = run(capsys, step)
+    matrix, element = (
+        re.search(rf"^  {unit} +\|(.*)\|$", text, re.MULTILINE)[1]  # type: ignore[index]
+        for unit in ("matrix", "element")
+    )
+    assert len(matrix) == len(element) == 72
+    assert matrix.count("#") == element.count("#") == 3
+    assert element.endswith("-")
+    assert all(a == " " or b == " " for a, b in zip(matrix, element, strict=True))
+
+
+def test_the_picture_has_a_bar_for_every_instruction_within_its_frame(
+    tmp_path: Path, step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "timeline.svg"
+    assert run(capsys, step, "--svg", str(path))[0] == 0
+    root = ElementTree.parse(path).getroot()
+    bars = [group for group in root.iter() if group.tag.endswith("}g")]
+    assert len(bars) == 6
+    assert "cycles 0 to 35" in bars[0][0].text  # type: ignore[operator]
+    for rect in (r for bar in bars for r in bar if r.tag.endswith("}rect")):
+        assert float(rect.get("x", 0)) + float(rect.get("width", 0)) <= float(root.get("width", 0))
+
+
+def test_names_are_escaped_in_the_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = lstm_step(1, 32, name="<&>").model()
+    model.graph.node[1].name = 'a<b>"&'
+    onnx.save(model, tmp_path / "odd.onnx")
+    path = tmp_path / "odd.svg"
+    run(capsys, str(tmp_path / "odd.onnx"), "--svg", str(path))
+    assert 'a<b>"&' in "".join(ElementTree.parse(path).getroot().itertext())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--card", "v8"], "no card 'v8'; the nearest is 'v80'"),
+        (["--card", "v80@sdk9"], "no release 'sdk9'"),
+        (["--card", "none.toml"], "none.toml can't be read"),
+        (["--axis", "batch"], "--axis batch sets nothing: write --axis NAME=SIZE"),
+        (["--axis", "batch=0"], "--axis batch=0 sets nothing"),
+        (["--svg", "/no/such/folder/x.svg"], "/no/such/folder/x.svg can't be written"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    step: str, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    status, out, err = run(capsys, step, *arguments)
+    assert (status, out) == (1, "")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_a_graph_that_does_not_fit_says_how_far(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    onnx.save(lstm_step(3, 480).model(), tmp_path / "large.onnx")
+    status, _, err = run(capsys, str(tmp_path / "large.onnx"), "--card", "ia-420f")
+    assert status == 1
+    assert "needs 5415 tiles, the card has 3072" in err

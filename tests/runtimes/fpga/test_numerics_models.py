@@ -1,0 +1,50 @@
+"""Layers, cells and models of the catalogue on the card against their torch modules.
+
+One of each kind by default; GRAPHLAP_ALL_MODELS=1 takes all of them but the zoo.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import onnxruntime
+import pytest
+
+from exporters.catalogue import by_suite
+from exporters.export import export
+from exporters.request import ExportRequest
+from exporters.types import axes_key, load_reference
+from runtimes.fpga import provider
+from tests.runtimes.fpga.ort_sessions import CPU, disagreement, quiet_options, taken
+
+A_FEW = (
+    *("conv3d_f32_s2", "depthwise2d_f32_s2", "batchnorm_4d", "pad2d_symmetric", "maxpool2d_k4_s2"),
+    *("mobilenet_block_32", "densenet_block_1d_32", "cnn_tiny", "lstm_tiny_seq"),
+)
+ALL = tuple(d.name for suite, group in by_suite().items() if suite != "zoo" for d in group)
+LARGE_CARD = {"tiles": "100000"}
+"""More tiles than any real card has: what fits is not this test's question."""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("exported")
+
+
+@pytest.mark.parametrize("name", ALL if os.environ.get("GRAPHLAP_ALL_MODELS") else A_FEW)
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_card_agrees_with_torch(name: str, cache: Path) -> None:
+    exported, _ = export(ExportRequest(model=name, cache_dir=str(cache)))
+    options = quiet_options()
+    for axis, size in exported.axes.items():
+        options.add_free_dimension_override_by_name(axis, size)
+    options.add_provider_for_devices([provider.device()], LARGE_CARD)
+    session = onnxruntime.InferenceSession(exported.path, options)
+    assert taken(session, CPU) == []
+    reference = load_reference(exported.references[axes_key(exported.axes)])
+    got = session.run(list(reference.outputs), dict(reference.inputs))
+    assert [disagreement(a, b) for a, b in zip(got, reference.outputs.values(), strict=True)] == [
+        ""
+    ] * len(got)

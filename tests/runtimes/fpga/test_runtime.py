@@ -1,0 +1,244 @@
+"""The simulated card as a runtime: real outputs, simulated timings, and honest refusals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from exporters.types import ExportedModel, StatePair, TensorSpec
+from runtimes import registry
+from runtimes.base import (
+    AfterCompletion,
+    Available,
+    CompileFault,
+    NotAvailable,
+    RunFault,
+    Settings,
+    Unavailable,
+    Unsupported,
+)
+from runtimes.fpga import provider
+from runtimes.fpga.runtime import Fpga
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
+
+CARD = Settings(device="ia-420f", release="sdk26")
+Save = Callable[[ModelBuilder], ExportedModel]
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Save:
+    def write(made: ModelBuilder) -> ExportedModel:
+        model = made.model()
+        path = tmp_path / "model.onnx"
+        onnx.save(model, path)
+        return ExportedModel(
+            name="model",
+            suite="",
+            family="",
+            path=str(path),
+            sha256="",
+            opset=20,
+            precision="fp32",
+            inputs=tuple(spec(value) for value in model.graph.input),
+            outputs=tuple(spec(value) for value in model.graph.output),
+            axes={
+                dim.dim_param: 1
+                for value in model.graph.input
+                for dim in value.type.tensor_type.shape.dim
+                if dim.dim_param
+            },
+            references={},
+            reference="onnx",
+            states=tuple(StatePair(*pair) for pair in made.states),
+        )
+
+    return write
+
+
+def spec(value: onnx.ValueInfoProto) -> TensorSpec:
+    dims = value.type.tensor_type.shape.dim
+    dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type).name
+    return TensorSpec(value.name, dtype, tuple(d.dim_param or d.dim_value for d in dims))
+
+
+def numbers(model: ExportedModel) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return {s.name: rng.standard_normal(s.shape_at({}), dtype=np.float32) for s in model.inputs}
+
+
+@pytest.mark.parametrize("made", [cnn_step(2, 64), lstm_step(2, 64), mlp(64, 96, 32)])
+def test_outputs_are_computed_in_bf16(save: Save, made: ModelBuilder) -> None:
+    model = save(made)
+    inputs = numbers(model)
+    expected = ReferenceEvaluator(model.path).run(None, inputs)
+    with registry.load("fpga").compile(model, {}, CARD) as session:
+        session.bind(inputs)
+        session.run()
+        found = session.outputs()
+        assert session.execution.precision == "bf16"
+        assert session.execution.elsewhere == ()
+    for output, wanted in zip(model.outputs, expected, strict=True):
+        error = np.abs(found[output.name] - wanted).max() / np.abs(wanted).max()
+        assert 0 < error < 2e-2 or (found[output.name] == wanted).all()
+
+
+def test_state_advances_from_run_to_run(save: Save) -> None:
+    model = save(cnn_step(2, 32))
+    inputs = numbers(model)
+    evaluator = ReferenceEvaluator(model.path)
+    held = dict(inputs)
+    with Fpga().compile(model, {}, CARD) as session:
+        session.bind(inputs)
+        for _ in range(3):
+            session.run()
+            expected = dict(
+                zip((o.name for o in model.outputs), evaluator.run(None, held), strict=True)
+            )
+            for name, wanted in expected.items():
+                assert np.allclose(session.outputs()[name], wanted, atol=3e-2), name
+            session.advance_state()
+            held |= {pair.input: expected[pair.output] for pair in model.states}
+
+
+def test_facts_are_those_of_the_arrivals(save: Save) -> None:
+    with Fpga().compile(save(cnn_step(3, 128)), {}, Settings(device="v80")) as session:
+        assert session.execution.clock == "simulated"
+        assert session.execution.device_name == "V80 (simulated)"
+        for gap_ns, cycles in ((20_000, 183), (0, 240)):
+            rng = np.random.default_rng(0)
+            samples = session.simulate(AfterCompletion(20_000, gap_ns), rng)
+            facts = session.execution.facts
+            assert facts == {
+                "cycles": cycles,
+                "io_us": 1.815,
+                "weight_tiles_used": 384,
+                "weight_tiles_total": 24576,
+                "fidelity": "calibrated",
+            }
+            mean_us = float(samples.latency_ns.mean()) / 1e3
+            assert mean_us == pytest.approx(1.815 + cycles / 300, abs=3e-3)
+            assert samples.clock == "simulated"
+
+
+def test_options_make_a_hypothetical_card(save: Save) -> None:
+    model = save(mlp(256, 256))
+    rng = np.random.default_rng(0)
+    found = []
+    for options in ({}, {"clock": 600.0}, {"cores": 12}, {"block": 16, "tiles": 9000}):
+        with Fpga().compile(model, {}, replace(CARD, options=options)) as session:
+            session.simulate(AfterCompletion(1), rng)
+            found.append((session.execution.facts["cycles"], session.execution.facts["fidelity"]))
+    # 64 tiles on 6 cores and on 12; 256 smaller ones on 6; 37 cycles deep.
+    assert [cycles for cycles, _ in found] == [11 + 37, 11 + 37, 6 + 37, 43 + 37]
+    assert [word for _, word in found] == ["calibrated", *["extrapolated"] * 3]
+
+
+def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:
+    text = (Path(provider.__file__).parent / "cards" / "v80.toml").read_text("utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace('name = "V80"', 'name = "Mine"'), encoding="utf-8")
+    with Fpga().compile(save(mlp(32, 32)), {}, Settings(device=str(path))) as session:
+        assert session.execution.device_name == "Mine (simulated)"
+        assert session.execution.facts["fidelity"] == "extrapolated"
+
+
+def test_a_graph_that_the_cpu_shares_is_partial_and_has_no_latency(save: Save) -> None:
+    made = ModelBuilder()
+    x = made.add("Relu", made.input("x", [1, 3, 3]))
+    made.output(made.add("Det", x))
+    with Fpga().compile(save(made), {}, CARD) as session:
+        assert [(n.node, n.op) for n in session.execution.elsewhere] == [("Det_1", "Det")]
+        assert session.execution.facts == {}
+        with pytest.raises(RunFault, match="part of the graph runs elsewhere"):
+            session.simulate(AfterCompletion(1), np.random.default_rng(0))
+
+
+def test_integer_arithmetic_on_the_host_is_listed_and_does_not_count(save: Save) -> None:
+    made = ModelBuilder()
+    x = made.input("x", [2, 4])
+    made.output(made.add("Relu", x))
+    index = made.input("index", [3], TensorProto.INT64)
+    doubled = made.add("Mul", index, made.constant(np.array([2])))
+    made.output(doubled, kind=TensorProto.INT64)
+    with Fpga().compile(save(made), {}, CARD) as session:
+        assert session.execution.elsewhere == ()
+        (host,) = [n for n in session.execution.placement if not n.counts]
+        assert (host.op, host.provider) == ("Mul", "CPUExecutionProvider")
+
+
+def test_a_graph_that_does_not_fit_is_unsupported(save: Save) -> None:
+    with pytest.raises(Unsupported, match="needs 5415 tiles, the card has 3072"):
+        Fpga().compile(save(lstm_step(3, 480)), {}, CARD)
+
+
+def test_axes_are_fixed_for_outputs_and_timings_alike(save: Save) -> None:
+    made = ModelBuilder()
+    x = made.input("x", ["batch", 64])
+    made.output(made.add("MatMul", x, made.weights(64, 32)), ["batch", 32])
+    model = save(made)
+    with Fpga().compile(model, {"batch": 5}, CARD) as session:
+        session.bind({"x": np.ones((5, 64), np.float32)})
+        session.run()
+        assert next(iter(session.outputs().values())).shape == (5, 32)
+        assert session.execution.facts["cycles"] == 5 * 1 + 37
+    with pytest.raises(Unsupported, match="'batch'"):
+        Fpga().refuse(model, {}, CARD)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "told"),
+    [
+        (Settings(device="v8"), NotAvailable, "nearest is 'v80'"),
+        (Settings(device="v80", release="sdk21"), NotAvailable, "no release 'sdk21'"),
+        (Settings(device="v80", precision="fp16"), Unsupported, "fp16"),
+        (Settings(device="v80", options={"speed": 1}), Unsupported, "no option 'speed'"),
+        (Settings(device="v80", options={"cores": -1}), Unsupported, "cores=-1"),
+    ],
+)
+def test_a_wrong_wish_is_refused_without_a_session(
+    save: Save, settings: Settings, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        Fpga().refuse(save(mlp(32, 32)), {}, settings)
+
+
+def test_a_file_that_is_no_model_is_a_compile_fault(save: Save) -> None:
+    model = save(mlp(32, 32))
+    Path(model.path).write_bytes(b"nothing")
+    with pytest.raises(CompileFault):
+        Fpga().compile(model, {}, CARD)
+
+
+def test_the_shim_that_is_looked_for_is_the_one_that_is_loaded() -> None:
+    path = provider.shim_path()
+    assert path is not None
+    assert path.name.startswith("_shim.")
+    assert isinstance(Fpga().availability(), Available)
+
+
+def test_a_missing_shim_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtimes.fpga.runtime._SHIM", "runtimes.fpga._never_built")
+    state = Fpga().availability()
+    assert isinstance(state, Unavailable)
+    assert "compiler" in state.remedy
+
+
+def test_availability_and_refusals_need_no_engine() -> None:
+    script = (
+        "import sys; from runtimes import registry; r = registry.load('fpga'); "
+        "r.availability(); print([d.key for d in r.devices()]); "
+        "print(*(n for n in ('onnxruntime', 'onnx', 'torch') if n in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["['ia-420f', 'ia-840f', 'v80']", ""]

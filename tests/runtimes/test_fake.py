@@ -1,0 +1,143 @@
+"""The scripted runtime keeps the contract, and each scripted failure is the real thing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from runtimes.base import (
+    CompileFault,
+    NotAvailable,
+    OptionValue,
+    OutOfMemory,
+    RunFault,
+    Runtime,
+    Session,
+    Settings,
+    Unsupported,
+)
+from runtimes.fake import Fake, latencies_ns
+from runtimes.options import chosen
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.graphs import STEPS, Graphs
+
+FAILURES = ("unavailable", "unsupported", "compile", "run", "oom", "wrong", "crash", "hang")
+
+
+def scripted(graphs: Graphs, **options: OptionValue) -> Session:
+    session = Fake().compile(graphs.dense, {"batch": 1}, Settings(options=options))
+    session.bind(reference_of(graphs.dense, 1).inputs)
+    return session
+
+
+class TestFake(RuntimeContract):
+    name = "fake"
+    untried = frozenset(f"fail={failure}" for failure in FAILURES)
+
+    def test_single_steps_equal_the_whole_sequence(self, runtime: Runtime, graphs: Graphs) -> None:
+        """It computes nothing, so that a stream only repeats itself, without an error."""
+        reference = reference_of(graphs.step, 1)
+        with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
+            session.bind(reference.inputs)
+            for _ in range(STEPS):
+                session.run()
+                session.advance_state()
+                assert agrees(session.outputs(), reference)
+
+
+def test_a_run_takes_at_least_its_latency(graphs: Graphs) -> None:
+    for wait in ("spin", "sleep"):
+        session = scripted(graphs, latency_us=2000, wait=wait)
+        begun = time.perf_counter_ns()
+        session.run()
+        assert time.perf_counter_ns() - begun >= 2_000_000
+
+
+def test_the_second_mode_is_later_by_the_spread(graphs: Graphs) -> None:
+    script = chosen(
+        Fake(), Settings(options={"latency_us": 5.0, "spread_us": 7.0, "distribution": "bimodal"})
+    )
+    latencies = latencies_ns(script)
+    assert set(latencies.tolist()) == {5000, 12000}
+    assert 0.15 < (latencies == 12000).mean() < 0.25
+
+
+@pytest.mark.parametrize(
+    ("fail", "error"),
+    [("unavailable", NotAvailable), ("unsupported", Unsupported), ("compile", CompileFault)],
+)
+def test_failures_before_a_session(graphs: Graphs, fail: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        scripted(graphs, fail=fail)
+
+
+@pytest.mark.parametrize(("fail", "error"), [("run", RunFault), ("oom", OutOfMemory)])
+def test_a_run_fails_after_the_given_number(
+    graphs: Graphs, fail: str, error: type[Exception]
+) -> None:
+    session = scripted(graphs, latency_us=0, fail=fail, fail_after=2)
+    session.run()
+    session.run()
+    with pytest.raises(error) as raised:
+        session.run()
+    assert session.fault(raised.value) is raised.value
+
+
+def test_wrong_outputs_are_wrong_for_every_type(graphs: Graphs) -> None:
+    for model in (graphs.dense, graphs.step, graphs.lookup):
+        reference = reference_of(model, 3)
+        settings = Settings(options={"latency_us": 0, "fail": "wrong", "fail_after": 1})
+        session = Fake().compile(model, {"batch": 3}, settings)
+        session.run()
+        assert agrees(session.outputs(), reference)
+        session.run()
+        for name, array in session.outputs().items():
+            assert (array != reference.outputs[name]).all()
+
+
+def test_without_a_reference_there_is_no_session(graphs: Graphs) -> None:
+    with pytest.raises(CompileFault, match="batch=2"):
+        Fake().compile(graphs.dense, {"batch": 2}, ONE_THREAD)
+
+
+SCRIPT = """
+import json, sys
+from exporters.types import ExportedModel
+from runtimes.base import Settings
+from runtimes.fake import Fake, latencies_ns
+from runtimes.options import chosen
+model = ExportedModel.from_json(json.loads(sys.argv[1]))
+session = Fake().compile(model, {"batch": 1}, Settings(options={"fail": sys.argv[2]}))
+print("ready", flush=True)
+session.run()
+print("returned", flush=True)
+"""
+
+
+def started(graphs: Graphs, fail: str) -> subprocess.Popen[str]:
+    """A process that is about to call `run` on a session that fails so."""
+    model = json.dumps(graphs.dense.to_json())
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, model, fail], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_crash_kills_the_process_by_a_signal(graphs: Graphs) -> None:
+    with started(graphs, "crash") as process:
+        assert process.communicate() == ("", None)
+    assert process.returncode == -signal.SIGSEGV
+
+
+def test_hang_never_returns(graphs: Graphs) -> None:
+    with started(graphs, "hang") as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=1)
+        process.kill()

@@ -1,0 +1,48 @@
+"""A closed session gives its memory back: a long sweep or a search must not fill the machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.runtimes.graphs import Graphs
+
+WARM_UP, SESSIONS = 30, 200
+ALLOWED_PER_SESSION = 20 * 1024
+"""Bytes. The weights alone are 1 MiB, a callback kept by mistake some 11 KiB."""
+
+SCRIPT = """
+import json, sys
+import psutil
+from exporters.types import ExportedModel, load_reference
+from runtimes import registry
+from runtimes.base import Settings
+runtime = registry.load(sys.argv[1])
+model = ExportedModel.from_json(json.loads(sys.argv[2]))
+reference = load_reference(model.references["batch=1"])
+process, sizes = psutil.Process(), []
+for sessions in map(int, sys.argv[3:]):
+    for _ in range(sessions):
+        with runtime.compile(model, {"batch": 1}, Settings(threads=1)) as session:
+            session.bind(reference.inputs)
+            session.run()
+            session.outputs()
+    sizes.append(process.memory_info().rss)
+print(json.dumps(sizes))
+"""
+
+
+@pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu"])
+def test_two_hundred_sessions_do_not_grow_the_process(graphs: Graphs, name: str) -> None:
+    model = json.dumps(graphs.wide.to_json())
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, name, model, str(WARM_UP), str(SESSIONS)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = json.loads(done.stdout)
+    assert after - before < SESSIONS * ALLOWED_PER_SESSION

@@ -1,0 +1,75 @@
+"""The torch modules behind the graphs of `graphs.py`, in the form that users write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+
+CHANNELS, OUTPUTS, WORDS = 4, 3, 7
+WIDTH = 512
+
+
+def weights(*shape: int, seed: int = 0) -> np.ndarray:
+    """Float32 weights that torch and ONNX share."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+class Dense(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.from_numpy(weights(CHANNELS, OUTPUTS)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x @ self.w)
+
+
+class Wide(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.from_numpy(weights(WIDTH, WIDTH, seed=4)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.w
+
+
+class Step(nn.Module):
+    """h' = tanh(x w + h u), older' = h, y = h' + older: a history that shifts by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.from_numpy(weights(CHANNELS, CHANNELS, seed=1)))
+        self.u = nn.Parameter(torch.from_numpy(weights(CHANNELS, CHANNELS, seed=2)))
+
+    def forward(
+        self, x: torch.Tensor, h: torch.Tensor, older: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        following = torch.tanh(x @ self.w + h @ self.u)
+        return following + older, following, h
+
+
+class Lookup(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.from_numpy(weights(WORDS, CHANNELS, seed=3)))
+
+    def forward(self, ids: torch.Tensor, keep: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.table[ids], torch.logical_not(keep)
+
+
+def dense() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return Dense(), {"x": torch.zeros(1, CHANNELS)}
+
+
+def wide() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return Wide(), {"x": torch.zeros(1, WIDTH)}
+
+
+def step() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    state = torch.zeros(1, CHANNELS)
+    return Step(), {"x": torch.zeros(1, CHANNELS), "h": state, "older": state.clone()}
+
+
+def lookup() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    ids = torch.zeros(1, 5, dtype=torch.int64)
+    return Lookup(), {"ids": ids, "keep": torch.ones(1, dtype=torch.bool)}
