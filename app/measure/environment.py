@@ -63,11 +63,9 @@ def describe_round(threads: int) -> dict[str, Any]:
 def round_warnings(environment: Mapping[str, Any]) -> list[str]:
     """Sentences about conditions under which the tail should not be trusted."""
     warnings = []
-    load, cores = environment["load_1min"], len(environment["affinity"])
-    if load > cores:
+    if environment["load_1min"] > (os.cpu_count() or 1):
         warnings.append(
-            f"the load was {load:.1f} on {cores} cores when the round began: "
-            "stop other work before trusting the tail"
+            "more was running than this machine has cores: stop other work to trust the tail"
         )
     if environment["governor"] in ("powersave", "conservative"):
         warnings.append(

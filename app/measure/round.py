@@ -27,6 +27,7 @@ from app.measure.environment import describe_round, round_warnings
 from app.measure.floor import harness_floor_ns
 from app.measure.job import MEASURED, SAMPLE, Check, MeasureJob, Phase, RoundResult, Status
 from app.measure.sampling import Progress, Sampler
+from app.stats.quantiles import order_statistic
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import (
@@ -233,6 +234,9 @@ class _Round:
         records["finished_ns"] = samples.finished_ns
         records["phase"] = MEASURED
         Path(job.samples_path).write_bytes(records.tobytes())
+        latency_ns = np.sort(samples.latency_ns)
+        p50_ns, p99_ns = (order_statistic(latency_ns, q) for q in (0.5, 0.99))
+        self._report(Progress("measure", len(records), latency_ns.sum() / 1e9, p50_ns, p99_ns))
         self.note(
             # The cycles depend on the pacing, so they are known only now.
             facts=dict(session.execution.facts),

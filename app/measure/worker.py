@@ -6,36 +6,49 @@ standard output; engines that print are sent to standard error instead.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import select
 import signal
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from app.measure.job import MeasureJob
+from app.measure.job import MeasureJob, RoundResult
 from app.measure.round import measure_round
 
 _PR_SET_PDEATHSIG = 1
 
 
 def main() -> int:
+    return serve(_round)
+
+
+def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], Any]) -> int:
+    """Read one job line, send what `answer` tells as events, and its result as the last one."""
     _die_with_parent()
+    _go_first()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
     events = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     line = sys.stdin.buffer.readline()
     if not line.strip():
-        sys.stderr.write("app.measure.worker reads one job from standard input\n")
+        sys.stderr.write("this process reads one job from standard input\n")
         return 2
-    job = MeasureJob.from_json(json.loads(line))
-    _prepare(job)
-    result = measure_round(job, lambda event: _tell(events, event), StopRequest())
+    result = answer(json.loads(line), lambda event: _tell(events, event))
     _tell(events, {"event": "result", **result.to_json()})
     # Engines' exit handlers can crash or hang after all is said; nothing is left to flush.
     sys.stderr.flush()
     os._exit(0)
+
+
+def _round(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> RoundResult:
+    job = MeasureJob.from_json(values)
+    _prepare(job)
+    return measure_round(job, tell, StopRequest())
 
 
 class StopRequest:
@@ -69,6 +82,12 @@ def _die_with_parent() -> None:
     """Ask Linux to kill this process when its parent dies; elsewhere the pipe's end does it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _go_first() -> None:
+    """Ask Linux to end this process, and no other, where a case takes all memory there is."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Runs any ONNX model on the simulated FPGA card from plain onnxruntime.
 
-python fpga_plain_onnxruntime.py MODEL.onnx
+python fpga_plain_onnxruntime.py MODEL.onnx batch=1
 """
 
 import sys
@@ -8,13 +8,18 @@ import sys
 import numpy as np
 import onnxruntime
 
-from runtimes.fpga import provider
+from runtimes.fpga import provider, timing
 
 options = onnxruntime.SessionOptions()
 options.add_provider_for_devices([provider.device()], {"card": "v80"})
+for axis in sys.argv[2:]:
+    name, _, size = axis.partition("=")
+    options.add_free_dimension_override_by_name(name, int(size))
 session = onnxruntime.InferenceSession(sys.argv[1], options)
 feeds = {i.name: np.ones(i.shape, np.float32) for i in session.get_inputs()}
 outputs = session.run(None, feeds)
 
 for spec, array in zip(session.get_outputs(), outputs, strict=True):
     print(spec.name, array.shape)
+for part in provider.compiled():
+    print(f"simulated on {part.card.name}: {timing.latency_us(part):.3f} us")

@@ -252,7 +252,7 @@ class Bridge:
         before = predecessors(shown.depends_on, [node.outputs for node in shown.graph.nodes])
         fusion = abi.NodeFusionOptions(abi.ABI_VERSION, True)
         for claim in claims(before, supported):
-            nodes = (c.c_void_p * len(claim))(*(shown.nodes[i] for i in claim))
+            nodes = abi.array_of(c.c_void_p, len(claim))(*(shown.nodes[i] for i in claim))
             self._ep_api.EpGraphSupportInfo_AddNodesToFuse(
                 support, nodes, len(claim), c.byref(fusion)
             )
@@ -325,7 +325,7 @@ class Bridge:
             api.KernelContext_GetInput(context, i, c.byref(value))
             inputs.append(read_tensor(api, value.value or 0))
         for i, output in enumerate(program.run(inputs)):
-            shape = (c.c_int64 * output.ndim)(*output.shape)
+            shape = abi.array_of(c.c_int64, output.ndim)(*output.shape)
             api.KernelContext_GetOutput(context, i, shape, output.ndim, c.byref(value))
             read_tensor(api, value.value or 0)[...] = output
 

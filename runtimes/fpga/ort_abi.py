@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes as c
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal
 
 ABI_VERSION = 24
@@ -205,6 +206,12 @@ def open_tables(base: int) -> tuple[Table, Table]:
     return api, Table(api.GetEpApi(), EP_API, api._raise_status)
 
 
+@cache
+def array_of(kind: Any, length: int) -> Any:
+    """The ctypes array type; ctypes itself would make a new class at each use."""
+    return kind * length
+
+
 def text(get: Callable[[Any, Any], object], handle: int) -> str:
     """What a `get(handle, const char**)` function returns."""
     found = c.c_char_p()
@@ -218,7 +225,7 @@ def handles(
     """What a pair of counting and listing functions returns; None for a null entry."""
     size = c.c_size_t()
     count(owner, c.byref(size))
-    array = (c.c_void_p * size.value)()
+    array = array_of(c.c_void_p, size.value)()
     if size.value:
         get(owner, array, size.value)
     return tuple(array)

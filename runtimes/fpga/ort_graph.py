@@ -15,6 +15,11 @@ import numpy as np
 from runtimes.fpga import ort_abi as abi
 from runtimes.fpga.graph import AttributeValue, Graph, Node, Value
 
+_WRITABLE = 0x200
+_memory = c.PYFUNCTYPE(c.py_object, c.c_void_p, c.c_ssize_t, c.c_int)(
+    ("PyMemoryView_FromMemory", c.pythonapi)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class OrtGraph:
@@ -52,8 +57,7 @@ def read_tensor(api: abi.Table, value: int) -> np.ndarray:
         return np.empty(shape, kind)
     data = c.c_void_p()
     api.GetTensorMutableData(value, c.byref(data))
-    memory = (c.c_char * (size * kind.itemsize)).from_address(data.value or 0)
-    return np.ndarray(shape, kind, memoryview(memory))
+    return np.ndarray(shape, kind, _memory(data, size * kind.itemsize, _WRITABLE))
 
 
 def read_metadata(api: abi.Table, graph: int, key: str) -> str | None:
@@ -81,7 +85,7 @@ def _type_and_shape(api: abi.Table, info: c.c_void_p) -> tuple[int, tuple[int, .
     dtype, rank = c.c_int(), c.c_size_t()
     api.GetTensorElementType(info, c.byref(dtype))
     api.GetDimensionsCount(info, c.byref(rank))
-    shape = (c.c_int64 * rank.value)()
+    shape = abi.array_of(c.c_int64, rank.value)()
     if rank.value:
         api.GetDimensions(info, shape, rank.value)
     return dtype.value, tuple(shape)
@@ -152,7 +156,7 @@ class _Reader:
             self._values[name] = Value(name, abi.DTYPES.get(dtype, f"element type {dtype}"), shape)
 
     def _open_dimension(self, name: str, tensor: c.c_void_p, shape: tuple[int, ...]) -> str:
-        symbols = (c.c_char_p * len(shape))()
+        symbols = abi.array_of(c.c_char_p, len(shape))()
         self._api.GetSymbolicDimensions(tensor, symbols, len(shape))
         axis = next(i for i, size in enumerate(shape) if size < 0)
         symbol = (symbols[axis] or b"").decode()

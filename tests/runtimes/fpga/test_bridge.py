@@ -371,10 +371,10 @@ kept.run(None, rows())
 
 def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
     path = tmp_path / "mlp.onnx"
-    onnx.save(mlp(), path)
+    onnx.save(mlp("batch"), path)
     example = ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py"
     ended = subprocess.run(
-        [sys.executable, str(example), str(path)],
+        [sys.executable, str(example), str(path), "batch=2"],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         capture_output=True,
@@ -383,3 +383,4 @@ def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "y (2, 8)" in ended.stdout
+    assert "simulated on V80" in ended.stdout

@@ -1,0 +1,71 @@
+"""`graphlap` and `python -m app`: the flags decide between the window and the batch mode."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from app.flags import parse
+from app.results.errors import DiskError
+from app.sweep.errors import PlanError
+from exporters.types import GraphlapError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; every error of ours is one sentence and an exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        return _dispatch(given)
+    except GraphlapError as error:
+        if "--debug" in given:
+            raise
+        sys.stderr.write(f"graphlap: {error}\n")
+        return 1 if isinstance(error, DiskError) else 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`); nothing is left to tell it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    flags = parse(arguments)
+    if flags.list:
+        from app.console.listing import listing
+
+        sys.stdout.write(listing(flags.suite, flags.format))
+        return 0
+    if flags.doctor:
+        from app.console.doctor import doctor
+
+        sys.stdout.write(doctor())
+        return 0
+    if flags.headless or flags.resume:
+        from app.headless import run_headless
+
+        return run_headless(flags)
+    return _window(arguments)
+
+
+def _window(arguments: Sequence[str]) -> int:
+    if find_spec("PySide6") is None:
+        raise PlanError(
+            "the window needs PySide6, which is not installed",
+            "pip install PySide6-Essentials, or measure without a window: --headless",
+        )
+    if sys.platform == "linux" and not any(map(os.environ.get, _DISPLAYS)):
+        raise PlanError(
+            "there is no display to open a window on", "measure without a window: --headless"
+        )
+    from app.gui.main import main as open_window
+
+    return open_window(arguments)
+
+
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""`--list`: the models by suite, as a table for people, CSV or JSON.
+
+Read from the committed table `assets/catalogue.csv`, so that it needs no torch to count.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+
+from app.results import text
+from app.results.columns import Row, Value
+from app.results.table import to_csv
+from app.sweep.errors import PlanError, suggestion
+from app.sweep.plan import load_suite, suite_names
+from exporters import catalogue
+from runtimes.registry import RUNTIMES
+
+FORMATS = ("table", "csv", "json")
+_SHOWN = ("name", "suite", "family", "axes", "parameters", "macs", "source")
+
+
+def listing(suite: str | None, form: str) -> str:
+    """The text of the list; PlanError for an unknown suite or format."""
+    if form not in FORMATS:
+        raise PlanError(f"--format {form} is not known", suggestion(form, FORMATS))
+    wanted = _models(suite)
+    rows = [row for row in _table() if row["name"] in wanted]
+    if form == "json":
+        return json.dumps(rows, indent=1) + "\n"
+    if form == "csv":
+        return to_csv(rows, list(rows[0])).decode()
+    return _for_people(rows) + (
+        f"\n{len(rows)} models; suites: {', '.join(suite_names())}; "
+        f"runtimes: {', '.join(RUNTIMES)}\n"
+    )
+
+
+def _table() -> list[Row]:
+    """The committed rows, whole numbers as such and None for an empty cell."""
+    content = files("assets").joinpath("catalogue.csv").read_text("utf-8")
+    return [
+        {name: _value(cell) for name, cell in line.items()}
+        for line in csv.DictReader(content.splitlines())
+    ]
+
+
+def _value(cell: str) -> Value:
+    return int(cell) if cell.isdecimal() else cell or None
+
+
+def _models(suite: str | None) -> set[str]:
+    """The names of a suite of the catalogue, or of a plan that ships; all without a suite."""
+    by_suite = catalogue.by_suite()
+    if suite is None:
+        return set(catalogue.names())
+    if suite in by_suite:
+        return {definition.name for definition in by_suite[suite]}
+    if suite in suite_names():
+        return {model for sweep in load_suite(suite).sweeps for model in sweep.models}
+    known = sorted({*by_suite, *suite_names()})
+    raise PlanError(f"there is no suite called {suite!r}", suggestion(suite, known))
+
+
+def _for_people(rows: Sequence[Row]) -> str:
+    """Plain columns: rich alone would take a good part of the time that a list may take."""
+    lines = [_SHOWN, *(tuple(_cell(row[name]) for name in _SHOWN) for row in rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(_SHOWN))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def _cell(value: Value) -> str:
+    return text.count(value) if isinstance(value, int) else str(value or "")

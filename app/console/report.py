@@ -1,0 +1,131 @@
+"""The table at the end of a sweep: measured rows, and published figures under them.
+
+What is the same in every row is told once, in the caption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from app.results import text
+from app.results.columns import Row, Value
+from app.results.published import Published, published_for
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_VARIABLE = {
+    "precision": "precision",
+    "sequence_length": "sequence",
+    "threads": "threads",
+    "options": "options",
+    "scenario": "scenario",
+    "clock": "clock",
+    "accuracy_top1": "top-1",
+}
+_STYLES = {"ok": "green", "published": "dim", "partial": "yellow", "cancelled": "yellow"}
+_HARMLESS = {"unavailable": "yellow", "unsupported": "yellow"}
+
+
+def final_table(rows: Sequence[Row]) -> Table:
+    """A rich table of all rows, grouped by model in the plan's order."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    shown, common = _variable_columns(rows)
+    labels = text.model_labels(str(row["model"]) for row in rows)
+    table = Table(box=SIMPLE_HEAD, caption=common, caption_justify="left", pad_edge=False)
+    table.add_column("model", overflow="fold")
+    table.add_column("parameters", justify="right", no_wrap=True)
+    table.add_column("batch", justify="right")
+    table.add_column("runtime", overflow="fold")
+    for column in shown:
+        table.add_column(_VARIABLE[column], overflow="fold")
+    for heading in ("mean", "p50", "p99", "p50 95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("status", overflow="fold")
+    for model in dict.fromkeys(row["model"] for row in rows):
+        own = [row for row in rows if row["model"] == model]
+        for row in own:
+            status = str(row["status"])
+            style = _STYLES.get(status) or _HARMLESS.get(status, "red")
+            label = labels[str(model)]
+            table.add_row(label, *_cells(row, shown), f"[{style}]{status}[/]")
+        for figure in published_for(str(model)):
+            table.add_row(*_published_cells(figure, shown), style=_STYLES["published"])
+    return table
+
+
+def reasons(rows: Sequence[Row]) -> Iterator[str]:
+    """One line for each row that is not ok, and for each that broke its protocol."""
+    labels = text.model_labels(str(row["model"]) for row in rows)
+    for row in rows:
+        told = (row["runtime"], _shown(row, "scenario"), row["options"])
+        label = " ".join([labels[str(row["model"])], *(str(part) for part in told if part)])
+        if row["status"] != "ok":
+            yield f"{label}: {row['status']}: {row['reason']}"
+        elif row["valid"] is False:
+            yield f"{label}: not valid: {row['reason'] or row['warnings']}"
+
+
+def _variable_columns(rows: Sequence[Row]) -> tuple[list[str], str]:
+    """The optional columns that differ between rows, and a caption with the others."""
+    shown, common = [], []
+    for column, heading in _VARIABLE.items():
+        # Options left out are the defaults; anything else left out was not come to.
+        values = {_shown(row, column) for row in rows}
+        values -= {""} if column != "options" or values == {""} else set()
+        if len(values) > 1:
+            shown.append(column)
+        elif values:
+            common.append(f"{heading} {values.pop()}")
+    return shown, "every measured row: " + ", ".join(common) if common else ""
+
+
+def _shown(row: Row, column: str) -> str:
+    value = row[column]
+    if column == "scenario" and row["gap_us"] is not None:
+        return f"{value}:{row['gap_us']:g}us"
+    if column == "accuracy_top1" and isinstance(value, float):
+        return f"{100 * value:.1f} %"
+    return "" if value is None else str(value)
+
+
+def _cells(row: Row, shown: Sequence[str]) -> list[str]:
+    return [
+        text.count(_whole(row["parameters"])),
+        text.count(_whole(row["batch_size"])),
+        str(row["runtime"]),
+        *(_shown(row, column) for column in shown),
+        text.latency(_number(row["latency_mean_us"])),
+        text.latency(_number(row["latency_p50_us"])),
+        text.latency(_number(row["latency_p99_us"])),
+        text.interval(
+            _number(row["latency_p50_ci_low_us"]), _number(row["latency_p50_ci_high_us"])
+        ),
+    ]
+
+
+def _published_cells(figure: Published, shown: Sequence[str]) -> list[str]:
+    mean = figure.mean_us
+    return [
+        "",
+        "",
+        "",
+        figure.device,
+        *("" for _ in shown),
+        text.latency(mean) if mean else text.rate(figure.throughput_per_s),
+        "",
+        text.latency(figure.p99_us) if figure.p99_us else "",
+        "",
+        f"published ({figure.conditions})",
+    ]
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _whole(value: Value) -> int | None:
+    return value if isinstance(value, int) else None

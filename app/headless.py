@@ -1,0 +1,177 @@
+"""Batch mode: a plan or a run folder in, a run folder out, steered by signals and by lines.
+
+`pause`, `resume` and `stop` lines on standard input, when that is a pipe, do what their
+names say; the end of it means nothing, so that a run outlives the window that started it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import signal
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from app.console.progress import Display, display_for
+from app.console.report import final_table, reasons
+from app.flags import plan_from_flags
+from app.measure.environment import describe_host
+from app.measure.job import FAILED
+from app.results.columns import Row
+from app.results.errors import DiskError
+from app.results.folder import RunFolder
+from app.sweep.begin import begin
+from app.sweep.errors import PlanError
+from app.sweep.run import SweepRun, close_quietly
+
+OK, FAILURE, INTERRUPTED = 0, 1, 130
+STEP_S = 0.2
+_STRICTLY = frozenset({"unavailable", "unsupported", "partial"})
+
+
+def run_headless(flags: argparse.Namespace) -> int:
+    """Measure what the flags ask for; returns the exit code.
+
+    Raises PlanError or ResultsError before anything is written.
+    """
+    with _folder(flags) as folder:
+        return measure(folder, strict=flags.strict, export=flags.export is not None)
+
+
+def measure(
+    folder: RunFolder,
+    *,
+    strict: bool = False,
+    export: bool = False,
+    make_run: Callable[..., SweepRun] = SweepRun,
+    out: TextIO | None = None,
+    log: TextIO | None = None,
+) -> int:
+    """Measure what the folder lacks, show it, and report; the folder's end state is written."""
+    out, log = out or sys.stdout, log or sys.stderr
+    with make_run(folder, describe_host()) as run, Steering(run) as steering:
+        display = display_for(run, log)
+        try:
+            _drive(run, steering, display)
+        except DiskError as error:
+            display.close()
+            close_quietly(run, FAILURE)
+            log.write(f"graphlap: {error}\n")
+            return FAILURE
+        display.close()
+        rows = run.rows()
+        code = INTERRUPTED if run.stopped else exit_code(rows, strict)
+        try:
+            run.close(code)
+            if export:
+                from app.results.parquet import export_parquet
+
+                export_parquet(run.run, rows)
+        except OSError as error:
+            raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
+        report(rows, folder.path, out)
+        return code
+
+
+def exit_code(rows: Sequence[Row], strict: bool) -> int:
+    """1 if a row failed; with `strict` also for what could not be run as asked."""
+    bad = FAILED | _STRICTLY if strict else FAILED
+    return FAILURE if any(row["status"] in bad for row in rows) else OK
+
+
+def report(rows: Sequence[Row], path: Path, out: TextIO) -> None:
+    """The table for people, the reasons of what is not ok, and where it all lies."""
+    from rich.console import Console
+
+    console = Console(file=out, width=None if out.isatty() else 160)
+    console.print(final_table(rows))
+    for line in reasons(rows):
+        console.print(line, markup=False, highlight=False)
+    console.print(f"results: {path / 'results.csv'}", markup=False, highlight=False, soft_wrap=True)
+
+
+class Steering:
+    """Signals and lines of standard input, turned into the sweep's method calls.
+
+    The first stop, however it comes, ends after the block in flight, the second at once.
+    """
+
+    def __init__(self, run: SweepRun, stdin: int = 0) -> None:
+        self._run = run
+        self._signals = self._stop_lines = self._stops_heeded = 0
+        self._stdin: int | None = stdin if _is_piped(stdin) else None
+        self._partial = b""
+        self._previous: dict[int, object] = {}
+
+    def __enter__(self) -> Steering:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._previous[number] = signal.signal(number, self._signalled)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def heed(self) -> None:
+        """Do what was asked since the last call."""
+        for line in self._lines():
+            if line == "pause":
+                self._run.pause()
+            elif line == "resume":
+                self._run.resume()
+            elif line == "stop":
+                self._stop_lines += 1
+        stops = self._signals + self._stop_lines
+        if stops > self._stops_heeded:
+            self._stops_heeded = stops
+            self._run.stop(now=stops > 1)
+
+    def _signalled(self, _number: int, _frame: object) -> None:
+        self._signals += 1
+
+    def _lines(self) -> list[str]:
+        if self._stdin is None or not select.select([self._stdin], [], [], 0)[0]:
+            return []
+        data = os.read(self._stdin, 4096)
+        if not data:
+            self._stdin = None
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        return [line.decode("utf-8", "replace").strip() for line in lines]
+
+
+def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
+    while not run.finished:
+        display.show(run.step(STEP_S))
+        steering.heed()
+
+
+def _folder(flags: argparse.Namespace) -> RunFolder:
+    """The folder to write to: a new one for a new plan, or the one to resume."""
+    if flags.resume is not None:
+        _refuse_plan_flags(flags)
+        return RunFolder.reopen(Path(flags.resume))
+    return begin(plan_from_flags(flags), Path(flags.out) if flags.out else None)
+
+
+def _refuse_plan_flags(flags: argparse.Namespace) -> None:
+    """A resumed run repeats its own plan, so nothing about it can be said again."""
+    plan_flags = (
+        "suite plan models runtimes precision batch axis threads option scenario wait profile "
+        "rounds time_limit seed accuracy out"
+    )
+    for name in plan_flags.split():
+        if getattr(flags, name):
+            flag = f"--{name.replace('_', '-')}"
+            raise PlanError(f"{flag} says what the run in --resume has settled", "leave it out")
+
+
+def _is_piped(descriptor: int) -> bool:
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

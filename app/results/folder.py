@@ -1,0 +1,214 @@
+"""A run folder as its writer sees it: created or reopened, locked, one round at a time.
+
+Only one process on a machine writes a folder at a time; the lock goes with the process,
+however it ends. See README.md beside this file for the format.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from app.accuracy.job import AccuracyResult
+from app.measure.job import SAMPLE, RoundResult
+from app.results.atomic import write_atomically
+from app.results.errors import DiskError, ResultsError
+from app.results.journal import FOLDER as JOURNAL
+from app.results.journal import Journal, flush_folder
+from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_manifest
+from exporters.types import ExportedModel, Precision
+
+SAMPLES = "samples"
+LOCK = "lock"
+RESULTS = "results.csv"
+LIVE = "live.json"
+
+
+class RunFolder:
+    """The writer of one run; a context manager that holds the folder's lock."""
+
+    def __init__(self, path: Path, manifest: Manifest, lock: int) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._lock = lock
+        self._journal = Journal(path)
+
+    @classmethod
+    def create(cls, path: Path, manifest: Manifest) -> Self:
+        """Make a new run folder; ResultsError if `path` can't be one."""
+        refuse_occupied(path)
+        try:
+            for folder in (path, path / JOURNAL, path / SAMPLES):
+                folder.mkdir(parents=True, exist_ok=True)
+            lock = _locked(path)
+            if (path / MANIFEST).exists():
+                os.close(lock)
+                refuse_occupied(path)
+            write_atomically(path / MANIFEST, json.dumps(manifest.to_json(), indent=1).encode())
+            flush_folder(path)
+        except OSError as error:
+            raise DiskError(
+                f"{path} can't be written ({error.strerror})", "give another folder with --out"
+            ) from None
+        return cls(path, manifest, lock)
+
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Take up a run where it stopped; ResultsError if it is no run or is being written."""
+        manifest = read_manifest(path)
+        try:
+            for folder in (path / JOURNAL, path / SAMPLES):
+                folder.mkdir(exist_ok=True)
+            return cls(path, manifest, _locked(path))
+        except OSError as error:
+            raise ResultsError(
+                f"{path} can't be written ({error.strerror})", "make it writable, then resume"
+            ) from None
+
+    @property
+    def samples(self) -> Path:
+        return self.path / SAMPLES
+
+    def begin(self, environment: Mapping[str, Any]) -> None:
+        """Say who writes, once, before the first round."""
+        self._append(
+            {
+                "kind": "writer",
+                "writer": self._journal.writer,
+                "pid": os.getpid(),
+                "host": environment.get("host", ""),
+                "graphlap_version": graphlap_version(),
+                "environment": dict(environment),
+            }
+        )
+
+    def record_model(self, asked: str, precision: Precision, model: ExportedModel) -> None:
+        """Keep the facts of an exported model under what the cases call it."""
+        line = {"kind": "model", "asked": asked, "precision": precision}
+        self._append({**line, "model": model.to_json()})
+
+    def record_round(self, result: RoundResult) -> None:
+        """Flush the round's samples, then its line: once this returns, the round is safe.
+
+        What a round without samples of its own has left behind is removed. Raises DiskError
+        if something can't be written, or if the samples are not all there.
+        """
+        if result.samples:
+            with _disk(self.path):
+                _flush_samples(self.samples / result.samples, result)
+        else:
+            self.drop_samples(result.case_id, result.round)
+        self._append({"kind": "round", **result.to_json()})
+
+    def record_accuracy(self, result: AccuracyResult) -> None:
+        """Keep the accuracy of one subject, or why there is none."""
+        self._append({"kind": "accuracy", **result.to_json()})
+
+    def drop_samples(self, case_id: str, number: int) -> None:
+        """Remove what a round that does not count has written."""
+        with contextlib.suppress(OSError):
+            (self.samples / samples_name(case_id, number)).unlink()
+
+    def write(self, name: str, data: bytes, durable: bool = True) -> None:
+        """Replace one file of the folder whole; DiskError if it can't be written."""
+        with _disk(self.path):
+            write_atomically(self.path / name, data, durable)
+
+    def close(self) -> None:
+        self._journal.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        with _disk(self.path):
+            self._journal.append(line)
+
+
+def samples_name(case_id: str, number: int) -> str:
+    """The file of one round's samples, in the run's samples folder."""
+    return f"{case_id}.{number}.bin"
+
+
+def refuse_occupied(path: Path) -> None:
+    """ResultsError unless `path` is free or empty, and could be written; writes nothing."""
+    if (path / MANIFEST).exists():
+        raise ResultsError(f"{path} belongs to another run", "give another folder, or --resume it")
+    if path.exists() and not path.is_dir():
+        raise ResultsError(f"{path} is a file", "give a folder with --out")
+    if path.is_dir() and any(path.iterdir()):
+        raise ResultsError(f"{path} is not empty", "give another folder with --out")
+    parent = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not parent.is_dir() or not _can_write(parent):
+        raise ResultsError(f"{parent} is not writable", "give another folder with --out")
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether some process holds the lock of this run folder now."""
+    try:
+        descriptor = os.open(path / LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _locked(path: Path) -> int:
+    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise ResultsError(
+            f"{path} is being written by another process", "wait for it, or stop it first"
+        ) from None
+    return descriptor
+
+
+def _flush_samples(path: Path, result: RoundResult) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        size = os.fstat(file.fileno()).st_size
+    expected = (result.warmup_iterations + result.iterations) * SAMPLE.itemsize
+    if size % SAMPLE.itemsize or size < expected:
+        raise DiskError(f"{path} does not hold all of its samples", "free space, then --resume")
+
+
+def _can_write(folder: Path) -> bool:
+    """By trying: a read-only file system lets `os.access` say yes to root."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _disk(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DiskError(
+            f"{path} can't be written any more ({error.strerror})", "free space, then --resume it"
+        ) from error

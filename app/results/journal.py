@@ -1,0 +1,76 @@
+"""`journal/<writer>.jsonl`: one line per finished round, on disk before the next one starts.
+
+Each writer appends to a file of its own, so nothing is ever written after a torn line;
+readers merge all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app.results.errors import ResultsError
+
+FOLDER = "journal"
+
+
+class Journal:
+    """The writer's side: `append` returns once the line is on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        self.writer = f"{stamp}-{_plain(socket.gethostname())}-{os.getpid()}"
+        self._path = folder / FOLDER / f"{self.writer}.jsonl"
+        self._file: int | None = None
+
+    def append(self, line: Mapping[str, Any]) -> None:
+        """Write one JSON line and flush it to the disk; OSError if that fails."""
+        if self._file is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+            self._file = os.open(self._path, flags, 0o644)
+            flush_folder(self._path.parent)
+        data = json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n"
+        while data:
+            data = data[os.write(self._file, data) :]
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def read_journals(folder: Path) -> Iterator[dict[str, Any]]:
+    """All lines of all writers, oldest writer first.
+
+    A last line that a kill or a full disk tore is left out; damage anywhere else is a
+    ResultsError that names the line.
+    """
+    for path in sorted((folder / FOLDER).glob("*.jsonl")):
+        *lines, torn = path.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield json.loads(line)
+            except ValueError:
+                raise ResultsError(
+                    f"line {number} of {path} is damaged", "remove that line and resume the run"
+                ) from None
+        del torn
+
+
+def flush_folder(folder: Path) -> None:
+    """Make a new directory entry survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in text) or "host"

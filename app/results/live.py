@@ -1,0 +1,60 @@
+"""`live.json`: where a run stands now, replaced whole at most five times a second."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from app.results.folder import LIVE, RunFolder
+
+State = Literal["starting", "exporting", "measuring", "paused", "stopping", "finished", "stopped"]
+MOST_OFTEN_S = 0.2
+
+
+@dataclass(slots=True)
+class Live:
+    """What followers are told; figures of the case in flight are running ones, provisional.
+
+    `rounds_total` counts every planned round, `rounds_done` those recorded or no longer
+    needed because their case has ended. `exit_code` is set with `finished` and `stopped`.
+    """
+
+    state: State = "starting"
+    pid: int = 0
+    cases_total: int = 0
+    cases_failed: int = 0
+    rounds_total: int = 0
+    rounds_done: int = 0
+    exports_total: int = 0
+    exports_done: int = 0
+    exporting: tuple[str, ...] = ()
+    case_id: str = ""
+    round: int | None = None
+    phase: str = ""
+    iterations: int = 0
+    elapsed_s: float = 0.0
+    p50_us: float | None = None
+    p99_us: float | None = None
+    eta_s: float | None = None
+    exit_code: int | None = None
+
+
+class LiveFile:
+    """Writes `Live` into the folder; what changes too fast is left to the next writing."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._written = 0.0
+
+    def write(self, live: Live, always: bool = False) -> None:
+        """Replace the file unless it was replaced a moment ago; DiskError if that fails."""
+        now = time.monotonic()
+        if not always and now - self._written < MOST_OFTEN_S:
+            return
+        self._written = now
+        stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        data = {"updated_at_utc": stamp, **asdict(live)}
+        self._folder.write(LIVE, json.dumps(data).encode(), durable=False)

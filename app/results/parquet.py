@@ -1,0 +1,58 @@
+"""Rows and raw samples as Parquet files, for those who analyse with dataframes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.results.columns import COLUMNS, Row
+from app.results.folder import SAMPLES
+from app.results.reader import Run, read_records
+
+RESULTS, SAMPLES_FILE = "results.parquet", "samples.parquet"
+
+
+def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
+    """Write `results.parquet` and `samples.parquet` into the run folder.
+
+    The latter has one record for each iteration, warm-up included: case_id, round, phase
+    (`warmup` or `measured`), slot, and the three times in int64 nanoseconds. It is written
+    a round at a time, so that memory does not grow with the run.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
+    columns = {name: pa.array([row[name] for row in rows]) for name in COLUMNS}
+    parquet.write_table(pa.table(columns), results)
+    schema = pa.schema(
+        [
+            ("case_id", pa.string()),
+            ("round", pa.int32()),
+            ("phase", pa.string()),
+            ("slot", pa.int32()),
+            ("scheduled_ns", pa.int64()),
+            ("started_ns", pa.int64()),
+            ("finished_ns", pa.int64()),
+        ]
+    )
+    with parquet.ParquetWriter(samples, schema) as writer:
+        for case in run.manifest.cases:
+            for result in run.rounds_of(case):
+                if not result.samples:
+                    continue
+                records = read_records(run.path / SAMPLES / result.samples)
+                count = len(records)
+                phases = pa.array(["warmup", "measured"]).take(pa.array(records["phase"]))
+                writer.write_table(
+                    pa.table(
+                        [
+                            pa.array([result.case_id] * count, pa.string()),
+                            pa.array([result.round] * count, pa.int32()),
+                            phases,
+                            *(pa.array(records[name]) for name in schema.names[3:]),
+                        ],
+                        schema=schema,
+                    )
+                )
+    return results, samples

@@ -1,0 +1,90 @@
+"""Figures that the sources have published, read from `assets/published`; never measured here.
+
+They are laid beside measured ones, always labelled as published.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One published figure of one model. `conditions` says how it was measured, as far as told.
+
+    `runtime` is the runtime of ours that simulates the same device, empty if none does.
+    Latencies in microseconds, at batch 1.
+    """
+
+    model: str
+    source: str
+    device: str
+    conditions: str
+    runtime: str = ""
+    mean_us: float | None = None
+    p99_us: float | None = None
+    throughput_per_s: float | None = None
+    accuracy_top1: float | None = None
+
+
+@cache
+def published() -> tuple[Published, ...]:
+    """Every published figure, source by source."""
+    return (*_vollo(), *_char_cnn(), *_zoo())
+
+
+def published_for(model: str) -> tuple[Published, ...]:
+    """The published latencies and rates of one model, in the source's order."""
+    return tuple(
+        figure
+        for figure in published()
+        if figure.model == model and (figure.mean_us or figure.throughput_per_s)
+    )
+
+
+def _vollo() -> Iterator[Published]:
+    for row in _table("vollo_seed_tables.csv"):
+        if row["fits"] != "true":
+            continue
+        yield Published(
+            model=row["model"],
+            source=f"VOLLO {row['family'].upper()} latency tables",
+            device=row["card"],
+            conditions=f"{row['pacing']}, {row['release']}",
+            runtime=f"fpga:{row['card'].lower()}",
+            mean_us=float(row["mean_us"]),
+            p99_us=float(row["p99_us"]),
+        )
+
+
+def _char_cnn() -> Iterator[Published]:
+    """The history's last step: what its optimisation came to."""
+    *_, last = _table("char_cnn_history.csv")
+    yield Published(
+        model="char_cnn",
+        source="character-level CNN optimisation history",
+        device="several GPUs",
+        conditions=f"batch not told, {last['step']}",
+        throughput_per_s=float(last["inputs_per_s"]),
+    )
+
+
+def _zoo() -> Iterator[Published]:
+    for row in _table("gluon_zoo.csv"):
+        yield Published(
+            model=row["model"],
+            source="dlmark's CNN study",
+            device="",
+            conditions="ImageNet validation set",
+            accuracy_top1=float(row["published_top1"]) if row["published_top1"] else None,
+        )
+
+
+def _table(name: str) -> list[dict[str, str]]:
+    """The rows of one table; lines that begin with # are its comments."""
+    text = files("assets").joinpath("published", name).read_text("utf-8")
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))

@@ -1,0 +1,237 @@
+"""Rounds and their samples -> one row for each case, every column of `results.csv`.
+
+Timings are raw in the folder; each figure of a row is computed here, when it is read.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.accuracy.job import AccuracyResult
+from app.measure.job import RoundResult, Status
+from app.results.columns import COLUMNS, INTERVALS, Row, Value
+from app.results.reader import Run
+from app.stats.summary import Summary, summarise
+from app.sweep.case import Case
+from exporters.types import Dimension, ExportedModel
+
+WORST_FIRST: tuple[Status, ...] = (
+    "crashed",
+    "timeout",
+    "out_of_memory",
+    "run_failed",
+    "wrong_output",
+    "compile_failed",
+    "export_failed",
+    "unsupported",
+    "unavailable",
+    "partial",
+    "cancelled",
+    "ok",
+)
+
+
+@dataclass(slots=True)
+class Rows:
+    """The rows of a run; a case's samples are read again only after a new round of it."""
+
+    _summaries: dict[str, tuple[int, Summary | None]] = field(default_factory=dict)
+
+    def of(self, run: Run) -> list[Row]:
+        """One row for each case, in the plan's order."""
+        return [self._row(run, case) for case in run.manifest.cases]
+
+    def _row(self, run: Run, case: Case) -> Row:
+        rounds = run.rounds_of(case)
+        model = run.models.get((case.model, case.precision))
+        values: Row = dict.fromkeys(COLUMNS)
+        values |= _identity(run, case, rounds)
+        values |= _model_columns(case, model)
+        values |= _verdict(case, rounds, run.manifest.rounds)
+        values |= _setting_columns(run, case)
+        values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
+        if rounds:
+            values |= _round_columns(rounds)
+            summary = self._summary(run, case, rounds)
+            if summary is not None:
+                values |= _latency_columns(case, summary, values["batch_size"])
+                warnings = [str(values["warnings"] or ""), *summary.warnings]
+                values["warnings"] = _joined(warnings)
+        return {name: values[name] for name in COLUMNS}
+
+    def _summary(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> Summary | None:
+        timed = [result for result in rounds if result.samples]
+        known = self._summaries.get(case.case_id)
+        if known is None or known[0] != len(timed):
+            known = len(timed), summarise([run.samples_of(result) for result in timed])
+            self._summaries[case.case_id] = known
+        return known[1]
+
+
+def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
+    """The round whose status decides the row's; None without rounds."""
+    return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
+
+
+def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
+    manifest = run.manifest
+    return {
+        "schema_version": manifest.schema_version,
+        "graphlap_version": manifest.graphlap_version,
+        "run_id": manifest.run_id,
+        "case_id": case.case_id,
+        "host": run.hosts.get(case.case_id) or manifest.environment.get("host"),
+        "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),
+        "seed": manifest.seed,
+    }
+
+
+def _model_columns(case: Case, model: ExportedModel | None) -> Row:
+    values: Row = {
+        "suite": case.suite or None,
+        "model": case.model,
+        "batch_size": case.axes.get("batch"),
+        "sequence_length": case.axes.get("sequence"),
+    }
+    if model is None:
+        return values
+    return values | {
+        "family": model.family or None,
+        "layers": model.layers,
+        "width": model.width,
+        "parameters": model.parameters,
+        "parameters_with_buffers": model.parameters_with_buffers,
+        "macs": model.macs,
+        "model_sha256": model.sha256,
+        "opset": model.opset,
+        "batch_size": _size(case, model.batch),
+        "sequence_length": _size(case, model.sequence),
+    }
+
+
+def _size(case: Case, dimension: Dimension | None) -> int | None:
+    return case.axes.get(dimension) if isinstance(dimension, str) else dimension
+
+
+def _setting_columns(run: Run, case: Case) -> Row:
+    paced = case.scenario.kind == "paced"
+    return {
+        "runtime": case.runtime,
+        "device": case.runtime.partition("@")[0].partition(":")[2] or None,
+        "precision_asked": case.precision,
+        "axes": _pairs(case.axes),
+        "threads": case.threads,
+        "options": _pairs(case.options),
+        "scenario": case.scenario.kind,
+        "gap_us": case.scenario.gap_us if paced else None,
+        "wait_policy": case.wait_policy if paced else None,
+    }
+
+
+def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
+    """Status, reason and warnings; a case that never came to a round was cancelled."""
+    decisive = worst(rounds)
+    if decisive is None:
+        reason = "the sweep ended before this case was measured: --resume it"
+        return {"status": "cancelled", "reason": reason}
+    timed = [result for result in rounds if result.samples]
+    warnings = [warning for result in rounds for warning in result.warnings]
+    if decisive.status in ("ok", "partial") and len(rounds) < planned:
+        warnings.append(f"{len(rounds)} of {planned} rounds were measured: --resume the run")
+    return {
+        "status": decisive.status,
+        "valid": all(result.valid for result in timed) if timed else None,
+        "reason": decisive.reason or None,
+        "warnings": _joined(warnings),
+    }
+
+
+def _accuracy_columns(accuracy: AccuracyResult | None, warnings: Value) -> Row:
+    if accuracy is None:
+        return {}
+    why = f"the accuracy could not be measured: {accuracy.reason}" if accuracy.reason else ""
+    return {
+        "accuracy_top1": accuracy.top1,
+        "warnings": _joined([str(warnings or ""), why]),
+    }
+
+
+def _round_columns(rounds: Sequence[RoundResult]) -> Row:
+    last = rounds[-1]
+    timed = [result for result in rounds if result.samples]
+    checks = [result.check for result in rounds if result.check is not None]
+    check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
+    steady = [result.steady_state for result in timed if result.steady_state is not None]
+    values: Row = {
+        "runtime_version": last.runtime_version or None,
+        "execution_provider": last.execution_provider or None,
+        "device_name": last.device_name or None,
+        "precision": last.precision or None,
+        "clock": last.clock if timed else None,
+        "call_path": last.call_path or None,
+        "boundary": last.boundary if timed else None,
+        "rounds": len(timed),
+        "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
+        "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
+        "steady_state": all(steady) if steady else None,
+        "stop_reason": _joined(result.stop_reason for result in rounds),
+        "iterations": sum(r.iterations for r in timed) if timed else None,
+        "duration_s": sum(r.duration_s for r in timed) if timed else None,
+        "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
+        "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
+        "harness_floor_ns": _median(rounds, lambda r: r.harness_floor_ns),
+        "rss_peak_mb": _most(rounds, lambda r: r.rss_peak_mb),
+        "device_memory_peak_mb": _most(rounds, lambda r: r.device_memory_peak_mb),
+    }
+    if check is not None:
+        values |= {
+            "reference": check.reference,
+            "max_abs_error": check.max_abs_error,
+            "max_rel_error": check.max_rel_error,
+            "cosine": check.cosine,
+            "output_ok": check.output_ok,
+        }
+    return values | {name: value for name, value in last.facts.items() if name in COLUMNS}
+
+
+def _latency_columns(case: Case, summary: Summary, batch_size: Value) -> Row:
+    values: Row = {
+        "latency_mean_us": summary.mean_us,
+        "latency_std_us": summary.std_us,
+        "latency_min_us": summary.min_us,
+        "latency_max_us": summary.max_us,
+        "response_p50_us": summary.response_p50_us,
+        "response_p99_us": summary.response_p99_us,
+        "start_lateness_p99_us": summary.start_lateness_p99_us,
+    }
+    values |= {f"latency_{name}_us": value for name, value in summary.quantiles.items()}
+    for name in INTERVALS:
+        interval = summary.intervals[name]
+        if interval is not None:
+            values[f"latency_{name}_ci_low_us"] = interval.low
+            values[f"latency_{name}_ci_high_us"] = interval.high
+    if case.scenario.kind == "closed_loop" and isinstance(batch_size, int):
+        values["throughput_per_s"] = batch_size * 1e6 / summary.mean_us
+    return values
+
+
+def _median(
+    rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]
+) -> float | None:
+    known = [value for value in map(of, rounds) if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _most(rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]) -> float | None:
+    return max((value for value in map(of, rounds) if value is not None), default=None)
+
+
+def _pairs(values: Mapping[str, object]) -> str | None:
+    return " ".join(f"{name}={values[name]}" for name in sorted(values)) or None
+
+
+def _joined(texts: Iterable[str]) -> str | None:
+    """The distinct texts in order of appearance, with semicolons."""
+    return "; ".join(dict.fromkeys(text for text in texts if text)) or None

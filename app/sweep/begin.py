@@ -1,0 +1,37 @@
+"""A plan becomes a run folder: cases spelled out, the manifest written, nothing measured yet."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.measure.environment import describe_host
+from app.results.folder import RunFolder
+from app.results.manifest import new_manifest
+from app.sweep.expand import expand
+from app.sweep.plan import Plan
+
+
+def begin(plan: Plan, path: Path | None = None) -> RunFolder:
+    """The locked folder of a new run, `graphlap-results/NAME-TIME` unless `path` is given.
+
+    Raises PlanError or ResultsError before anything is written.
+    """
+    cases = expand(plan)
+    lengths = plan.lengths
+    manifest = new_manifest(
+        name=plan.name,
+        seed=plan.seed,
+        rounds=lengths.rounds,
+        time_limit_s=lengths.time_limit_s,
+        limits=lengths.limits,
+        plan=plan.model_dump(mode="json"),
+        cases=cases,
+        environment=describe_host(),
+    )
+    return RunFolder.create(path or _default_path(plan), manifest)
+
+
+def _default_path(plan: Plan) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return Path("graphlap-results") / f"{plan.name}-{stamp}"

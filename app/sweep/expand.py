@@ -1,0 +1,232 @@
+"""A plan -> its cases: names looked up, globs resolved, every axis given a size.
+
+Torch-free. What the plan alone shows wrong is a `PlanError`; a model file that turns out
+to be damaged is not: its case ends as a row that says so.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+from app.accuracy.data import refuse_unusable
+from app.sweep.available import available_names, runtime
+from app.sweep.case import Case, Scenario
+from app.sweep.errors import PlanError, suggestion
+from app.sweep.plan import Plan, Sweep
+from exporters import catalogue
+from exporters.torch_module import is_factory_file, locate
+from exporters.types import ExportError, GraphlapError
+from runtimes.base import OptionValue
+from runtimes.registry import RUNTIMES, parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A model of the plan: its open axes with their defaults (None: somebody must set it).
+
+    `batch` and `sequence` are the axes that --batch and the sequence lengths set.
+    """
+
+    model: str
+    suite: str
+    axes: Mapping[str, int | None]
+    batch: str | None
+    sequence: str | None
+    readable: bool = True
+
+
+def expand(plan: Plan) -> tuple[Case, ...]:
+    """The plan's cases in its order, each once; PlanError names what it can't resolve."""
+    if plan.accuracy:
+        refuse_unusable(plan.accuracy)
+    cases: dict[str, Case] = {}
+    for sweep in plan.sweeps:
+        subjects = [subject for text in sweep.models for subject in _subjects(text)]
+        _refuse_unknown_axes(sweep, subjects)
+        runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
+        if not runtimes:
+            raise PlanError("no runtime is available on this machine", "see --doctor")
+        _refuse_unknown_options(sweep, runtimes)
+        for subject in subjects:
+            for case in _grid(sweep, subject, runtimes):
+                cases.setdefault(case.case_id, case)
+    return tuple(cases.values())
+
+
+def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str]) -> Iterator[Case]:
+    points = list(_points(sweep, subject))
+    for name in runtimes:
+        options = list(_option_sets(sweep, name))
+        for precision, axes, threads, chosen, text in product(
+            sweep.precisions, points, sweep.threads, options, sweep.scenarios
+        ):
+            scenario = Scenario.parse(text)
+            yield Case(
+                model=subject.model,
+                runtime=name,
+                precision=precision,
+                axes=axes,
+                threads=threads,
+                options=chosen,
+                scenario=scenario,
+                wait_policy=sweep.wait_policy if scenario.gap_us else "spin",
+                suite=subject.suite,
+            )
+
+
+def _subjects(text: str) -> Iterator[_Subject]:
+    """One model for a name or a path, several for a glob."""
+    if is_factory_file(text):
+        yield _from_factory(text)
+        return
+    if not text.endswith(".onnx"):
+        yield _from_catalogue(text)
+        return
+    if Path(text).is_file():
+        yield _from_file(text)
+        return
+    found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - it may be absolute
+    if not found:
+        raise PlanError(f"no file matches {text!r}", "give the path of an .onnx file or a glob")
+    for path in found:
+        yield _from_file(path)
+
+
+def _from_catalogue(name: str) -> _Subject:
+    try:
+        definition = catalogue.find(name)
+    except GraphlapError as error:
+        raise PlanError(error.cause, error.remedy) from None
+    axes = definition.axes
+    return _Subject(
+        definition.name,
+        definition.suite,
+        axes,
+        "batch" if "batch" in axes else None,
+        "sequence" if "sequence" in axes else None,
+    )
+
+
+def _from_factory(text: str) -> _Subject:
+    """A user's `file.py:factory`: its convention makes the batch its one axis."""
+    try:
+        locate(text)
+    except ExportError as error:
+        raise PlanError(error.cause, error.remedy) from None
+    return _Subject(text, "", {"batch": 1}, "batch", None)
+
+
+@cache
+def _from_file(path: str) -> _Subject:
+    from exporters.onnx_file import inspect
+
+    try:
+        face = inspect(Path(path))
+    except ExportError:
+        return _Subject(path, "", {}, None, None, readable=False)
+    return _Subject(
+        path,
+        "",
+        dict.fromkeys(face.axes),
+        face.batch if isinstance(face.batch, str) else None,
+        face.sequence if isinstance(face.sequence, str) else None,
+    )
+
+
+def _asked(sweep: Sweep, subject: _Subject) -> dict[str, tuple[int, ...]]:
+    """Axis name -> the sizes that the plan gives for it, in this model's own words."""
+    asked = dict(sweep.axes)
+    if sweep.batch_size and subject.batch:
+        asked.setdefault(subject.batch, sweep.batch_size)
+    if sweep.sequence_length and subject.sequence:
+        asked.setdefault(subject.sequence, sweep.sequence_length)
+    return asked
+
+
+def _points(sweep: Sweep, subject: _Subject) -> Iterator[dict[str, int]]:
+    asked = _asked(sweep, subject)
+    defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
+    sizes = {name: asked.get(name, defaults.get(name, ())) for name in subject.axes}
+    missing = [name for name, values in sizes.items() if not values]
+    if missing:
+        flags = ["--batch 1,2,4" if n == subject.batch else f"--axis {n}=1,2,4" for n in missing]
+        raise PlanError(
+            f"{subject.model} leaves open how large {' and '.join(map(repr, missing))} is",
+            f"set it with {' '.join(flags)}",
+        )
+    for point in product(*sizes.values()):
+        yield dict(zip(sizes, point, strict=True))
+
+
+def _refuse_unknown_axes(sweep: Sweep, subjects: Sequence[_Subject]) -> None:
+    """An axis that no model of the sweep has is a mistake; one that only some lack is not."""
+    if not all(subject.readable for subject in subjects):
+        return
+    known = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
+    for axis in sweep.axes:
+        if axis not in known:
+            raise PlanError(
+                f"none of the models has an axis {axis!r}",
+                suggestion(axis, known) if known else "all their sizes are fixed",
+            )
+    if any(size > 1 for size in sweep.batch_size) and not any(s.batch for s in subjects):
+        raise PlanError("none of the models has an open batch axis", "leave --batch out")
+    if sweep.sequence_length and not any(subject.sequence for subject in subjects):
+        raise PlanError(
+            "none of the models has an open sequence axis", "name a sequence model (…_seq)"
+        )
+
+
+def _checked_runtime(text: str) -> str:
+    name = parse_spec(text).name
+    if name not in RUNTIMES:
+        raise PlanError(f"there is no runtime called {name!r}", suggestion(name, RUNTIMES))
+    return text
+
+
+def _refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
+    measured = {parse_spec(text).name for text in runtimes}
+    for key, values in sweep.options.items():
+        name, _, option_name = key.partition(".")
+        if name not in RUNTIMES:
+            raise PlanError(
+                f"the option {key!r} names no runtime",
+                f"write it as runtime.option; {suggestion(name, RUNTIMES)}",
+            )
+        if name not in measured:
+            raise PlanError(
+                f"the option {key!r} is for a runtime that is not measured",
+                f"add {name} to the runtimes or leave the option out",
+            )
+        options = {option.name: option for option in runtime(name).options}
+        if option_name not in options:
+            remedy = suggestion(option_name, options) if options else "it has none"
+            raise PlanError(f"{name} has no option {option_name!r}", remedy)
+        for value in values:
+            try:
+                options[option_name].parse(str(value))
+            except ValueError as error:
+                cause, _, remedy = f"{name}.{error}".partition("; ")
+                raise PlanError(cause, remedy) from None
+
+
+def _option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
+    """The product of this runtime's option values, defaults left out."""
+    name = parse_spec(text).name
+    options = {option.name: option for option in runtime(name).options}
+    axes = {
+        key.partition(".")[2]: values
+        for key, values in sweep.options.items()
+        if key.partition(".")[0] == name
+    }
+    for point in product(*axes.values()):
+        typed = {
+            option: options[option].parse(str(value))
+            for option, value in zip(axes, point, strict=True)
+        }
+        yield {option: value for option, value in typed.items() if value != options[option].default}

@@ -1,0 +1,153 @@
+"""A plan: what to measure and for how long, from a TOML file, a suite or flags, validated.
+
+Whatever is wrong with it is one `PlanError` with a remedy, raised before anything is
+written. Names of models and runtimes are looked up in `expand`, not here.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from app.sweep.case import Scenario, WaitPolicy
+from app.sweep.errors import PlanError, suggestion
+from app.sweep.profiles import Profile, profiles
+from exporters.types import Precision
+from runtimes.base import OptionValue
+
+Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sweep(_Part):
+    """A grid: the product of its lists is its cases.
+
+    `models` are catalogue names, .onnx paths or globs. `runtimes` empty: every one that is
+    available. Sizes not given take the model's own defaults. `options` maps
+    `runtime.option` to the values to try. `threads` 0 leaves the number to the engine.
+    """
+
+    models: tuple[str, ...] = Field(min_length=1)
+    runtimes: tuple[str, ...] = ()
+    precisions: tuple[Precision, ...] = Field(default=("fp32",), min_length=1)
+    batch_size: tuple[Size, ...] = ()
+    sequence_length: tuple[Size, ...] = ()
+    axes: dict[str, Annotated[tuple[Size, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    threads: tuple[Threads, ...] = Field(default=(1,), min_length=1)
+    options: dict[str, Annotated[tuple[OptionValue, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
+    wait_policy: WaitPolicy = "spin"
+
+    @field_validator("scenarios")
+    @classmethod
+    def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(str(Scenario.parse(text)) for text in texts)
+
+
+class Plan(_Part):
+    """A named list of grids with a seed and a profile; `rounds` overrides the profile's.
+
+    `accuracy` is a folder of classes or an .npz of images and labels, on which every model
+    that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
+    profile: str = "quick"
+    rounds: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    time_limit_s: Annotated[float, Field(gt=0)] | None = None
+    accuracy: str = ""
+    sweeps: tuple[Sweep, ...] = Field(min_length=1)
+
+    @field_validator("profile")
+    @classmethod
+    def _known_profile(cls, name: str) -> str:
+        if name not in profiles():
+            raise ValueError(f"is not a profile; {suggestion(name, profiles())}")
+        return name
+
+    @property
+    def lengths(self) -> Profile:
+        """The profile with this plan's own rounds and time limit in place."""
+        profile = profiles()[self.profile]
+        return Profile(
+            self.rounds or profile.rounds,
+            self.time_limit_s or profile.time_limit_s,
+            profile.limits,
+        )
+
+
+def parse_plan(data: dict[str, Any], origin: str) -> Plan:
+    """A validated plan from TOML's or JSON's values; `origin` opens the error sentence."""
+    try:
+        return Plan.model_validate(data)
+    except ValidationError as error:
+        cause, remedy = _in_words(error)
+        raise PlanError(f"{origin}: {cause}", remedy) from None
+
+
+def load_plan(path: Path) -> Plan:
+    """A plan file; PlanError if it cannot be read, parsed or understood."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise PlanError(f"the plan {path} can't be read ({reason})", "give a TOML file") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"the plan {path} is no valid TOML ({error})", "mend that line") from None
+    return parse_plan({"name": path.stem, **data}, f"the plan {path}")
+
+
+def suite_names() -> tuple[str, ...]:
+    """The suites that ship, in alphabetical order."""
+    folder = files("assets") / "suites"
+    return tuple(sorted(f.name.removesuffix(".toml") for f in folder.iterdir()))
+
+
+def load_suite(name: str) -> Plan:
+    """The plan of a suite; PlanError suggests the nearest name."""
+    known = suite_names()
+    if name not in known:
+        raise PlanError(f"there is no suite called {name!r}", suggestion(name, known))
+    text = files("assets").joinpath("suites", f"{name}.toml").read_text("utf-8")
+    return parse_plan(tomllib.loads(text), f"the suite {name}")
+
+
+def _in_words(error: ValidationError) -> tuple[str, str]:
+    """The first fault as a cause and a remedy."""
+    fault = error.errors(include_url=False)[0]
+    place = [part for part in fault["loc"] if isinstance(part, str)]
+    key = place[-1] if place else "plan"
+    if fault["type"] == "extra_forbidden":
+        known = list(Sweep.model_fields if "sweeps" in place[:-1] else Plan.model_fields)
+        return f"the key {key!r} is not known", suggestion(key, known)
+    where = "plan" if key == "plan" else key
+    if fault["type"] == "missing":
+        return f"{where} is missing", "add it"
+    if fault["type"] == "too_short":
+        return f"{where} is empty, so there is nothing to measure", "give at least one value"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        cause, _, remedy = message.partition("; ")
+        own = (
+            cause if cause.startswith(where.rstrip("s")) else f"{where} {fault['input']!r} {cause}"
+        )
+        return own, remedy
+    return f"{where} = {fault['input']!r} is not valid", _lower(message)
+
+
+def _lower(message: str) -> str:
+    message = message.replace("Input should", "it should")
+    return message[:1].lower() + message[1:]

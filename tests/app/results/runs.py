@@ -1,0 +1,70 @@
+"""Run folders made by hand: known samples, so that every figure of a row can be worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from app.measure.job import MEASURED, SAMPLE, WARMUP, Limits, RoundResult, Status
+from app.results.folder import RunFolder
+from app.results.manifest import Manifest, new_manifest
+from app.sweep.case import Case
+
+ENVIRONMENT = {"host": "testhost", "load_1min": 0.0}
+CASE = Case(model="add.onnx", runtime="fake", axes={"batch": 4})
+OTHER = Case(model="=cmd|' /C calc'!A0", runtime="fake")
+
+
+def manifest_of(cases: Sequence[Case] = (CASE, OTHER), rounds: int = 2) -> Manifest:
+    return new_manifest(
+        name="test",
+        seed=3,
+        rounds=rounds,
+        time_limit_s=60.0,
+        limits=Limits(),
+        plan={"name": "test"},
+        cases=cases,
+        environment=ENVIRONMENT,
+    )
+
+
+def record(
+    folder: RunFolder,
+    case: Case,
+    number: int,
+    latencies_us: Sequence[float] = (),
+    status: Status = "ok",
+    warmup: int = 0,
+    **facts: object,
+) -> RoundResult:
+    """Write one round with back-to-back runs of these latencies, after `warmup` slow ones."""
+    result = RoundResult(
+        case_id=case.case_id,
+        round=number,
+        status=status,
+        samples=write_samples(folder.samples, case, number, latencies_us, warmup),
+        iterations=len(latencies_us),
+        warmup_iterations=warmup,
+        duration_s=sum(latencies_us) / 1e6,
+        **facts,  # type: ignore[arg-type]
+    )
+    folder.record_round(result)
+    return result
+
+
+def write_samples(
+    folder: Path, case: Case, number: int, latencies_us: Sequence[float], warmup: int
+) -> str:
+    if not latencies_us:
+        return ""
+    latencies = np.array([9999.0] * warmup + list(latencies_us)) * 1e3
+    records = np.zeros(len(latencies), SAMPLE)
+    records["finished_ns"] = np.cumsum(latencies)
+    records["started_ns"] = records["finished_ns"] - latencies
+    records["scheduled_ns"] = records["started_ns"]
+    records["phase"] = [WARMUP] * warmup + [MEASURED] * len(latencies_us)
+    name = f"{case.case_id}.{number}.bin"
+    (folder / name).write_bytes(records.tobytes())
+    return name

@@ -1,0 +1,152 @@
+"""What a row says of its rounds: worked out by hand from known samples."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.measure.job import Check, Status
+from app.results.columns import COLUMNS, Row
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import WORST_FIRST, Rows
+from app.results.table import to_csv
+from app.sweep.case import Scenario
+from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
+
+PACED = replace(CASE, scenario=Scenario("paced", 20.0), wait_policy="hybrid")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[RunFolder]:
+    with RunFolder.create(tmp_path / "run", manifest_of((CASE, OTHER, PACED))) as folder:
+        folder.begin(ENVIRONMENT)
+        yield folder
+
+
+def rows_of(folder: RunFolder) -> list[Row]:
+    return Rows().of(read_run(folder.path))
+
+
+def test_figures_come_from_all_rounds_without_their_warm_up(folder: RunFolder) -> None:
+    record(folder, CASE, 0, range(1, 51), warmup=7)
+    record(folder, CASE, 1, range(51, 101), warmup=3)
+    row = rows_of(folder)[0]
+    assert row["latency_mean_us"] == pytest.approx(50.5)
+    assert row["latency_p50_us"] == 50.0
+    assert row["latency_p90_us"] == 90.0
+    assert row["latency_p99_us"] is None, "100 samples do not support a p99"
+    assert (row["latency_min_us"], row["latency_max_us"]) == (1.0, 100.0)
+    assert (row["iterations"], row["warmup_iterations"], row["rounds"]) == (100, 10, 2)
+    assert row["throughput_per_s"] == pytest.approx(4 * 1e6 / 50.5)
+    low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
+    assert isinstance(low, float) and isinstance(high, float)
+    assert low < 50.0 < high
+
+
+def test_a_paced_row_states_its_gap_and_claims_no_throughput(folder: RunFolder) -> None:
+    record(folder, PACED, 0, [10.0] * 50)
+    row = rows_of(folder)[2]
+    assert (row["scenario"], row["gap_us"], row["wait_policy"]) == ("paced", 20.0, "hybrid")
+    assert row["throughput_per_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        (("ok", "ok"), "ok"),
+        (("ok", "crashed"), "crashed"),
+        (("wrong_output",), "wrong_output"),
+        (("partial", "ok"), "partial"),
+        (("timeout", "crashed"), "crashed"),
+    ],
+)
+def test_the_worst_round_decides(
+    folder: RunFolder, statuses: Sequence[Status], expected: str
+) -> None:
+    for number, status in enumerate(statuses):
+        record(folder, CASE, number, [10.0] * 8, status, reason=f"because {status}")
+    row = rows_of(folder)[0]
+    assert (row["status"], row["reason"]) == (expected, f"because {expected}")
+    assert row["latency_p50_us"] == 10.0, "the timing is kept"
+
+
+def test_every_status_has_its_rank() -> None:
+    import typing
+
+    assert set(WORST_FIRST) == set(typing.get_args(Status))
+
+
+def test_a_case_that_was_not_reached_is_a_row(folder: RunFolder) -> None:
+    rows = rows_of(folder)
+    assert [row["status"] for row in rows] == ["cancelled"] * 3
+    assert "--resume" in str(rows[0]["reason"])
+
+
+def test_a_row_of_too_few_rounds_says_so(folder: RunFolder) -> None:
+    record(folder, CASE, 0, [10.0] * 8)
+    row = rows_of(folder)[0]
+    assert row["status"] == "ok"
+    assert "1 of 2 rounds" in str(row["warnings"])
+
+
+def test_a_protocol_broken_in_one_round_marks_the_row(folder: RunFolder) -> None:
+    record(folder, CASE, 0, [10.0] * 8)
+    record(folder, CASE, 1, [10.0] * 8, valid=False, warnings=("no_steady_state: it moved",))
+    row = rows_of(folder)[0]
+    assert (row["status"], row["valid"]) == ("ok", False)
+    assert "no_steady_state" in str(row["warnings"])
+
+
+def test_the_worst_check_is_the_one_that_is_quoted(folder: RunFolder) -> None:
+    good = Check("torch", 1e-6, 1e-6, 1.0, 1e-4, True)
+    bad = Check("torch", 0.5, 0.25, 0.9, 1e-4, False)
+    record(folder, CASE, 0, [10.0] * 8, check=bad)
+    record(folder, CASE, 1, [10.0] * 8, check=good)
+    row = rows_of(folder)[0]
+    assert (row["max_rel_error"], row["output_ok"], row["reference"]) == (0.25, False, "torch")
+
+
+def test_rows_are_recomputed_when_a_round_is_added(folder: RunFolder) -> None:
+    rows = Rows()
+    record(folder, CASE, 0, [10.0] * 8)
+    assert rows.of(read_run(folder.path))[0]["latency_mean_us"] == pytest.approx(10.0)
+    record(folder, CASE, 1, [30.0] * 8)
+    assert rows.of(read_run(folder.path))[0]["latency_mean_us"] == pytest.approx(20.0)
+
+
+def test_the_csv_reads_back_and_runs_no_formula(folder: RunFolder) -> None:
+    record(folder, CASE, 0, [10.0, 0.1 + 0.2] * 8)
+    text = to_csv(rows_of(folder)).decode("utf-8")
+    header, *lines = list(csv.reader(io.StringIO(text)))
+    assert tuple(header) == COLUMNS
+    table = [dict(zip(header, line, strict=True)) for line in lines]
+    assert table[0]["latency_min_us"] == repr(0.3)
+    assert table[0]["latency_p99_us"] == ""
+    assert table[1]["model"] == f"'{OTHER.model}"
+    assert table[0]["status"] == "ok"
+
+
+def test_an_empty_table_still_has_its_header() -> None:
+    assert to_csv([]).decode() == ",".join(COLUMNS) + "\n"
+
+
+def test_parquet_holds_the_same_rows_and_every_sample(folder: RunFolder) -> None:
+    from pyarrow import parquet
+
+    from app.results.parquet import export_parquet
+
+    record(folder, CASE, 0, [10.0, 20.0, 30.0], warmup=2)
+    run = read_run(folder.path)
+    results, samples = export_parquet(run, Rows().of(run))
+    assert parquet.read_table(results).column_names == list(COLUMNS)
+    table = parquet.read_table(samples).to_pydict()
+    assert table["phase"] == ["warmup"] * 2 + ["measured"] * 3
+    assert set(table["case_id"]) == {CASE.case_id}
+    latencies = [b - a for a, b in zip(table["started_ns"], table["finished_ns"], strict=True)]
+    assert latencies[2:] == [10_000, 20_000, 30_000]

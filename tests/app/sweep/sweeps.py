@@ -1,0 +1,98 @@
+"""Small graphs, short limits and a driver of engines, for the tests of whole sweeps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from app.measure.job import Limits
+from app.sweep.case import Case
+from app.sweep.engine import Engine
+from app.sweep.events import Event
+from exporters.request import ExportReply
+from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
+from runtimes.base import OptionValue
+
+SHORT = Limits(
+    min_s=0.1,
+    max_s=1.0,
+    min_samples=20,
+    warmup_min_s=0.0,
+    warmup_max_s=0.1,
+    warmup_min_iterations=2,
+)
+DEADLINE_S = 60.0
+
+
+def write_add_graph(path: Path, shape: Sequence[int | str] = (2, 3)) -> Path:
+    """An .onnx file that adds 1 to its input."""
+    spec = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)
+    one = helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0])
+    node = helper.make_node("Add", ["x", "one"], ["y"], name="add")
+    graph = helper.make_graph([node], "add", [spec], [result], [one])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    onnx.save(model, path)
+    return path
+
+
+def exported_add(folder: Path) -> ExportedModel:
+    """The same graph as the export process would hand it over."""
+    path = write_add_graph(folder / "add.onnx")
+    inputs = {"x": np.ones((2, 3), np.float32)}
+    reference = folder / "reference.npz"
+    save_reference(str(reference), Reference(inputs, {"y": np.full((2, 3), 2.0, np.float32)}))
+    return ExportedModel(
+        name="add",
+        suite="",
+        family="",
+        path=str(path),
+        sha256="0" * 64,
+        opset=20,
+        precision="fp32",
+        inputs=(TensorSpec("x", "float32", (2, 3)),),
+        outputs=(TensorSpec("y", "float32", (2, 3)),),
+        axes={},
+        references={axes_key({}): str(reference)},
+        reference="onnx",
+        batch=2,
+    )
+
+
+def fake_case(model: str = "add.onnx", **options: OptionValue) -> Case:
+    """A case of the scripted runtime."""
+    return Case(model=model, runtime="fake", options=options)
+
+
+def ok_reply(model: ExportedModel) -> ExportReply:
+    return ExportReply("ok", model)
+
+
+@dataclass
+class Heard:
+    """All events of a sweep with the moment each was heard."""
+
+    events: list[Event] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+
+    def of(self, kind: type) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def drive(engine: Engine, react: Callable[[Event], object] = lambda _: None) -> Heard:
+    """Poll to the end, handing each event to `react`; fails if it takes unreasonably long."""
+    heard = Heard()
+    deadline = time.monotonic() + DEADLINE_S
+    while not engine.finished:
+        assert time.monotonic() < deadline, f"no end after {heard.events[-3:]}"
+        for event in engine.poll(0.05):
+            heard.events.append(event)
+            heard.times.append(time.monotonic())
+            react(event)
+    return heard

@@ -1,0 +1,114 @@
+"""What must answer at once: listing, the doctor, help, and the window's refusals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import __main__
+from app.__main__ import main
+from exporters import catalogue
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "PySide6")
+
+
+@pytest.mark.parametrize(
+    ("flag", "also"),
+    [("--list", ("pandas", "pyarrow", "scipy", "onnx", "rich")), ("--doctor", ("pandas",))],
+)
+def test_nothing_heavy_is_imported(flag: str, also: tuple[str, ...]) -> None:
+    code = (
+        "import sys; from app.__main__ import main; code = main(sys.argv[1:]); "
+        "sys.stderr.write(' '.join(sys.modules)); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, flag], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0
+    assert not set(done.stderr.split()) & {*HEAVY, *also}
+
+
+def test_the_batch_parent_imports_no_engine() -> None:
+    code = (
+        "import sys, app.headless\n"
+        "from app.sweep.available import available_names\n"
+        "available_names()\n"
+        "sys.stdout.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert not set(done.stdout.split()) & set(HEAVY)
+
+
+def test_the_list_names_every_model_in_each_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list", "--format", "json"]) == 0
+    as_json = json.loads(capsys.readouterr().out)
+    assert main(["--list", "--format", "csv"]) == 0
+    as_csv = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["name"] for row in as_json] == list(catalogue.names())
+    assert [row["name"] for row in as_csv] == list(catalogue.names())
+    assert main(["--list"]) == 0
+    table = capsys.readouterr().out
+    assert all(name in table for name in catalogue.names())
+
+
+@pytest.mark.parametrize("suite", ["starter", "layers"])
+def test_the_list_can_be_cut_to_a_suite(capsys: pytest.CaptureFixture[str], suite: str) -> None:
+    assert main(["--list", "--suite", suite, "--format", "json"]) == 0
+    names = {row["name"] for row in json.loads(capsys.readouterr().out)}
+    assert names < set(catalogue.names())
+    assert "dense_128_32" in names
+    assert ("cnn_tiny" in names) == (suite == "starter")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--list", "--format", "jsn"], "did you mean 'json'?"),
+        (["--list", "--suite", "layer"], "did you mean 'layers'?"),
+    ],
+)
+def test_a_wrong_list_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main(arguments) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_doctor_tells_of_every_runtime(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--doctor"]) == 0
+    told = capsys.readouterr().out
+    for word in ("python", "cores", "governor", "load", "memory", "cache", "ort-cpu", "torch-cpu"):
+        assert word in told
+
+
+def test_without_a_display_the_batch_mode_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main([]) == 2
+    assert "--headless" in capsys.readouterr().err
+
+
+def test_without_qt_the_batch_mode_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(__main__, "find_spec", lambda _: None)
+    assert main([]) == 2
+    assert "--headless" in capsys.readouterr().err
+
+
+def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    assert left.value.code == 0
+    assert "exit codes" in capsys.readouterr().out
