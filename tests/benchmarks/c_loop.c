@@ -1,10 +1,12 @@
-/* The yardstick of our timed loop: the same ONNX Runtime library driven from C.
+/* The yardstick of our timed loop: ONNX Runtime's library driven from C.
  *
- *   c_loop LIBRARY MODEL THREADS ITERATIONS (in|out) NAME DIMS ... [state OUT_INDEX IN_INDEX ...]
+ *   c_loop LIBRARY MODEL THREADS ITERATIONS (axis NAME SIZE | in NAME DIMS | out NAME DIMS |
+ *          state OUT_INDEX IN_INDEX) ...
  *
- * DIMS is 1x128x1; all tensors are float32; `overrides` name=value pairs precede with `axis`.
- * It binds preallocated buffers once, times RunWithBinding, feeds state outputs back outside
- * the clock, and prints the sorted latencies' p50 and p99 in nanoseconds.
+ * DIMS is 1x128x1; all tensors are float32. It binds preallocated buffers once, times
+ * RunWithBinding, feeds state outputs back outside the clock, and prints the p50 and the p99
+ * of the latencies in nanoseconds. Built as a shared library, `prepare`, `step` and `feed`
+ * let another loop drive the very same calls.
  *
  * ONNX Runtime's C headers are not in its wheel, so the few entries of its function table
  * that are needed are named here by index; the table is append-only by its own contract.
@@ -50,15 +52,21 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
+static void *session, *binding;
+static status_fn run;
+static buffer inputs[MAX_TENSORS], outputs[MAX_TENSORS];
+static int pairs[MAX_TENSORS][2], n_pairs;
+
+int prepare(int argc, char **argv) {
     if (argc < 5) { fprintf(stderr, "usage: see the head of c_loop.c\n"); return 2; }
     void *library = dlopen(argv[1], RTLD_NOW);
     if (!library) { fprintf(stderr, "%s\n", dlerror()); return 1; }
     const api_base *(*base)(void) = (const api_base *(*)(void))dlsym(library, "OrtGetApiBase");
     api = (void **)base()->get_api(API_VERSION);
-    long threads = atol(argv[3]), iterations = atol(argv[4]);
+    long threads = atol(argv[3]);
+    int n_inputs = 0, n_outputs = 0;
 
-    void *env, *options, *session, *binding, *memory;
+    void *env, *options, *memory;
     CALL(CREATE_ENV, 3, "c_loop", &env);
     CALL(CREATE_SESSION_OPTIONS, &options);
     CALL(SET_INTRA_THREADS, options, (int)threads);
@@ -71,8 +79,6 @@ int main(int argc, char **argv) {
     CALL(CREATE_IO_BINDING, session, &binding);
     CALL(CREATE_CPU_MEMORY_INFO, 1, 0, &memory);
 
-    buffer inputs[MAX_TENSORS], outputs[MAX_TENSORS];
-    int pairs[MAX_TENSORS][2], n_inputs = 0, n_outputs = 0, n_pairs = 0;
     for (int i = 5; i + 2 < argc; i += 3) {
         if (!strcmp(argv[i], "axis")) continue;
         if (!strcmp(argv[i], "state")) {
@@ -99,16 +105,29 @@ int main(int argc, char **argv) {
         }
     }
 
+    run = (status_fn)api[RUN_WITH_BINDING];
+    return 0;
+}
+
+void *step(void) { return run(session, NULL, binding); }
+
+void feed(void) {
+    for (int k = 0; k < n_pairs; k++)
+        memcpy(inputs[pairs[k][1]].data, outputs[pairs[k][0]].data, inputs[pairs[k][1]].bytes);
+}
+
+int main(int argc, char **argv) {
+    int wrong = prepare(argc, argv);
+    if (wrong) return wrong;
+    long iterations = atol(argv[4]);
     int64_t *latency = malloc(iterations * sizeof *latency);
-    status_fn run = (status_fn)api[RUN_WITH_BINDING];
     for (long i = -iterations / WARMUP_DIVISOR; i < iterations; i++) {
         int64_t begin = now_ns();
-        void *status = run(session, NULL, binding);
+        void *status = step();
         int64_t end = now_ns();
         ok(status, "run");
         if (i >= 0) latency[i] = end - begin;
-        for (int k = 0; k < n_pairs; k++)
-            memcpy(inputs[pairs[k][1]].data, outputs[pairs[k][0]].data, inputs[pairs[k][1]].bytes);
+        feed();
     }
     qsort(latency, iterations, sizeof *latency, ascending);
     printf("%lld %lld\n", (long long)latency[(iterations - 1) / 2],

@@ -1,0 +1,68 @@
+"""The rules that keep the rooms apart, on the real import graph and in real processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt"}
+
+
+def test_import_contracts_hold() -> None:
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--list"], ["--doctor"], ["--help"]])
+def test_the_parent_imports_no_engine_and_needs_no_qt(arguments: list[str]) -> None:
+    """With Qt made impossible to import, as on a machine that has none."""
+    script = (
+        "import sys\n"
+        "sys.modules['PySide6'] = sys.modules['pyqtgraph'] = None\n"
+        "from app.__main__ import main\n"
+        "try:\n"
+        f"    code = main({arguments!r})\n"
+        "except SystemExit as stop:\n"
+        "    code = stop.code\n"
+        "names = {name.partition('.')[0] for name in sys.modules if sys.modules[name]}\n"
+        "sys.stderr.write(f'{code or 0} {sorted(names)}')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    code, _, names = done.stderr.rpartition("\n")[2].partition(" ")
+    assert code == "0", done.stderr
+    assert not {name for name in ENGINES if f"'{name}'" in names}
+    assert done.stdout
+
+
+def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from app.flags import parse, plan_from_flags\n"
+        "from app.sweep.expand import expand\n"
+        "import app.headless\n"
+        "cases = expand(plan_from_flags(parse(['--models', 'cnn_tiny'])))\n"
+        "assert cases\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert not {name for name in ENGINES | {"PySide6"} if f"'{name}'" in done.stdout}
+
+
+def test_no_file_is_named_after_a_package_that_it_imports() -> None:
+    packages = ENGINES | {"onnx", "numpy", "pandas", "pyarrow", "rich", "pydantic", "scipy"}
+    clashes = [
+        path
+        for room in ("app", "exporters", "runtimes")
+        for path in (ROOT / room).rglob("*.py")
+        if path.stem in packages
+    ]
+    assert not clashes
