@@ -19,7 +19,7 @@ from app.sweep.case import Case, Scenario
 from app.sweep.errors import PlanError, suggestion
 from app.sweep.plan import Plan, Sweep
 from exporters import catalogue
-from exporters.torch_module import is_factory_file, locate
+from exporters.factory_file import is_factory_file, locate
 from exporters.types import ExportError, GraphlapError
 from runtimes.base import OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
