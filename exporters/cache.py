@@ -1,19 +1,21 @@
 """A content-addressed store of exported files, with an entry for each thing asked for.
 
 `objects/` holds each file once under its sha256; `entries/` holds, by key, the facts and
-the objects of one export. Everything is written aside and moved into place, so that
-writers need no lock and a kill leaves at worst a file that nothing refers to.
+the objects of one export; `leases/` says what running plans need. Everything is written
+aside and moved into place under a lock that the system drops with its process, so that a
+kill leaves at worst a file that nothing refers to.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,10 @@ from typing import Any
 
 from platformdirs import user_cache_dir
 
-from exporters.types import GraphlapError
+from exporters import leases
+from exporters.types import ExportError, GraphlapError
+
+DEFAULT_LIMIT_BYTES = 16 * 2**30
 
 _ABANDONED_AFTER_S = 24 * 3600.0
 
@@ -34,9 +39,30 @@ class Entry:
     files: Mapping[str, Path]
 
 
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What the cache holds; `in_use_bytes` is what running plans need and nobody may evict."""
+
+    path: Path
+    entries: int
+    files: int
+    size_bytes: int
+    in_use_bytes: int
+
+
 def default_root() -> Path:
     """$GRAPHLAP_CACHE, or the user's cache folder of this platform."""
     return Path(os.environ.get("GRAPHLAP_CACHE") or user_cache_dir("graphlap", appauthor=False))
+
+
+def info(root: Path | None = None) -> CacheInfo:
+    """What the cache at `root` (the default one for None) holds now."""
+    return Store(root or default_root()).info()
+
+
+def clear(root: Path | None = None) -> int:
+    """Remove all that no running plan needs; gives the bytes freed."""
+    return Store(root or default_root()).clear()
 
 
 def key_of(**parts: Any) -> str:
@@ -54,22 +80,27 @@ def file_sha256(path: Path) -> str:
 class Store:
     """The store under one folder; any number of processes may use it at once.
 
-    An entry's modification time is when it was last used, which is all that evicting the
-    least recently used needs to know.
+    What `get` and `put` give is leased to the process `holder` (this one for 0) and stays
+    until that process ends. An entry's modification time is when it was last used.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES, holder: int = 0) -> None:
+        self._root = root
+        self._limit_bytes = limit_bytes
         self._objects = root / "objects"
         self._entries = root / "entries"
         self._aside = root / "aside"
+        self._leases = root / "leases"
         try:
-            for folder in (self._objects, self._entries, self._aside):
+            for folder in (self._objects, self._entries, self._aside, self._leases):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise GraphlapError(
                 f"the export cache {root} cannot be written ({error.strerror})",
                 "set GRAPHLAP_CACHE to a folder of your own",
             ) from error
+        self._holder = leases.Holder.process(holder or os.getpid())
+        self._leased_here: list[str] = []
         self._sweep_abandoned()
 
     def get(self, key: str) -> Entry | None:
@@ -78,23 +109,25 @@ class Store:
         A damaged entry is left where it is: building it again replaces it, and removing it
         here could take away what another process has just rebuilt.
         """
-        path = self._entries / f"{key}.json"
-        try:
-            record = json.loads(path.read_text("utf-8"))
-            body = record["body"]
-            if record["sha256"] != key_of(body=body):
+        with self._locked(fcntl.LOCK_SH):
+            path = self._entries / f"{key}.json"
+            try:
+                body = _read_entry(path)
+                files = {label: self._objects / name for label, name in body["files"].items()}
+                if any(file_sha256(file) != file.stem for file in files.values()):
+                    return None
+                os.utime(path)
+            except (OSError, ValueError, KeyError, TypeError):
                 return None
-            files = {label: self._objects / name for label, name in body["files"].items()}
-            if any(file_sha256(file) != file.stem for file in files.values()):
-                return None
-            os.utime(path)
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+            self._lease(key)
         return Entry(body["facts"], files)
 
     def put(self, key: str, facts: Mapping[str, Any], files: Mapping[str, Path]) -> Entry:
-        """Move the files into the store and file them with the facts under the key."""
-        stored = {label: self.keep(path) for label, path in files.items()}
+        """Move the files, made in `scratch`, into the store and file them under the key."""
+        stored = {
+            label: self._objects / f"{file_sha256(path)}{path.suffix}"
+            for label, path in files.items()
+        }
         body = {
             "facts": dict(facts),
             "files": {label: path.name for label, path in stored.items()},
@@ -102,14 +135,12 @@ class Store:
         with self.scratch() as folder:
             draft = folder / "entry.json"
             draft.write_text(json.dumps({"sha256": key_of(body=body), "body": body}), "utf-8")
-            draft.replace(self._entries / f"{key}.json")
+            with self._locked(fcntl.LOCK_SH):
+                self._lease(key)
+                for label, path in files.items():
+                    path.replace(stored[label])
+                draft.replace(self._entries / f"{key}.json")
         return Entry(body["facts"], stored)
-
-    def keep(self, path: Path) -> Path:
-        """Move one file from `scratch` into the objects; its place is named by its content."""
-        target = self._objects / f"{file_sha256(path)}{path.suffix}"
-        path.replace(target)
-        return target
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -120,6 +151,102 @@ class Store:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def settle(self) -> None:
+        """Bring the store within its limit; the least recently used goes first.
+
+        ExportError if what the holder's plan needs is larger than the limit: then all that
+        this store added to it is given back. What other running plans need stays, even
+        where that exceeds the limit.
+        """
+        with self._locked(fcntl.LOCK_EX):
+            if self._total() <= self._limit_bytes:
+                return
+            needed = self._size(leases.keys_of(self._holder, self._leases))
+            refused = needed > self._limit_bytes
+            if refused:
+                leases.give_back(self._holder, self._leases, self._leased_here)
+                self._leased_here.clear()
+            self._evict(self._limit_bytes)
+        if refused:
+            raise ExportError(
+                f"this plan needs at least {needed / 2**20:.1f} MiB of exported files, and the "
+                f"export cache may hold {self._limit_bytes / 2**20:.1f} MiB",
+                "raise the cache's limit, or measure fewer models at once",
+            )
+
+    def info(self) -> CacheInfo:
+        """What the store holds now."""
+        with self._locked(fcntl.LOCK_EX):
+            return CacheInfo(
+                path=self._root,
+                entries=sum(1 for _ in self._entries.iterdir()),
+                files=sum(1 for _ in self._objects.iterdir()),
+                size_bytes=self._total(),
+                in_use_bytes=self._size(leases.all_keys(self._leases)),
+            )
+
+    def clear(self) -> int:
+        """Remove all that no running plan needs; gives the bytes freed."""
+        with self._locked(fcntl.LOCK_EX):
+            return self._evict(0)
+
+    def _evict(self, limit_bytes: int) -> int:
+        """Remove unneeded objects until the rest fits or is needed; gives the bytes freed."""
+        total = before = self._total()
+        kept = leases.all_keys(self._leases)
+        users: dict[str, set[Path]] = {path.name: set() for path in self._objects.iterdir()}
+        entries = {path: self._object_names([path.stem]) for path in self._entries.iterdir()}
+        for entry, names in entries.items():
+            for name in names & users.keys():
+                users[name].add(entry)
+
+        def drop_unused(names: Iterable[str]) -> None:
+            nonlocal total
+            for name in [name for name in names if not users[name]]:
+                del users[name]
+                total -= (self._objects / name).stat().st_size
+                (self._objects / name).unlink()
+
+        drop_unused(list(users))
+        for entry in sorted(entries, key=lambda path: path.stat().st_mtime_ns):
+            if total <= limit_bytes:
+                break
+            if entry.stem not in kept:
+                entry.unlink()
+                mine = entries[entry] & users.keys()
+                for name in mine:
+                    users[name].discard(entry)
+                drop_unused(mine)
+        return before - total
+
+    def _total(self) -> int:
+        with os.scandir(self._objects) as files:
+            return sum(file.stat().st_size for file in files)
+
+    def _size(self, keys: Iterable[str]) -> int:
+        paths = [self._objects / name for name in self._object_names(keys)]
+        return sum(path.stat().st_size for path in paths if path.exists())
+
+    def _object_names(self, keys: Iterable[str]) -> set[str]:
+        names: set[str] = set()
+        for key in keys:
+            try:
+                names.update(_read_entry(self._entries / f"{key}.json")["files"].values())
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return names
+
+    def _lease(self, key: str) -> None:
+        leases.add(self._holder, self._leases, key)
+        self._leased_here.append(key)
+
+    @contextmanager
+    def _locked(self, kind: int) -> Iterator[None]:
+        """Shared for reading and writing entries, alone for removing them."""
+        with (self._root / "lock").open("w") as file:
+            fcntl.flock(file, kind)
+            yield
+
     def _sweep_abandoned(self) -> None:
         """Remove what killed processes left aside, long after they can still be at work."""
         for folder in self._aside.iterdir():
@@ -129,3 +256,12 @@ class Store:
                 continue
             if abandoned:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read_entry(path: Path) -> dict[str, Any]:
+    """An entry's body; ValueError if it does not have the digest that it was written with."""
+    record = json.loads(path.read_text("utf-8"))
+    body: dict[str, Any] = record["body"]
+    if record["sha256"] != key_of(body=body):
+        raise ValueError(path)
+    return body

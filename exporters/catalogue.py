@@ -9,6 +9,7 @@ from functools import cache
 from exporters.blocks.definitions import DEFINITIONS as LAYERS
 from exporters.cells.definitions import DEFINITIONS as CELLS
 from exporters.models.definitions import DEFINITIONS as MODELS
+from exporters.models.digits_definitions import DEFINITIONS as DIGITS
 from exporters.models.zoo_definitions import DEFINITIONS as ZOO
 from exporters.types import Definition, GraphlapError
 
@@ -17,7 +18,7 @@ from exporters.types import Definition, GraphlapError
 def _by_name() -> dict[str, Definition]:
     """Every name and alias once; a name given twice is a fault of the catalogue itself."""
     found: dict[str, Definition] = {}
-    for definition in (*MODELS, *LAYERS, *CELLS, *ZOO):
+    for definition in (*MODELS, *LAYERS, *CELLS, *ZOO, *DIGITS):
         for name in (definition.name, *definition.aliases):
             if name in found:
                 raise GraphlapError(

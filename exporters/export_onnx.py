@@ -1,7 +1,7 @@
 """A user's .onnx becomes an exported model: checked, stored by content, with references.
 
-The file's own bytes are kept. Only where it cannot be kept so, because its weights lie in
-other files or an open dimension has no name, a copy with those written in takes its place.
+The file's own bytes are kept. Only where it cannot be kept so, because a part was cut out,
+its weights lie in other files or an open dimension has no name, is a copy written.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto
 
+from exporters import precision
 from exporters.cache import Entry, Store, file_sha256, key_of
 from exporters.inputs import seeded_inputs
+from exporters.onnx_count import count
 from exporters.onnx_file import (
     NotBenchmarkable,
     OnnxFile,
@@ -24,57 +26,67 @@ from exporters.onnx_file import (
     name_open_dimensions,
     read,
 )
+from exporters.onnx_part import part
+from exporters.onnx_reference import ReferenceRun
 from exporters.packaged import packaged_reference
 from exporters.references import Point, full_points, stored_references
 from exporters.request import ExportRequest
 from exporters.types import (
     Dimension,
     ExportedModel,
-    ExportError,
     Reference,
     TensorSpec,
     axes_key,
     load_reference,
 )
+from exporters.user_data import axes_of, calibration, digest_of, own_inputs
 from exporters.validate import check_file
+from exporters.versions import made_by
 
 _MODEL = "model"
+_MADE_BY = ("export_onnx", "onnx_file", "onnx_part", "onnx_shapes")
 
 
-def export_onnx(
-    request: ExportRequest, store: Store, versions: Mapping[str, str]
-) -> tuple[ExportedModel, bool]:
+def export_onnx(request: ExportRequest, store: Store) -> tuple[ExportedModel, bool]:
     """The model and whether the cache had all of it.
 
-    Raises ExportError for a damaged or invalid file or an axis left open, NotBenchmarkable
-    for inputs that are no plain tensors and outputs that nobody can vouch for.
+    Raises ExportError for a damaged or invalid file, an axis left open or set to what the
+    graph cannot take, and data or nodes that do not fit; NotBenchmarkable for inputs that
+    are no plain tensors, outputs that nobody can vouch for, and a precision it cannot have.
     """
     source = Path(request.model).expanduser()
+    if request.weights:
+        raise NotBenchmarkable(
+            f"{source.name} holds its own weights", "give --weights for models of the catalogue"
+        )
     proto = read(source)
+    is_part = bool(request.from_nodes or request.to_nodes)
+    if is_part:
+        proto = part(source.name, proto, request.from_nodes, request.to_nodes)
     face = describe(source, proto)
-    points = full_points(source.name, request.points, face.axes, {})
+    own = Path(request.inputs).expanduser() if request.inputs else None
+    asked = request.points or ((axes_of(own, face.inputs),) if own else ())
+    points = full_points(source.name, asked, face.axes, {})
     key = key_of(
         file=file_sha256(source),
         external=[file_sha256(path) for path in face.external],
-        versions=versions,
+        part=[request.from_nodes, request.to_nodes],
+        versions=made_by(*_MADE_BY, packages=("onnx",)),
     )
     entry = store.get(key)
-    had_file = entry is not None
+    had_graph = entry is not None
     if entry is None:
-        entry = _keep(face, proto, store, key)
-    path = entry.files[_MODEL]
-    packaged = packaged_reference(face)
-    if packaged is not None and all(_fits(packaged, face, point) for point in points):
-        kind, drawn_from = "packaged", _digest(packaged)
-    else:
-        kind, drawn_from = "onnx", str(request.seed)
-        packaged = None
-    references, had_references = stored_references(
-        store,
-        {"graph": path.stem, "by": kind, "inputs": drawn_from, "versions": versions},
-        points,
-        lambda point: packaged or _evaluate(path, face, point, request.seed),
-    )
+        entry = _keep(face, proto, is_part, store, key)
+    original = path = entry.files[_MODEL]
+    exceptions: tuple[str, ...] = ()
+    if request.precision != "fp32":
+        digest, samples = calibration(request.calibration, face.inputs, points[0], face.batch)
+        other = precision.converted(
+            store, source.name, original, request.precision, digest, samples
+        )
+        path, exceptions, had_graph = other.path, other.exceptions, had_graph and other.stored
+    kind, references, had_references = _references(request, store, face, original, points, is_part)
+    counts = count(proto, points[0])
     model = ExportedModel(
         name=source.stem,
         suite="",
@@ -82,19 +94,25 @@ def export_onnx(
         path=str(path),
         sha256=path.stem,
         opset=face.opset,
-        precision="fp32",
-        inputs=face.inputs,
-        outputs=_resolved(face.outputs, points, references),
+        precision=request.precision,
+        inputs=precision.cast_specs(face.inputs, request.precision),
+        outputs=precision.cast_specs(
+            _resolved(face.outputs, points, references), request.precision
+        ),
         axes=points[0],
         references=references,
         reference=kind,
         batch=face.batch,
         sequence=face.sequence,
+        parameters=counts.parameters,
+        parameters_with_buffers=counts.parameters_with_buffers,
+        macs=counts.macs,
+        precision_exceptions=exceptions,
     )
-    return model, had_file and had_references
+    return model, had_graph and had_references
 
 
-def _keep(face: OnnxFile, proto: ModelProto, store: Store, key: str) -> Entry:
+def _keep(face: OnnxFile, proto: ModelProto, is_part: bool, store: Store, key: str) -> Entry:
     """Check the file and copy it, with its external data beside it, into the store."""
     check_file(face.path)
     with store.scratch() as folder:
@@ -106,7 +124,7 @@ def _keep(face: OnnxFile, proto: ModelProto, store: Store, key: str) -> Entry:
             stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
             files[f"external_{index}"] = copy
         model = folder / "model.onnx"
-        if face.external or face.unnamed:
+        if face.external or face.unnamed or is_part:
             name_open_dimensions(proto, face)
             for tensor in external_tensors(proto):
                 for item in tensor.external_data:
@@ -117,6 +135,48 @@ def _keep(face: OnnxFile, proto: ModelProto, store: Store, key: str) -> Entry:
         else:
             shutil.copyfile(face.path, model)
         return store.put(key, {}, {**files, _MODEL: model})
+
+
+def _references(
+    request: ExportRequest,
+    store: Store,
+    face: OnnxFile,
+    graph: Path,
+    points: Sequence[Point],
+    is_part: bool,
+) -> tuple[str, dict[str, str], bool]:
+    """Who computed them, the files by point, and whether all of them were stored already."""
+    specs = precision.cast_specs(face.inputs, request.precision)
+    own = Path(request.inputs).expanduser() if request.inputs else None
+    run = ReferenceRun(face.path.name, graph, face.outputs)
+    packaged = None if own or is_part else packaged_reference(face)
+    if packaged is not None and not all(_fits(packaged, face, point) for point in points):
+        packaged = None
+
+    def compute(point: Point) -> Reference:
+        """Outputs are those of the graph as it was given, for the inputs as they are fed."""
+        if packaged is not None:
+            return Reference(precision.cast_inputs(packaged.inputs, specs), packaged.outputs)
+        inputs = (
+            own_inputs(own, face.inputs, point)
+            if own
+            else seeded_inputs(face.inputs, point, request.seed)
+        )
+        fed = precision.cast_inputs(inputs, specs)
+        return Reference(fed, run.outputs(precision.cast_inputs(fed, face.inputs), point))
+
+    if packaged is not None:
+        kind, drawn_from = "packaged", _digest(packaged)
+    else:
+        kind, drawn_from = "onnx", digest_of(own) if own else str(request.seed)
+    about = {
+        "graph": graph.stem,
+        "by": kind,
+        "inputs": drawn_from,
+        "types": [spec.dtype for spec in specs],
+        "versions": made_by("inputs", packages=("onnx", "numpy")),
+    }
+    return kind, *stored_references(store, about, points, compute)
 
 
 def _fits(packaged: Reference, face: OnnxFile, point: Point) -> bool:
@@ -130,39 +190,6 @@ def _fits(packaged: Reference, face: OnnxFile, point: Point) -> bool:
 def _digest(reference: Reference) -> str:
     arrays = {**reference.inputs, **reference.outputs}
     return key_of(**{name: array.tobytes().hex() for name, array in arrays.items()})
-
-
-def _evaluate(path: Path, face: OnnxFile, point: Point, seed: int) -> Reference:
-    """Seeded inputs and what ONNX's reference evaluator makes of them."""
-    from onnx.reference import ReferenceEvaluator
-
-    remedy = "lay inputs and expected outputs beside it, as in test_data_set_0/output_0.pb"
-    try:
-        evaluator = ReferenceEvaluator(str(path))
-    except Exception as error:
-        raise NotBenchmarkable(
-            f"ONNX's reference evaluator cannot check {face.path.name} ({_sentence(error)})", remedy
-        ) from error
-    inputs = seeded_inputs(face.inputs, point, seed)
-    try:
-        with np.errstate(all="ignore"):
-            values = evaluator.run([spec.name for spec in face.outputs], inputs)
-    except NotImplementedError as error:
-        raise NotBenchmarkable(
-            f"ONNX's reference evaluator cannot check {face.path.name} ({_sentence(error)})", remedy
-        ) from error
-    except Exception as error:
-        raise ExportError(
-            f"{face.path.name} does not run at {axes_key(point)} ({_sentence(error)})",
-            "set its axes to sizes that the graph takes",
-        ) from error
-    outputs = {spec.name: np.asarray(v) for spec, v in zip(face.outputs, values, strict=True)}
-    return Reference(inputs, outputs)
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__
 
 
 def _resolved(

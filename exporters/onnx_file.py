@@ -14,6 +14,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
+from exporters.onnx_part import part
 from exporters.onnx_wire import check_whole
 from exporters.types import Dimension, ExportError, TensorSpec
 
@@ -51,14 +52,18 @@ class OnnxFile:
     unnamed: bool
 
 
-def inspect(path: Path) -> OnnxFile:
-    """Read the graph's face, without its external weights.
+def inspect(path: Path, from_nodes: Sequence[str] = (), to_nodes: Sequence[str] = ()) -> OnnxFile:
+    """Read the face of the graph, or of the part between the nodes, without external weights.
 
     Raises ExportError for a file that cannot be a model (not ONNX, truncated, 2 GiB or
-    more, external data missing, too short or outside the file's folder), and
-    NotBenchmarkable for inputs or outputs that are no plain numeric tensors.
+    more, external data missing, too short or outside the file's folder) and for nodes that
+    no part lies between, and NotBenchmarkable for inputs or outputs that are no plain
+    numeric tensors.
     """
-    return describe(path, read(path))
+    model = read(path)
+    if from_nodes or to_nodes:
+        model = part(path.name, model, from_nodes, to_nodes)
+    return describe(path, model)
 
 
 def read(path: Path) -> ModelProto:
@@ -167,20 +172,26 @@ def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     except KeyError:
         dtype = np.dtype(object)
-    if dtype.kind not in _NUMPY_KINDS:
+    # The 8-bit and 4-bit floats of ml_dtypes say kind "f" too, but no .npz can hold them.
+    if dtype.kind not in _NUMPY_KINDS or dtype.isbuiltin != 1:
         raise NotBenchmarkable(
             f"{value.name!r} of {path.name} holds {element.lower()}",
             "only integer, boolean and float16 to float64 tensors can be timed",
         )
     shape = tuple(
-        d.dim_value if d.dim_value > 0 else (d.dim_param or f"{value.name}_{position}")
+        d.dim_value if _is_fixed(d) else (d.dim_param or f"{value.name}_{position}")
         for position, d in enumerate(tensor.shape.dim)
     )
     return TensorSpec(value.name, dtype.name, shape)
 
 
+def _is_fixed(dimension: onnx.TensorShapeProto.Dimension) -> bool:
+    """Zero is a size when it is written down; some exporters write -1 for an open one."""
+    return dimension.HasField("dim_value") and dimension.dim_value >= 0
+
+
 def _is_sized(dimension: onnx.TensorShapeProto.Dimension) -> bool:
-    return dimension.dim_value > 0 or bool(dimension.dim_param)
+    return _is_fixed(dimension) or bool(dimension.dim_param)
 
 
 def _within_embeddings(spec: TensorSpec, graph: GraphProto) -> TensorSpec:
@@ -188,6 +199,13 @@ def _within_embeddings(spec: TensorSpec, graph: GraphProto) -> TensorSpec:
     if np.dtype(spec.dtype).kind not in "iu":
         return spec
     tables = {tensor.name: tensor.dims for tensor in graph.initializer}
+    tables |= {
+        node.output[0]: attribute.t.dims
+        for node in graph.node
+        if node.op_type == "Constant"
+        for attribute in node.attribute
+        if attribute.name == "value"
+    }
     rows = []
     names = {spec.name}
     for node in graph.node:
@@ -197,6 +215,8 @@ def _within_embeddings(spec: TensorSpec, graph: GraphProto) -> TensorSpec:
         elif node.op_type == "Gather" and node.input[1] in names and node.input[0] in tables:
             axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
             rows.append(tables[node.input[0]][axis])
+        elif node.op_type in ("Identity", "Cast") and node.input[0] in tables:
+            tables[node.output[0]] = tables[node.input[0]]
     return replace(spec, low=0.0, high=float(min(rows))) if rows else spec
 
 

@@ -6,57 +6,20 @@ every process.
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from exporters.factory_file import FORM, FactoryFile
 from exporters.types import Definition, ExportError, Factory, TensorSpec
 
 if TYPE_CHECKING:
     from torch import nn
-
-_FORM = (
-    "the factory takes no arguments and returns (module, {input name: example tensor}), "
-    "dimension 0 of every tensor being the batch"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FactoryFile:
-    """A user's `path/file.py:factory`, split and looked up."""
-
-    path: Path
-    function: str
-
-
-def is_factory_file(model: str) -> bool:
-    """Whether a model's name has the form `path/file.py:factory`."""
-    return ".py:" in model
-
-
-def locate(model: str) -> FactoryFile:
-    """Find file and function without running either; ExportError if one is not there."""
-    file, _, function = model.rpartition(":")
-    path = Path(file).expanduser().resolve()
-    try:
-        tree = ast.parse(path.read_text("utf-8"))
-    except OSError as error:
-        raise ExportError(f"{path} cannot be read ({error.strerror})", _FORM) from error
-    except (SyntaxError, ValueError) as error:
-        raise ExportError(f"{path} is not valid Python ({error})", _FORM) from error
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    if function not in functions:
-        near = get_close_matches(function, functions, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else _FORM
-        raise ExportError(f"{path.name} defines no function {function!r}", remedy)
-    return FactoryFile(path, function)
 
 
 def build(factory: Factory) -> nn.Module:
@@ -67,6 +30,16 @@ def build(factory: Factory) -> nn.Module:
     create: Callable[..., nn.Module] = getattr(import_module(module_name), name)
     torch.manual_seed(factory.seed)
     return create(**factory.arguments).eval()
+
+
+def failing_part(module: nn.Module, error: Exception) -> str:
+    """The name of the innermost part of the module that was at work when `error` arose."""
+    names = {id(part): name for name, part in module.named_modules()}
+    parts = [
+        names.get(id(frame.f_locals.get("self")), "")
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    ]
+    return next(filter(None, reversed(parts)), "")
 
 
 def build_from_file(source: FactoryFile, seed: int) -> tuple[Definition, nn.Module]:
@@ -83,7 +56,7 @@ def build_from_file(source: FactoryFile, seed: int) -> tuple[Definition, nn.Modu
         created = getattr(_import_file(source.path), source.function)()
     except Exception as error:
         raise ExportError(
-            f"{source.path.name}:{source.function} raised {type(error).__name__}: {error}", _FORM
+            f"{source.path.name}:{source.function} raised {type(error).__name__}: {error}", FORM
         ) from error
     match created:
         case (nn.Module() as module, Mapping() as examples) if examples and all(
@@ -92,7 +65,7 @@ def build_from_file(source: FactoryFile, seed: int) -> tuple[Definition, nn.Modu
             module.eval()
         case _:
             raise ExportError(
-                f"{source.path.name}:{source.function} returned no module with inputs", _FORM
+                f"{source.path.name}:{source.function} returned no module with inputs", FORM
             )
     try:
         with torch.inference_mode():

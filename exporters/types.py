@@ -99,6 +99,8 @@ class Definition:
     `axes` maps each axis name used in the input shapes to its default size. Inputs
     and outputs are in the order of the module's forward arguments and results.
     `layers` and `width` are what the source table calls so, None where it does not.
+    `labelled` names a `module:callable` that gives images and labels to measure top-1
+    accuracy on, empty where none belong to the definition.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Definition:
     layers: int | None = None
     width: int | None = None
     aliases: tuple[str, ...] = ()
+    labelled: str = ""
 
 
 def axes_key(axes: Mapping[str, int]) -> str:
@@ -130,6 +133,8 @@ class ExportedModel:
     `parameters` are counted as torch does, `parameters_with_buffers` adds every norm's
     running mean and variance; `macs` are at the default axes. `batch` and `sequence` are
     the axes (or the fixed sizes) that play those parts. None: not known, or there is none.
+    `precision_exceptions` names the nodes that would run in a wider type than `precision`:
+    for int8 the matrix nodes that ONNX Runtime's optimised graph keeps in float.
     """
 
     name: str
@@ -153,6 +158,7 @@ class ExportedModel:
     parameters: int | None = None
     parameters_with_buffers: int | None = None
     macs: int | None = None
+    precision_exceptions: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A dict of JSON values; `from_json` is its inverse."""
@@ -168,6 +174,7 @@ class ExportedModel:
         values["states"] = tuple(StatePair(**pair) for pair in values["states"])
         if values["factory"] is not None:
             values["factory"] = Factory(**values["factory"])
+        values["precision_exceptions"] = tuple(values.get("precision_exceptions", ()))
         return cls(**values)
 
 

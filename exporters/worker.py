@@ -16,11 +16,11 @@ from exporters.request import ExportReply, ExportRequest
 from exporters.types import GraphlapError
 
 
-def answer(line: str) -> ExportReply:
-    """The reply to one request line."""
+def answer(line: str, holder: int) -> ExportReply:
+    """The reply to one request line; what it names is kept until the process `holder` ends."""
     started = time.perf_counter()
     try:
-        model, cached = export(ExportRequest.from_json(json.loads(line)))
+        model, cached = export(ExportRequest.from_json(json.loads(line)), holder)
     except GraphlapError as error:
         return ExportReply(error.status or "export_failed", reason=str(error))
     except Exception as error:
@@ -36,8 +36,10 @@ def main() -> None:
     # Libraries print to standard output, C++ ones to its descriptor: replies keep their own.
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # The parent runs the plan, and reads the files after this process has been replaced.
+    parent = os.getppid()
     for line in sys.stdin:
-        json.dump(answer(line).to_json(), replies)
+        json.dump(answer(line, parent).to_json(), replies)
         replies.write("\n")
         replies.flush()
 

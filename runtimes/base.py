@@ -7,6 +7,7 @@ here imports an engine: adapters import theirs inside the functions that need it
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -109,10 +110,13 @@ class Option:
                 raise ValueError(f"{self.name}={text} is not a yes/no value; use 1 or 0")
             value = _BOOLEANS[text.lower()]
         else:
+            what = "whole number" if kind is int else "number"
             try:
                 value = kind(text)
             except ValueError:
-                raise ValueError(f"{self.name}={text} is not a {kind.__name__}") from None
+                raise ValueError(f"{self.name}={text} is no {what}; give one") from None
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{self.name}={text} is no {what}; give one")
         if self.choices and value not in self.choices:
             known = ", ".join(map(str, self.choices))
             raise ValueError(f"{self.name}={text} is not known; use one of {known}")
@@ -139,7 +143,8 @@ class Settings:
     `threads` 0 leaves the number to the engine. `options` holds the values that differ
     from the runtime's defaults. `device` and `release` are the parts of
     `name[:device][@release]`, empty where not given. `cache_dir` is where an engine may
-    keep what it compiled, empty for nowhere.
+    keep what it compiled, empty for nowhere. `profile` asks for a session that can tell the
+    times of its operators; it is never timed itself.
     """
 
     precision: Precision = "fp32"
@@ -148,6 +153,7 @@ class Settings:
     release: str = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     cache_dir: str = ""
+    profile: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +204,20 @@ class Memory:
 
     device_peak_bytes: int | None = None
     host_peak_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpTime:
+    """What one node of the executed graph takes in one run, a mean of several.
+
+    `node` is its name in the graph, or where it stands if it has none; `op` its kind;
+    `engine_name` what the engine itself calls the work: a kernel, a layer, an instruction.
+    """
+
+    node: str
+    op: str
+    time_us: float
+    engine_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +301,17 @@ class Session(ABC):
         """Timings of a simulated device (`execution.clock == "simulated"`)."""
         raise NotImplementedError("this session is measured, not simulated")
 
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        """Run slot 0 so many times and tell the mean time of each operator, in graph order.
+
+        Only for sessions compiled with `Settings.profile`; Unsupported where the engine
+        does not tell.
+        """
+        raise Unsupported(
+            f"{self.execution.provider} does not tell the times of its operators",
+            "profile another runtime",
+        )
+
     def memory(self) -> Memory:
         """What the engine accounts for; all None where it does not say."""
         return Memory()
@@ -305,7 +336,9 @@ class Runtime(ABC):
     """One engine. Instances hold no state and are cheap to make.
 
     `summary` is one line for lists and forms, `options` the one table of settings.
-    `only_when_named` keeps a runtime out of sweeps that name none.
+    `only_when_named` keeps a runtime out of sweeps that name none. `accelerator` is the
+    kind of device that a case has for itself beside the host (`gpu`), empty for none; its
+    number is the case's device, 0 where that is not given.
     """
 
     name: ClassVar[str]
@@ -313,6 +346,7 @@ class Runtime(ABC):
     options: ClassVar[tuple[Option, ...]] = ()
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32",)
     only_when_named: ClassVar[bool] = False
+    accelerator: ClassVar[str] = ""
 
     @abstractmethod
     def availability(self) -> Availability:

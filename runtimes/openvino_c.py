@@ -58,11 +58,15 @@ class _Profiles(Structure):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One node that a profiled run executed; `executed_as` ends with the type computed in."""
+    """One node that was executed; `executed_as` ends with the type computed in.
+
+    `time_us` is the mean of all runs of the request so far, in whole microseconds.
+    """
 
     node: str
     op: str
     executed_as: str
+    time_us: int
 
 
 def _package_folder() -> Path | None:
@@ -212,7 +216,12 @@ class Library:
         profiles = _Profiles()
         self.call("ov_infer_request_get_profiling_info", request, byref(profiles))
         kernels = tuple(
-            Kernel(item.node_name.decode(), item.node_type.decode(), item.exec_type.decode())
+            Kernel(
+                item.node_name.decode(),
+                item.node_type.decode(),
+                item.exec_type.decode(),
+                item.real_time_us,
+            )
             for item in profiles.items[: profiles.size]
             if item.status == _EXECUTED
         )

@@ -98,7 +98,9 @@ class OpenVinoCpu(Runtime):
                 with OpenVinoSession(graph, model, axes, observed) as trial:
                     compiled = time.perf_counter()
                     placement, unread = _executed(trial, model, axes)
-                session = OpenVinoSession(graph, model, axes, properties)
+                session = OpenVinoSession(
+                    graph, model, axes, observed if settings.profile else properties
+                )
             finally:
                 engine.free("model", graph)
         except OpenVinoError as error:

@@ -9,7 +9,7 @@ from ctypes import c_void_p
 import numpy as np
 
 from exporters.types import ExportedModel
-from runtimes.base import RuntimeFault
+from runtimes.base import OpTime, RuntimeFault
 from runtimes.host_session import HostSession, aligned_empty, input_buffers, poison, tensor_dtype
 from runtimes.openvino_c import Kernel, library
 from runtimes.openvino_errors import run_fault
@@ -70,6 +70,14 @@ class OpenVinoSession(HostSession):
     def kernels(self) -> tuple[Kernel, ...]:
         """What the last run executed, if the properties asked for it (PERF_COUNT)."""
         return self._c.profile(self._request)
+
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        for _ in range(runs):
+            self.run()
+        kernels = self.kernels()
+        if not kernels:
+            return super().profile_ops(runs)
+        return tuple(OpTime(k.node, k.op, float(k.time_us), k.executed_as) for k in kernels)
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from runtimes.base import NotAvailable, OptionValue, Runtime, Settings, Unsupported
+
+
+def all_options(runtime: Runtime, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Every option of the runtime with its value: the given one, else the default."""
+    return {option.name: option.default for option in runtime.options} | dict(given)
 
 
 def chosen(runtime: Runtime, settings: Settings) -> dict[str, OptionValue]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from exporters.types import ExportedModel, axes_key, load_reference
@@ -114,7 +115,10 @@ class OrtCpu(Runtime):
 
         self.refuse(model, axes, settings)
         options = chosen(self, settings)
-        session = _open(model, axes, settings, options)
+        profile = TemporaryDirectory(prefix="graphlap-") if settings.profile else None
+        session = _open(
+            model, axes, settings, options, Path(profile.name) / "profile" if profile else None
+        )
 
         def open_profiled(prefix: Path) -> onnxruntime.InferenceSession:
             return _open(model, axes, settings, options, prefix)
@@ -134,7 +138,7 @@ class OrtCpu(Runtime):
             warnings=executed.warnings
             + (("execution_mode=parallel does nothing with one thread",) if idle else ()),
         )
-        return OrtSession(session, model, axes, execution)
+        return OrtSession(session, model, axes, execution, profile)
 
 
 def _open(

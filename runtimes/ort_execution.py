@@ -1,9 +1,9 @@
 """Which node ONNX Runtime put where, and in which type it really computes.
 
 The engine's own node assignment comes with the session. It has no types, and needs none
-when the floats at the graph's ends are float32 and no node can change a type: it has
-float32 kernels for all it takes. Otherwise one run of a throw-away session is profiled, and
-the engine tells the types that every kernel read and wrote.
+when one provider took all, the floats at the graph's ends are float32 and no node can change
+a type: it has float32 kernels for all it takes. Otherwise one run of a throw-away session is
+profiled, and the engine tells the types that every kernel read and wrote.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def read(
     ]
     types = {value.type for value in (*session.get_inputs(), *session.get_outputs())}
     floats = {name for name in _FLOAT_NAMES if f"tensor({name})" in types}
-    if floats <= {"float"} and all(_keeps_type(op, domain) for _, op, domain, _ in assigned):
+    whole = len({ep for *_, ep in assigned}) <= 1
+    keeps_type = all(_keeps_type(op, domain) for _, op, domain, _ in assigned)
+    if whole and keeps_type and floats <= {"float"}:
         precision = "fp32" if floats else INTEGER
         return Executed(precision, _placed(assigned, precision))
     begun = time.perf_counter()

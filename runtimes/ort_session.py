@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import onnxruntime as ort
 
 from exporters.types import ExportedModel
-from runtimes.base import Execution, RuntimeFault, Unsupported
+from runtimes.base import Execution, OpTime, RuntimeFault, Unsupported
 from runtimes.host_session import HostSession, aligned_empty, input_buffers
 from runtimes.ort_errors import run_fault
+from runtimes.ort_profile import op_times
 
 DIRECT_CALL = "run_with_iobinding of the C binding"
 PUBLIC_CALL = "run_with_iobinding"
@@ -39,7 +42,11 @@ _DTYPES = {
 
 
 class OrtSession(HostSession):
-    """Owns `session`; an output whose shape is not known beforehand the engine allocates."""
+    """Owns `session`; an output whose shape is not known beforehand the engine allocates.
+
+    `profile` is the folder that a session which was opened with profiling writes to; it is
+    removed with the session.
+    """
 
     def __init__(
         self,
@@ -47,6 +54,7 @@ class OrtSession(HostSession):
         model: ExportedModel,
         axes: Mapping[str, int],
         execution: Execution,
+        profile: TemporaryDirectory[str] | None = None,
     ) -> None:
         inputs = input_buffers(model, axes)
         states = {pair.output: inputs[pair.input].shape for pair in model.states}
@@ -55,7 +63,7 @@ class OrtSession(HostSession):
         for name, array in inputs.items():
             binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
         for value in session.get_outputs():
-            dtype, shape = _dtype(value), states.get(value.name, tuple(value.shape))
+            dtype, shape = tensor_type(value), states.get(value.name, tuple(value.shape))
             if all(isinstance(size, int) for size in shape):
                 outputs[value.name] = aligned_empty(shape, dtype)
                 owned = ort.OrtValue.ortvalue_from_numpy(outputs[value.name])
@@ -64,6 +72,8 @@ class OrtSession(HostSession):
                 binding.bind_output(value.name)
         super().__init__(inputs, outputs, model.states)
         self._binding: Any = binding
+        self._session: ort.InferenceSession | None = session
+        self._profile = profile
         self._names = [value.name for value in session.get_outputs()]
         self._allocated = [name for name in self._names if name not in outputs]
         self.run, call_path = timed_call(session, binding)
@@ -84,16 +94,26 @@ class OrtSession(HostSession):
         for name in self._allocated:
             self._binding.bind_output(name)
 
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        if self._profile is None or self._session is None:
+            return super().profile_ops(runs)
+        for _ in range(runs):
+            self.run()
+        return op_times(Path(self._session.end_profiling()), runs)
+
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
 
     def close(self) -> None:
         super().close()
-        self._binding = None
+        self._binding = self._session = None
         self._allocated = []
+        if self._profile is not None:
+            self._profile.cleanup()
+            self._profile = None
 
 
-def _dtype(value: Any) -> np.dtype:
+def tensor_type(value: Any) -> np.dtype:
     if value.type not in _DTYPES:
         raise Unsupported(
             f"output {value.name!r} is a {value.type}, which is no array of numbers",

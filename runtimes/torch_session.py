@@ -17,6 +17,7 @@ from runtimes.base import (
     CompileFault,
     Execution,
     NotAvailable,
+    OpTime,
     OutOfMemory,
     RunFault,
     RuntimeFault,
@@ -67,6 +68,9 @@ class TorchSession(HostSession):
         self._feedback = [
             (tensors[pair.input], self._output_names.index(pair.output)) for pair in model.states
         ]
+        # Only an eager module has parts of its own to name in a profile.
+        self._module = None if compiled else module
+        self._profiled = settings.profile
         self.run = _timed_call(module, tuple(tensors.values()), self._result)
         self.execution = Execution(
             provider="inductor" if compiled else "eager",
@@ -101,6 +105,13 @@ class TorchSession(HostSession):
         for (state, _), value in zip(self._feedback, following, strict=True):
             state.copy_(value)
 
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        from runtimes.torch_profile import op_times
+
+        if not self._profiled:
+            return super().profile_ops(runs)
+        return op_times(self.run, self._module, runs)
+
     def fault(self, error: Exception) -> RuntimeFault:
         if out_of_memory(error):
             return OutOfMemory("PyTorch ran out of memory in a run", "use a smaller batch")
@@ -109,6 +120,7 @@ class TorchSession(HostSession):
     def close(self) -> None:
         super().close()
         self._result = [None]
+        self._module = None
         self._feedback = []
         if self._open:
             self._open = False
@@ -173,6 +185,7 @@ def _compile(
     # outlive the compilation.
     dynamo.config.allow_rnn = True
     config.compile_threads = 1
+    config.cpp.enable_kernel_profile = settings.profile
     compiled = torch.compile(module, fullgraph=True, dynamic=False)
     try:
         compiled(*inputs)

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.sweep.case import Scenario, WaitPolicy
 from exporters.types import ExportedModel
-from runtimes.base import Boundary, Clock, Settings
+from runtimes.base import Boundary, Clock, OptionValue, Settings
 
 Phase = Literal[
     "import", "compile", "first_inference", "warmup", "correctness", "measure", "teardown"
@@ -132,7 +132,8 @@ class RoundResult:
     """How one round ended: one line of the journal.
 
     `placement` lists only the nodes that the engine did not take. A round without samples
-    (a failure, or an availability told beforehand) has `samples` empty.
+    (a failure, or an availability told beforehand) has `samples` empty. `options` are all
+    of the runtime's with the values that held, the defaults among them.
     """
 
     case_id: str
@@ -164,6 +165,7 @@ class RoundResult:
     rss_peak_mb: float | None = None
     device_memory_peak_mb: float | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

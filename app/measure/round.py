@@ -39,6 +39,7 @@ from runtimes.base import (
     Settings,
     Unavailable,
 )
+from runtimes.options import all_options
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -149,7 +150,10 @@ class _Round:
         state = runtime.availability()
         if isinstance(state, Unavailable):
             raise NotAvailable(state.reason, state.remedy)
-        self.note(runtime_version=state.version)
+        self.note(
+            runtime_version=state.version,
+            options=all_options(runtime, self.job.settings.options),
+        )
         return runtime
 
     def _note_execution(self, execution: Execution) -> None:

@@ -11,13 +11,14 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from app.accuracy.job import AccuracyResult
 from app.measure.job import SAMPLE, RoundResult
+from app.measure.telemetry import Reading
 from app.results.atomic import write_atomically
 from app.results.errors import DiskError, ResultsError
 from app.results.journal import FOLDER as JOURNAL
@@ -26,6 +27,7 @@ from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_mani
 from exporters.types import ExportedModel, Precision
 
 SAMPLES = "samples"
+TELEMETRY = "telemetry"
 LOCK = "lock"
 RESULTS = "results.csv"
 LIVE = "live.json"
@@ -111,10 +113,24 @@ class RunFolder:
         """Keep the accuracy of one subject, or why there is none."""
         self._append({"kind": "accuracy", **result.to_json()})
 
+    def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
+        """Append what the devices told during a round that is in flight."""
+        lines = "".join(json.dumps(reading.to_json()) + "\n" for reading in readings)
+        path = self.path / TELEMETRY / telemetry_name(case_id, number)
+        with _disk(self.path):
+            path.parent.mkdir(exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(lines)
+
     def drop_samples(self, case_id: str, number: int) -> None:
         """Remove what a round that does not count has written."""
         with contextlib.suppress(OSError):
             (self.samples / samples_name(case_id, number)).unlink()
+
+    def drop_readings(self, case_id: str, number: int) -> None:
+        """Remove what the devices told during a round that does not count."""
+        with contextlib.suppress(OSError):
+            (self.path / TELEMETRY / telemetry_name(case_id, number)).unlink()
 
     def write(self, name: str, data: bytes, durable: bool = True) -> None:
         """Replace one file of the folder whole; DiskError if it can't be written."""
@@ -144,6 +160,11 @@ class RunFolder:
 def samples_name(case_id: str, number: int) -> str:
     """The file of one round's samples, in the run's samples folder."""
     return f"{case_id}.{number}.bin"
+
+
+def telemetry_name(case_id: str, number: int) -> str:
+    """The file of what the devices told during one round, in the run's telemetry folder."""
+    return f"{case_id}.{number}.jsonl"
 
 
 def refuse_occupied(path: Path) -> None:

@@ -13,6 +13,7 @@ from app.accuracy.job import AccuracyResult
 from app.measure.job import RoundResult, Status
 from app.results.columns import COLUMNS, INTERVALS, Row, Value
 from app.results.reader import Run
+from app.results.telemetry import device_columns
 from app.stats.summary import Summary, summarise
 from app.sweep.case import Case
 from exporters.types import Dimension, ExportedModel
@@ -123,7 +124,8 @@ def _setting_columns(run: Run, case: Case) -> Row:
         "precision_asked": case.precision,
         "axes": _pairs(case.axes),
         "threads": case.threads,
-        "options": _pairs(case.options),
+        # All that held, where a round has told; else what was asked for.
+        "options": _pairs(next((r.options for r in run.rounds_of(case) if r.options), case.options)),
         "scenario": case.scenario.kind,
         "gap_us": case.scenario.gap_us if paced else None,
         "wait_policy": case.wait_policy if paced else None,

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from app.accuracy.job import AccuracyResult
 from app.measure.job import RoundResult
-from app.sweep.jobs import AssessJob, ExportJob, RoundJob
+from app.measure.profiling import OpProfile
+from app.measure.telemetry import Reading
+from app.sweep.jobs import AssessJob, ExportJob, ProfileJob, RoundJob
 from exporters.request import ExportReply
 
 
@@ -44,6 +46,14 @@ class RoundProgress:
     elapsed_s: float
     p50_ns: float | None
     p99_ns: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundReadings:
+    """What the devices told while the round ran, a few times a second."""
+
+    job: RoundJob
+    readings: tuple[Reading, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,19 @@ class AccuracyFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileStarted:
+    job: ProfileJob
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFinished:
+    """The operators of a case were profiled, or the result says why not."""
+
+    job: ProfileJob
+    result: OpProfile
+
+
+@dataclass(frozen=True, slots=True)
 class Paused:
     """Nothing is in flight and nothing will start until `resume`."""
 
@@ -102,11 +125,14 @@ Event = (
     | RoundStarted
     | RoundPhase
     | RoundProgress
+    | RoundReadings
     | RoundFinished
     | RoundDropped
     | AccuracyStarted
     | AccuracyProgress
     | AccuracyFinished
+    | ProfileStarted
+    | ProfileFinished
     | Paused
     | Finished
 )

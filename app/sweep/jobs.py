@@ -12,6 +12,7 @@ from typing import Protocol
 
 from app.accuracy.job import AccuracyJob, AccuracyResult
 from app.measure.job import MeasureJob, RoundResult
+from app.measure.profiling import OpProfile, ProfileRequest
 from exporters.request import ExportReply, ExportRequest
 
 CPU = "cpu"
@@ -42,11 +43,16 @@ class ExportJob:
 
 @dataclass(frozen=True, slots=True)
 class RoundJob:
-    """One round of one case in a process of its own, with the cores to itself."""
+    """One round of one case in a process of its own, with the cores to itself.
+
+    A process that holds more than `memory_limit_bytes` of the host's memory is ended; 0
+    for no limit.
+    """
 
     measure: MeasureJob
     time_limit_s: float
     needs: Needs = Needs(alone=frozenset({CPU}))
+    memory_limit_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,16 @@ class AssessJob:
     needs: Needs = Needs(alone=frozenset({CPU}))
 
 
-Job = ExportJob | RoundJob | SettledJob | AssessJob
+@dataclass(frozen=True, slots=True)
+class ProfileJob:
+    """The times of one case's operators, in a process of its own and never timed."""
+
+    profile: ProfileRequest
+    time_limit_s: float
+    needs: Needs = Needs(alone=frozenset({CPU}))
+
+
+Job = ExportJob | RoundJob | SettledJob | AssessJob | ProfileJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +109,15 @@ class Assessed:
     result: AccuracyResult
 
 
-Outcome = Exported | Measured | Assessed
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """How a profile ended."""
+
+    job: ProfileJob
+    result: OpProfile
+
+
+Outcome = Exported | Measured | Assessed | Profiled
 
 
 class JobSource(Protocol):

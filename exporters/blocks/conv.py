@@ -13,6 +13,7 @@ from exporters.blocks.by_axes import CONSTANT_PADS, CONVOLUTIONS
 
 SPACE_SIZE = 32
 INPUT_CHANNELS = 3
+KERNEL = 3
 
 
 def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
@@ -40,21 +41,21 @@ def _convolution(
     return nn.Sequential(*layers)
 
 
-def conv1d(filters: int, stride: int, kernel: int = 3) -> nn.Module:
+def conv1d(filters: int, stride: int) -> nn.Module:
     """[batch, 3, 32] -> [batch, filters, 32 / stride]."""
-    return _convolution(1, INPUT_CHANNELS, filters, kernel, stride)
+    return _convolution(1, INPUT_CHANNELS, filters, KERNEL, stride)
 
 
-def conv2d(filters: int, stride: int = 1, kernel: int = 3) -> nn.Module:
+def conv2d(filters: int, stride: int = 1, kernel: int = KERNEL) -> nn.Module:
     """[batch, 3, 32, 32] -> [batch, filters, 32 / stride, 32 / stride]."""
     return _convolution(2, INPUT_CHANNELS, filters, kernel, stride)
 
 
-def depthwise2d(filters: int, stride: int, kernel: int = 3) -> nn.Module:
+def depthwise2d(filters: int, stride: int) -> nn.Module:
     """[batch, filters, 32, 32] -> the same channels, each with a filter of its own."""
-    return _convolution(2, filters, filters, kernel, stride, groups=filters)
+    return _convolution(2, filters, filters, KERNEL, stride, groups=filters)
 
 
-def conv3d(filters: int, stride: int, kernel: int = 3) -> nn.Module:
+def conv3d(filters: int, stride: int) -> nn.Module:
     """[batch, 3, 32, 32, 32] -> [batch, filters, 32 / stride, ...] on three space axes."""
-    return _convolution(3, INPUT_CHANNELS, filters, kernel, stride)
+    return _convolution(3, INPUT_CHANNELS, filters, KERNEL, stride)

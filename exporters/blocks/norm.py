@@ -31,8 +31,8 @@ def draw_norms(module: nn.Module) -> None:
             nn.init.uniform_(norm.bias, -0.2, 0.2)
 
 
-def batch_norm(data_axes: int, channels: int = 3) -> nn.Module:
-    """Normalises axis 1 of an input with `data_axes` axes beside the batch, 1 to 4."""
-    norm = NORMS[data_axes - 1](channels)
+def batch_norm(data_axes: int) -> nn.Module:
+    """Normalises the 3 channels of an input with `data_axes` axes beside the batch, 1 to 4."""
+    norm = NORMS[data_axes - 1](3)
     draw_norms(norm)
     return norm

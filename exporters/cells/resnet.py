@@ -16,7 +16,7 @@ class ResidualBlock(nn.Module):
         x [32,32,32] -+- conv 3x3/2, F - BN - ReLU - conv 3x3, F - BN -+- add - ReLU -> [F,16,16]
                       +- conv 1x1/2, F - BN ---------------------------+
 
-    Identity block (the seed calls it "IID")::
+    Identity block (the page writes "IID")::
 
         x [F,32,32] -+- conv 3x3, F - BN - ReLU - conv 3x3, F - BN -+- add - ReLU -> [F,32,32]
                      +----------------------------------------------+

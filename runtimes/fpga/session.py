@@ -9,8 +9,9 @@ import numpy as np
 import onnxruntime as ort
 
 from exporters.types import ExportedModel
-from runtimes.base import AfterCompletion, Arrivals, Execution, RunFault, Samples
+from runtimes.base import AfterCompletion, Arrivals, Execution, OpTime, RunFault, Samples
 from runtimes.fpga.compiler import Compiled
+from runtimes.fpga.op_times import op_times
 from runtimes.fpga.timing import fidelity, idle_cycles, io_us, simulate
 from runtimes.ort_session import OrtSession
 
@@ -19,7 +20,7 @@ class FpgaSession(OrtSession):
     """`compiled` is None where the card could not take the whole graph.
 
     `execution.facts` hold the figures of back-to-back requests until `simulate` was called,
-    and from then on those of its arrivals.
+    and from then on those of its arrivals; so do the times of the operators.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class FpgaSession(OrtSession):
     ) -> None:
         super().__init__(session, model, axes, execution)
         self._compiled = None if execution.elsewhere else compiled
+        self._idle_us = 0.0
         if self._compiled is not None:
             self.execution = replace(self.execution, facts=_facts(self._compiled, 0.0))
 
@@ -42,9 +44,16 @@ class FpgaSession(OrtSession):
                 "use a graph that the card takes whole",
             )
         if isinstance(arrivals, AfterCompletion):
-            facts = _facts(self._compiled, arrivals.gap_ns / 1e3)
+            self._idle_us = arrivals.gap_ns / 1e3
+            facts = _facts(self._compiled, self._idle_us)
             self.execution = replace(self.execution, facts=facts)
         return simulate(self._compiled, arrivals, rng)
+
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        """From the schedule, whatever `runs` is: each request takes the same cycles."""
+        if self._compiled is None:
+            return super().profile_ops(runs)
+        return op_times(self._compiled, self._idle_us)
 
 
 def _facts(compiled: Compiled, idle_us: float) -> dict[str, float | int | str]:

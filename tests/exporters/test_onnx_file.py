@@ -150,6 +150,25 @@ def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> 
         _export(affine, tmp_path, {"batch": 0})
 
 
+def test_a_size_that_the_graph_cannot_take_names_the_node(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.onnx"
+    shape = helper.make_node("Constant", [], ["s"], value_ints=[2, -1])
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 3])
+    _save(path, value, nodes=(shape, helper.make_node("Reshape", ["x", "s"], ["y"], name="halve")))
+    with pytest.raises(ExportError, match=r"cannot run at rows=3: it fails in node 'halve'"):
+        _export(path, tmp_path / "cache", {"rows": 3})
+
+
+def test_a_written_size_of_zero_is_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "empty.onnx"
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [0, 4])
+    _save(path, value)
+    assert inspect(path).inputs[0].shape == (0, 4)
+    open_size = helper.make_tensor_value_info("x", TensorProto.FLOAT, [-1, 4])
+    _save(path, open_size)
+    assert inspect(path).inputs[0].shape == ("x_0", 4)
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"not a model at all\n", b"\x7fELF\x02\x01\x01" + bytes(100), b"PK\x03\x04" + bytes(60)],

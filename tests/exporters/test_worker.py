@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from exporters.cache import Store
 from exporters.request import ExportRequest
-from exporters.types import load_reference
+from exporters.types import ExportError, load_reference
 from tests.exporters.support import WorkerProcess, save_affine
 
 USER_FILE = """
@@ -47,6 +48,17 @@ class OneRow(nn.Module):
 
 def one_row():
     return OneRow(), {"x": torch.zeros(1, 4)}
+
+class Halves(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fold = nn.Unflatten(0, (2, -1))
+
+    def forward(self, x):
+        return self.fold(x).flatten(0, 1)
+
+def halves():
+    return Halves(), {"x": torch.zeros(2, 4)}
 
 class OtherAtTwo(nn.Module):
     def forward(self, x):
@@ -117,13 +129,22 @@ def test_a_damaged_file_in_the_cache_is_exported_again(tmp_path: Path) -> None:
         process.close()
 
 
-def test_what_cannot_be_had_yet_is_refused_by_name(worker: WorkerProcess) -> None:
-    assert worker.ask(ExportRequest("mlp", precision="int8")).status == "unsupported"
-    refused = worker.ask(ExportRequest("mlp", weights="w.safetensors"))
-    assert refused.status == "unsupported"
-    assert "weights" in refused.reason
+def test_an_axis_that_does_not_exist_is_named(worker: WorkerProcess) -> None:
     missing = worker.ask(ExportRequest("mlp", points=({"bacth": 1},)))
+    assert missing.status == "export_failed"
     assert "no axis 'bacth'" in missing.reason
+
+
+def test_what_an_exporter_made_is_kept_until_its_parent_ends(cache: Path) -> None:
+    process = WorkerProcess(cache)
+    model = process.ask(ExportRequest("mlp")).model
+    assert process.close() == 0
+    assert model is not None
+    store = Store(cache, limit_bytes=0)
+    with pytest.raises(ExportError, match="may hold 0"):
+        store.settle()
+    assert Path(model.path).exists()
+    assert all(Path(file).exists() for file in model.references.values())
 
 
 def test_a_users_factory_becomes_a_model(worker: WorkerProcess, user_file: Path) -> None:
@@ -156,6 +177,7 @@ def test_a_users_indices_stay_in_the_range_of_their_example(
         ("bare", "returned no module with inputs"),
         ("unfit", "cannot run its example inputs"),
         ("one_row", "does not run"),
+        ("halves", "at 'fold'"),
         # Its graph has a symbolic batch and the wrong numbers at every size but one.
         ("other_at_two", "differs from its torch module"),
     ],

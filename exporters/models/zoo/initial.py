@@ -32,11 +32,7 @@ def draw_weights(network: nn.Module) -> None:
 
 
 def _centre_filters(weight: torch.Tensor) -> None:
-    """Subtract each filter's mean.
-
-    In double precision, so that the order of the sum, which differs between processors,
-    does not reach the weights.
-    """
+    """Subtract each filter's mean, summed in double so that the order does not show."""
     axes = tuple(range(1, weight.dim()))
     with torch.no_grad():
         weight.sub_(weight.mean(axes, keepdim=True, dtype=torch.float64).float())
