@@ -1,0 +1,130 @@
+"""Accuracy against throughput: a point per model and runtime, coloured by the model's family."""
+
+from __future__ import annotations
+
+import math
+
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from app.gui.plots.axes import PercentAxis, count_axis
+from app.gui.plots.base import PlotView, Table
+from app.gui.plots.choice import Choice
+from app.gui.plots.legend import Entry
+from app.gui.plots.points import NameLayer
+from app.gui.plots.rows import batches, number, of_batch, ranked, variants
+from app.gui.plots.style import SeriesStyle, clocks_text
+from app.gui.plots.text import CLOCK_TEXT
+from app.gui.series import Series
+
+_SYMBOLS = ("o", "s", "t", "d", "star", "h", "t1", "p", "t2", "t3")
+
+
+class AccuracyView(PlotView):
+    """Better lies to the upper right: more inputs a second, more of them right."""
+
+    title = "Accuracy"
+    hint = "The share of inputs a model gets right against how many it takes a second."
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.batch_choice = Choice("Batch", {}, "How many inputs one inference takes at once.")
+        self.runtime_choice = Choice(
+            "Runtime", {"": "All runtimes"}, "Show the models on one runtime only."
+        )
+        self.add_controls(self.runtime_choice, self.batch_choice)
+
+    def draw(self) -> str:
+        known = self._known()
+        self.runtime_choice.set_texts(
+            {"": "All runtimes", **{one.runtime: one.runtime for one in known}}
+        )
+        runtime = self.runtime_choice.value
+        of_runtime = [one for one in known if not runtime or one.runtime == runtime]
+        self.batch_choice.set_texts(batches(of_runtime))
+        shown = of_batch(of_runtime, self.batch_choice.value)
+        if not shown:
+            return "No finished case whose accuracy was measured or published yet."
+        kept = self.kept_range()
+        self.reset()
+        plot = self.add_plot(
+            0,
+            0,
+            count_axis("bottom"),
+            PercentAxis("left"),
+            x_label="Inputs per second",
+            y_label="Accuracy, top 1 (%)",
+        )
+        names = variants(shown)
+        colors, symbols = self._looks(shown, names)
+        for one in shown:
+            style = SeriesStyle(colors[_family(one)], one.clock == "simulated")
+            plot.plot(
+                [math.log10(number(one, "throughput_per_s"))],
+                [100.0 * number(one, "accuracy_top1")],
+                pen=None,
+                symbol=symbols[names[one.key]],
+                symbolSize=10,
+                symbolPen=pg.mkPen(style.color, width=1.6),
+                symbolBrush=style.solid(),
+            )
+        self.lay(NameLayer(plot, self._names(shown), self.theme))
+        if kept is None:
+            plot.autoRange(padding=0.1)
+        else:
+            plot.setRange(xRange=kept[0], yRange=kept[1], padding=0)
+        muted = pg.mkPen(QColor(0, 0, 0, 0))
+        self.show_legend(
+            [Entry(family, muted, pg.mkBrush(color)) for family, color in colors.items()]
+            + [
+                Entry(_told(shown, names, name), None, pg.mkBrush(self.theme.muted), symbol)
+                for name, symbol in symbols.items()
+            ]
+        )
+        batch_text = self.batch_choice.currentText().lower()
+        self.show_heading(
+            "Accuracy against throughput", ", ".join(filter(None, (batch_text, clocks_text(shown))))
+        )
+        return ""
+
+    def _known(self) -> list[Series]:
+        return [
+            one
+            for one in ranked(self.series)
+            if number(one, "throughput_per_s") and number(one, "accuracy_top1") is not None
+        ]
+
+    def _looks(
+        self, shown: list[Series], names: dict[str, str]
+    ) -> tuple[dict[str, QColor], dict[str, str]]:
+        """A colour by family and a symbol by runtime, in the order of their names."""
+        palette = list(self.theme.runtimes.values())
+        families = sorted({_family(one) for one in shown})
+        colors = {f: QColor(palette[k % len(palette)]) for k, f in enumerate(families)}
+        kinds = sorted(set(names.values()))
+        return colors, {name: _SYMBOLS[k % len(_SYMBOLS)] for k, name in enumerate(kinds)}
+
+    @staticmethod
+    def _names(shown: list[Series]) -> list[tuple[float, float, str]]:
+        """Each model is named once, at its fastest point."""
+        fastest: dict[str, tuple[float, float, str]] = {}
+        for one in shown:
+            x = math.log10(number(one, "throughput_per_s"))
+            if one.model not in fastest or x > fastest[one.model][0]:
+                fastest[one.model] = (x, 100.0 * number(one, "accuracy_top1"), one.model)
+        return list(fastest.values())
+
+    def table(self) -> Table:
+        columns = ["model", "family", "runtime", "clock", "batch_size"]
+        columns += ["throughput_per_s", "accuracy_top1"]
+        return columns, [[one.row.get(name) for name in columns] for one in self._known()]
+
+
+def _family(series: Series) -> str:
+    return str(series.row.get("family") or series.model)
+
+
+def _told(shown: list[Series], names: dict[str, str], name: str) -> str:
+    clock = next(one.clock for one in shown if names[one.key] == name)
+    return f"{name} ({CLOCK_TEXT[clock]})"

@@ -1,0 +1,185 @@
+"""Axes over logarithms: the plots hold log10 values, the axes print what they stand for.
+
+pyqtgraph's own log mode is ignored by half of its items and turns empty bins into NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.gui.plots.legend import plot_font
+from app.gui.plots.text import count_tick, time_tick
+
+Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]
+Levels = list[tuple[float, list[float]]]
+
+_LABELLED, _BARE = 1.0, 0.0
+"""pyqtgraph hands a level's spacing back with its values; here it says whether they are told."""
+
+_LONGEST_NAME_PX = 320.0
+
+
+class SolidAxis(pg.AxisItem):
+    """An axis whose grid is opaque: translucent lines cost ten times as much to paint."""
+
+    def __init__(self, orientation: str) -> None:
+        super().__init__(orientation)
+        self.ground = QColor("#ffffff")
+        self.enableAutoSIPrefix(False)
+
+    def generateDrawSpecs(self, painter: QPainter) -> Specs | None:  # noqa: N802
+        specs = super().generateDrawSpecs(painter)
+        if specs is None:
+            return None
+        axis, ticks, texts = specs
+        return axis, [(self._solid(pen), start, end) for pen, start, end in ticks], texts
+
+    def _solid(self, pen: QPen) -> QPen:
+        share = pen.color().alphaF()
+        parts = zip(pen.color().getRgb()[:3], self.ground.getRgb()[:3], strict=True)
+        solid = QPen(pen)
+        solid.setColor(QColor(*(round(a * share + b * (1.0 - share)) for a, b in parts)))
+        return solid
+
+
+class LogAxis(SolidAxis):
+    """An axis over log10(value): decades, then 1-2-5, then even steps as one zooms in."""
+
+    def __init__(self, orientation: str, text: Callable[[float], str]) -> None:
+        super().__init__(orientation)
+        self._text = text
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
+        span = maxVal - minVal
+        if not 0.0 < span < 40.0:
+            return []
+        per_label = 70.0 if self.orientation in ("bottom", "top") else 34.0
+        room = max(2.0, size / per_label)
+        if span < 0.9:
+            return self._even(minVal, maxVal, room)
+        first, last = math.floor(minVal), math.ceil(maxVal)
+        stride = max(1, math.ceil(span / room))
+        decades = [float(k) for k in range(first, last + 1)]
+        told = [k for k in decades if k % stride == 0]
+        if stride > 1:
+            return [(_LABELLED, told), (_BARE, decades)]
+        steps = (2, 5) if span * 3 <= room else ()
+        told += [k + math.log10(m) for k in decades for m in steps]
+        bare = [k + math.log10(m) for k in decades for m in range(2, 10) if m not in steps]
+        return [
+            (_LABELLED, _between(told, minVal, maxVal)),
+            (_BARE, _between(bare, minVal, maxVal)),
+        ]
+
+    def tickStrings(  # noqa: N802
+        self, values: list[float], scale: float, spacing: float
+    ) -> list[str]:
+        return [self._text(10.0**v) if spacing == _LABELLED else "" for v in values]
+
+    @staticmethod
+    def _even(low: float, high: float, room: float) -> Levels:
+        start, end = 10.0**low, 10.0**high
+        step = _nice_step((end - start) / room)
+        count = int(end / step) - math.ceil(start / step) + 1
+        ticks = [(math.ceil(start / step) + k) * step for k in range(count)]
+        return [(_LABELLED, [math.log10(t) for t in ticks if t > 0.0])]
+
+
+class NinesAxis(SolidAxis):
+    """An axis over -log10(1 - q): 50, 90, 99, 99.9 … at even distances."""
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
+        nines = [float(k) for k in range(1, 10)]
+        told = [0.0, nines_of(0.5), *nines]
+        bare = [nines_of(1.0 - m * 10.0**-k) for k in nines for m in range(2, 10)]
+        return [
+            (_LABELLED, _between(told, minVal, maxVal)),
+            (_BARE, _between(bare, minVal, maxVal)),
+        ]
+
+    def tickStrings(  # noqa: N802
+        self, values: list[float], scale: float, spacing: float
+    ) -> list[str]:
+        if spacing != _LABELLED:
+            return [""] * len(values)
+        return [f"{100.0 - 100.0 * 10.0**-v:.9g} %" for v in values]
+
+
+class NamesAxis(SolidAxis):
+    """An axis whose rows (or columns) 0, 1, 2 … carry names.
+
+    A left one is as wide as its longest name from the start, where pyqtgraph's own would
+    grow with each painting; names longer than that lose their middle.
+    """
+
+    def __init__(self, orientation: str = "left") -> None:
+        super().__init__(orientation)
+        self.setStyle(tickLength=0, hideOverlappingLabels=True)
+
+    def set_names(self, names: Sequence[str]) -> None:
+        metrics = QFontMetricsF(plot_font())
+        middle = Qt.TextElideMode.ElideMiddle
+        told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in names]
+        self.setTicks([list(enumerate(told))])
+        if self.orientation == "left":
+            widest = max((metrics.horizontalAdvance(name) for name in told), default=0.0)
+            self.setWidth(widest + 14.0)
+
+
+class PercentAxis(SolidAxis):
+    """A plain axis that prints nothing above 100."""
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
+        levels = super().tickValues(minVal, maxVal, size)
+        return [(spacing, [v for v in values if v <= 100.0]) for spacing, values in levels]
+
+
+class BatchAxis(SolidAxis):
+    """Batch sizes over log10: the powers of two, as many as there is room for."""
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
+        per_two = math.log10(2.0)
+        first, last = math.ceil(minVal / per_two - 1e-9), math.floor(maxVal / per_two + 1e-9)
+        room = max(2.0, size / 40.0)
+        stride = max(1, math.ceil((last - first) / room))
+        return [(_LABELLED, [k * per_two for k in range(first, last + 1) if k % stride == 0])]
+
+    def tickStrings(  # noqa: N802
+        self, values: list[float], scale: float, spacing: float
+    ) -> list[str]:
+        return [f"{10.0**value:.6g}" for value in values]
+
+
+def nines_of(quantile: float) -> float:
+    """Where a quantile below 1 lies on the nines axis: 0.99 at 2."""
+    return -math.log10(1.0 - quantile)
+
+
+def time_axis(orientation: str) -> LogAxis:
+    """Durations in log10 seconds, printed in ns, µs, ms and s."""
+    return LogAxis(orientation, time_tick)
+
+
+def count_axis(orientation: str) -> LogAxis:
+    """Counts and rates in log10, printed as 1, 10, 1k, 1M."""
+    return LogAxis(orientation, count_tick)
+
+
+def share_axis(orientation: str) -> LogAxis:
+    """Shares of a whole in log10, printed in percent."""
+    return LogAxis(orientation, lambda share: f"{share * 100:.6g} %")
+
+
+def _between(values: list[float], low: float, high: float) -> list[float]:
+    return sorted(value for value in values if low <= value <= high)
+
+
+def _nice_step(rough: float) -> float:
+    """The smallest of 1, 2, 5 x 10^k that is not below `rough`."""
+    decade = 10.0 ** math.floor(math.log10(rough))
+    return next(m * decade for m in (1.0, 2.0, 5.0, 10.0) if m * decade >= rough * 0.999)

@@ -1,0 +1,90 @@
+"""Horizontal bars with a name before and a value behind each; the rows of several views."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from app.gui.plots.legend import plot_font
+from app.gui.plots.overlay import Overlay
+from app.gui.plots.style import SeriesStyle
+from app.gui.theme import Theme
+
+ROW_HEIGHT = 30
+_THICKNESS = 0.62
+_TEXT_ROOM = 0.28
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A value >= 0, or None for a row that says only why it has none."""
+
+    name: str
+    value: float | None
+    text: str
+    style: SeriesStyle
+
+
+class BarLayer(Overlay):
+    """Bars from zero; on a log axis, which has no zero, dots at the end of a thin line."""
+
+    def __init__(self, plot: pg.PlotItem, bars: Sequence[Bar], theme: Theme, *, log: bool) -> None:
+        super().__init__(plot)
+        self._bars, self._theme, self._log = tuple(bars), theme, log
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        painter.setFont(plot_font())
+        metrics = QFontMetricsF(painter.font())
+        thickness = abs(self.y_px(1.0) - self.y_px(0.0)) * _THICKNESS
+        box = self.boundingRect()
+        for row, bar in enumerate(self._bars):
+            middle = self.y_px(row)
+            if not box.top() - thickness < middle < box.bottom() + thickness:
+                continue
+            end = box.left()
+            if bar.value is not None and (bar.value > 0.0 or not self._log):
+                end = self.x_px(math.log10(bar.value) if self._log else bar.value)
+                if self._log:
+                    self._paint_dot(painter, bar.style, QPointF(end, middle))
+                else:
+                    top = middle - thickness / 2
+                    rect = QRectF(box.left(), top, end - box.left(), thickness)
+                    self._paint_bar(painter, bar.style, rect)
+            painter.setPen(QColor(self._theme.text if bar.value is not None else self._theme.muted))
+            place = QRectF(
+                end + 8, middle - metrics.height() / 2, box.right() - end - 8, metrics.height()
+            )
+            text = metrics.elidedText(bar.text, Qt.TextElideMode.ElideRight, place.width())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+
+    def _paint_bar(self, painter: QPainter, style: SeriesStyle, rect: QRectF) -> None:
+        painter.setPen(style.pen(1.0))
+        painter.setBrush(style.fill(150))
+        painter.drawRect(rect)
+
+    def _paint_dot(self, painter: QPainter, style: SeriesStyle, end: QPointF) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(style.pen(1.0))
+        painter.drawLine(QPointF(self.boundingRect().left(), end.y()), end)
+        painter.setPen(QPen(style.color, 1.5))
+        painter.setBrush(style.solid())
+        painter.drawEllipse(end, 4.5, 4.5)
+
+
+def frame_bars(plot: pg.PlotItem, bars: Sequence[Bar], *, log: bool) -> None:
+    """Set the value axis so that all bars show, with a share of room for the longest's text."""
+    values = [bar.value for bar in bars if bar.value]
+    if log:
+        low = math.log10(min(values, default=1.0)) - 0.25
+        high = math.log10(max(values, default=10.0))
+    else:
+        low, high = 0.0, max(values, default=1.0)
+    plot.setXRange(low, high + (high - low) * _TEXT_ROOM / (1.0 - _TEXT_ROOM), padding=0)

@@ -1,0 +1,267 @@
+"""What all plots share: a heading, a legend, controls, a theme, lazy redrawing and export.
+
+Data only marks a view as dirty. Whoever owns the view calls `refresh()` from one timer for
+all views, so that nothing is drawn more often than it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from app.gui.plots import export
+from app.gui.plots.axes import SolidAxis
+from app.gui.plots.choice import Choice
+from app.gui.plots.legend import Entry, Heading, Legend, plot_font
+from app.gui.plots.overlay import Overlay
+from app.gui.series import Series
+from app.gui.theme import LIGHT, Theme
+
+LayerT = TypeVar("LayerT", bound=Overlay)
+
+Table = tuple[list[str], list[list[object]]]
+"""Column names and rows: what a plot shows, as numbers."""
+
+
+class PlotView(QWidget):
+    """A titled plot. Subclasses give `draw`, `table`, and `reset` if they keep items.
+
+    `draw` puts its plots into `self.body` and returns "", or says in one sentence what is
+    missing. `title` names the view in docks and menus, `hint` explains it in a sentence.
+    """
+
+    title: ClassVar[str]
+    hint: ClassVar[str]
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = LIGHT
+        self.series: tuple[Series, ...] = ()
+        self.plots: list[pg.PlotItem] = []
+        self._layers: list[Overlay] = []
+        self.follows = True
+        self._dirty = True
+        self._structure: tuple[object, ...] | None = None
+        self.setAccessibleName(self.title)
+
+        self.controls = QHBoxLayout()
+        self.controls.setContentsMargins(8, 6, 8, 0)
+        self.controls.setSpacing(12)
+        self.controls.addStretch(1)
+        self.fit_button = QToolButton(text="Fit")
+        self.fit_button.setAccessibleName(f"{self.title}: show all data")
+        self.fit_button.setToolTip("Show all data again after zooming or panning (Ctrl+0).")
+        self.fit_button.clicked.connect(self.fit)
+        self.controls.addWidget(self.fit_button)
+        self._add_keys()
+
+        self.canvas = pg.GraphicsLayoutWidget()
+        self.canvas.setAccessibleName(f"{self.title} plot")
+        self.canvas.setAccessibleDescription(self.hint)
+        self.canvas.setFrameStyle(0)
+        self.heading, self.legend = Heading(), Legend()
+        layout = self.canvas.ci.layout
+        layout.setContentsMargins(8, 8, 14, 8)
+        layout.setVerticalSpacing(4)
+        self.canvas.addItem(self.heading, row=0, col=0)
+        self.canvas.addItem(self.legend, row=1, col=0)
+        self.body = self.canvas.addLayout(row=2, col=0)
+        self.body.layout.setSpacing(8)
+        layout.setRowStretchFactor(2, 1)
+
+        self._missing = QLabel(self.canvas)
+        self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._missing.setWordWrap(True)
+        self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self.controls)
+        column.addWidget(self._framed(self.canvas), 1)
+        self._dress()
+
+    def _add_keys(self) -> None:
+        """What the mouse can do, for the keyboard: zoom, move, show all."""
+        steps = {"Left": (-0.2, 0.0), "Right": (0.2, 0.0), "Up": (0.0, 0.2), "Down": (0.0, -0.2)}
+        keys = {f"Ctrl+{key}": partial(self._move, *step) for key, step in steps.items()}
+        keys |= {"Ctrl++": partial(self._zoom, 0.8), "Ctrl+=": partial(self._zoom, 0.8)}
+        keys |= {"Ctrl+-": partial(self._zoom, 1.25), "Ctrl+0": self.fit}
+        for key, act in keys.items():
+            shortcut = QShortcut(QKeySequence(key), self, act)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+
+    def _zoom(self, factor: float) -> None:
+        for plot in self.plots[:1]:
+            self.follows = False
+            plot.getViewBox().scaleBy((factor, factor))
+
+    def _move(self, right: float, up: float) -> None:
+        for plot in self.plots[:1]:
+            self.follows = False
+            (left, far), (low, high) = plot.viewRange()
+            down = -1.0 if plot.getViewBox().yInverted() else 1.0
+            plot.getViewBox().translateBy(x=right * (far - left), y=down * up * (high - low))
+
+    def _framed(self, canvas: QWidget) -> QWidget:
+        """What stands in the view for the canvas; views that scroll wrap it."""
+        return canvas
+
+    def add_controls(self, *controls: QCheckBox | Choice) -> None:
+        """Put a view's own controls before the shared ones; changing one redraws."""
+        for place, control in enumerate(controls):
+            if isinstance(control, Choice):
+                control.currentIndexChanged.connect(self._option_changed)
+            else:
+                control.setAccessibleName(control.text())
+                control.toggled.connect(self._option_changed)
+            self.controls.insertWidget(place, control)
+
+    def _option_changed(self, *_: object) -> None:
+        self.mark_dirty()
+        self.refresh()
+
+    def draw(self) -> str:
+        raise NotImplementedError
+
+    def table(self) -> Table:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Drop all plots; the next `draw` makes them anew."""
+        self.body.clear()
+        self.plots = []
+        self._layers = []
+        self._structure = None
+
+    def renew(self, *structure: object) -> bool:
+        """Drop all plots if what they are built for is not this; False if they can be kept.
+
+        Building axes and plots costs several times what new data in them does.
+        """
+        if structure == self._structure:
+            return False
+        self.reset()
+        self._structure = structure
+        return True
+
+    def kept_range(self) -> tuple[list[float], list[float]] | None:
+        """What the first plot shows, if somebody chose it by zooming or moving."""
+        return None if self.follows or not self.plots else self.plots[0].viewRange()
+
+    def set_series(self, series: Sequence[Series]) -> None:
+        """Show these; drawn at the next `refresh`."""
+        self.series = tuple(series)
+        self.mark_dirty()
+
+    def mark_dirty(self) -> None:
+        self._dirty = True
+
+    def refresh(self) -> None:
+        """Draw if something changed since the last time and somebody can see it."""
+        if self._dirty and self.isVisible():
+            self.draw_now()
+
+    def draw_now(self) -> None:
+        """Draw, seen or not."""
+        self._dirty = False
+        missing = self.draw()
+        self._missing.setText(missing)
+        self._missing.setVisible(bool(missing))
+        if missing:
+            self.reset()
+            self.legend.set_entries([], self.theme)
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Take over the theme's colours; everything is drawn anew."""
+        self.theme = theme
+        self._dress()
+        self.reset()
+        self.mark_dirty()
+        self.refresh()
+
+    def _dress(self) -> None:
+        self.canvas.setBackground(self.theme.base)
+        self._missing.setStyleSheet(f"color: {self.theme.muted}; background: transparent;")
+
+    def fit(self) -> None:
+        """Show all data, and follow it as it grows."""
+        self.follows = True
+        self.mark_dirty()
+        self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        super().showEvent(event)
+        self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        self._missing.setGeometry(self.canvas.rect().adjusted(40, 0, -40, 0))
+
+    def add_plot(
+        self,
+        row: int,
+        col: int,
+        bottom: SolidAxis | None = None,
+        left: SolidAxis | None = None,
+        *,
+        x_label: str = "",
+        y_label: str = "",
+        name: str = "",
+    ) -> pg.PlotItem:
+        """A plot of the body in the theme's colours, with our axes and no menu of its own."""
+        axes = {"bottom": bottom or SolidAxis("bottom"), "left": left or SolidAxis("left")}
+        plot = self.body.addPlot(row=row, col=col, axisItems=axes)
+        plot.setMenuEnabled(False)
+        plot.hideButtons()
+        plot.showGrid(x=True, y=True, alpha=0.35)
+        if name:
+            plot.setTitle(name, color=self.theme.text, size=f"{plot_font().pointSizeF():.1f}pt")
+        for side, label in (("bottom", x_label), ("left", y_label)):
+            axis = plot.getAxis(side)
+            axis.setPen(QColor(self.theme.grid))
+            axis.setTextPen(QColor(self.theme.muted))
+            axis.setTickFont(plot_font(-1.0))
+            axis.ground = QColor(self.theme.base)
+            axis.setZValue(-100)
+            if label:
+                axis.setLabel(label, color=self.theme.muted)
+        plot.getViewBox().sigRangeChangedManually.connect(self._stop_following)
+        self.plots.append(plot)
+        return plot
+
+    def lay(self, layer: LayerT) -> LayerT:
+        """Keep a painted layer for as long as its plot: Qt alone does not."""
+        self._layers.append(layer)
+        return layer
+
+    def _stop_following(self, *_: object) -> None:
+        self.follows = False
+
+    def show_legend(self, entries: Sequence[Entry]) -> None:
+        self.legend.set_entries(entries, self.theme)
+
+    def show_heading(self, title: str, note: str = "") -> None:
+        self.heading.set_text(title, note, self.theme)
+
+    def export_png(self, path: Path, scale: float = 2.0) -> None:
+        """The plot as shown, on the light theme, `scale` pixels for each of its own."""
+        with export.on_light(self):
+            export.scene_to_png(self.canvas, path, LIGHT.base, scale)
+
+    def export_svg(self, path: Path) -> None:
+        """The plot as shown, on the light theme, as vectors."""
+        with export.on_light(self):
+            export.scene_to_svg(self.canvas, path, self.title)
+
+    def export_csv(self, path: Path) -> None:
+        """The numbers behind the plot."""
+        header, rows = self.table()
+        export.write_csv(path, header, rows)

@@ -1,0 +1,111 @@
+"""Box plots: five percentiles of each series on one row, from its bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from app.gui.plots.axes import time_axis
+from app.gui.plots.barview import BarView
+from app.gui.plots.base import Table
+from app.gui.plots.marks import bin_quantile_s
+from app.gui.plots.overlay import Overlay
+from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.series import Series
+from app.gui.theme import Theme
+from app.stats.quantiles import needed_samples
+
+_QUANTILES = {"p1": 0.01, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p99": 0.99, "p99.9": 0.999}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """log10 seconds by percentile name; those the samples can't bound are missing."""
+
+    places: dict[str, float]
+    style: SeriesStyle
+
+
+class BoxesView(BarView):
+    """A row per series: the middle half as a box, whiskers to p1 and p99, a dot at p99.9."""
+
+    title = "Box plots"
+    hint = "The middle half of the samples as a box, p1 to p99 as whiskers, p99.9 as a dot."
+
+    def draw(self) -> str:
+        shown = [one for one in self.series if one.counts.any()]
+        if not shown:
+            return "No samples yet. The boxes appear with the first measured block."
+        styles = series_styles(shown, self.theme)
+        boxes = [Box(_places(one), styles[one.key]) for one in shown]
+        plot = self.show_rows([legend_text(one) for one in shown], time_axis("bottom"), "Latency")
+        places = [place for box in boxes for place in box.places.values()]
+        if places:
+            margin = 0.05 * (max(places) - min(places)) + 0.02
+            plot.setXRange(min(places) - margin, max(places) + margin, padding=0)
+        self.lay(BoxLayer(plot, boxes, self.theme))
+        self.show_legend([])
+        self.show_heading(
+            "Spread of the latencies",
+            f"box p25 to p75, line p50, whiskers p1 to p99, dot p99.9; {clocks_text(shown)}",
+        )
+        return ""
+
+    def table(self) -> Table:
+        rows: list[list[object]] = []
+        for one in self.series:
+            places = _places(one)
+            values = [10.0 ** places[name] * 1e6 if name in places else None for name in _QUANTILES]
+            rows.append([one.label, one.clock, *values])
+        names = [f"{name.replace('.', '')}_us" for name in _QUANTILES]
+        return ["series", "clock", *names], rows
+
+
+def _places(series: Series) -> dict[str, float]:
+    total = int(series.counts.sum())
+    return {
+        name: math.log10(bin_quantile_s(series.counts, quantile))
+        for name, quantile in _QUANTILES.items()
+        if total >= needed_samples(quantile)
+    }
+
+
+class BoxLayer(Overlay):
+    """The boxes, each in the middle of its row."""
+
+    def __init__(self, plot: pg.PlotItem, boxes: Sequence[Box], theme: Theme) -> None:
+        super().__init__(plot)
+        self._boxes, self._theme = tuple(boxes), theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        half = abs(self.y_px(1.0) - self.y_px(0.0)) * 0.3
+        for row, box in enumerate(self._boxes):
+            middle = self.y_px(row)
+            x = {name: self.x_px(place) for name, place in box.places.items()}
+            painter.setPen(QPen(box.style.color, 1.5))
+            for near, far in (("p25", "p1"), ("p75", "p99")):
+                if near in x and far in x:
+                    painter.drawLine(QPointF(x[near], middle), QPointF(x[far], middle))
+                    painter.drawLine(
+                        QPointF(x[far], middle - half / 2), QPointF(x[far], middle + half / 2)
+                    )
+            if "p25" in x and "p75" in x:
+                painter.setPen(box.style.pen(1.5))
+                painter.setBrush(box.style.fill(110))
+                painter.drawRect(QRectF(x["p25"], middle - half, x["p75"] - x["p25"], 2 * half))
+            if "p50" in x:
+                painter.setPen(QPen(QColor(self._theme.text), 2.0))
+                painter.drawLine(QPointF(x["p50"], middle - half), QPointF(x["p50"], middle + half))
+            if "p99.9" in x:
+                painter.setPen(QPen(box.style.color, 1.5))
+                painter.setBrush(box.style.solid())
+                painter.drawEllipse(QPointF(x["p99.9"], middle), 3.5, 3.5)

@@ -1,0 +1,98 @@
+"""The cumulative plot: which share of the samples was at most so slow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from app.gui.plots.axes import PercentAxis, time_axis
+from app.gui.plots.base import PlotView, Table
+from app.gui.plots.legend import Entry
+from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
+from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.stats.histogram import EDGES_S
+
+_LOG_EDGES = np.log10(EDGES_S)
+
+
+class CumulativeView(PlotView):
+    """One rising curve per series; the further left, the faster."""
+
+    title = "Cumulative"
+    hint = "The share of samples that were at most as slow as the latency below."
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.published_box = QCheckBox("Published", checked=True)
+        self.published_box.setToolTip("Figures that a source document prints for the model.")
+        self.add_controls(self.published_box)
+
+    def reset(self) -> None:
+        super().reset()
+        self._curves: dict[str, pg.PlotDataItem] = {}
+
+    def draw(self) -> str:
+        shown = [one for one in self.series if one.counts.any()]
+        if not shown:
+            return "No samples yet. The curves appear with the first measured block."
+        kept = self.kept_range()
+        styles = series_styles(shown, self.theme)
+        if self.renew([one.key for one in shown]):
+            self._build(styles)
+        edges: list[float] = []
+        for one in shown:
+            log_s, percent = cumulative_percent(one.counts)
+            self._curves[one.key].setData(log_s, percent)
+            edges += [log_s[0], log_s[-1]]
+        marks = published_marks(shown, self.theme) if self.published_box.isChecked() else []
+        self._marks.set_marks(marks)
+        edges += [math.log10(mark.seconds) for mark in marks]
+        if kept is None:
+            margin = max(0.02, 0.03 * (max(edges) - min(edges)))
+            self.plots[0].setXRange(min(edges) - margin, max(edges) + margin, padding=0)
+            top = 100.0 * (1.0 + (HEADROOM if marks else 0.03))
+            self.plots[0].setYRange(0.0, top, padding=0)
+        else:
+            self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
+        self.show_legend(
+            [Entry(legend_text(s), styles[s.key].pen(1.8)) for s in shown]
+            + mark_entries(marks, self.theme)
+        )
+        self.show_heading("Cumulative latency", f"{clocks_text(shown)}; from bins, ±1.2 %")
+        return ""
+
+    def _build(self, styles: dict[str, SeriesStyle]) -> None:
+        plot = self.add_plot(
+            0,
+            0,
+            time_axis("bottom"),
+            PercentAxis("left"),
+            x_label="Latency",
+            y_label="Samples at most so slow (%)",
+        )
+        self._marks = self.lay(MarkLayer(plot, self.theme))
+        self._curves = {
+            key: plot.plot(pen=style.pen(1.8), antialias=True) for key, style in styles.items()
+        }
+
+    def table(self) -> Table:
+        rows: list[list[object]] = []
+        for one in self.series:
+            if one.counts.any():
+                log_s, percent = cumulative_percent(one.counts)
+                rows += [
+                    [one.label, one.clock, float(10.0**x * 1e6), float(y)]
+                    for x, y in zip(log_s, percent, strict=True)
+                ]
+        return ["series", "clock", "latency_us", "percent_at_most"], rows
+
+
+def cumulative_percent(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(log10 seconds, percent) at the edges of the occupied bins, from 0 to 100 %."""
+    occupied = np.nonzero(counts)[0]
+    first, last = occupied[0], occupied[-1] + 1
+    below = np.concatenate([[0], np.cumsum(counts[first:last])])
+    return _LOG_EDGES[first : last + 1], 100.0 * below / below[-1]

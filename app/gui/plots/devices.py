@@ -1,0 +1,67 @@
+"""Throughput per device: one bar for each runtime that ran a chosen model."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from app.gui.plots.axes import count_axis
+from app.gui.plots.bars import Bar
+from app.gui.plots.barview import BarView
+from app.gui.plots.base import Table
+from app.gui.plots.choice import Choice
+from app.gui.plots.rows import batches, number, of_batch, ranked, variants
+from app.gui.plots.style import clocks_text, series_styles
+from app.gui.plots.text import CLOCK_TEXT, rate_text
+
+
+class DevicesView(BarView):
+    """Inputs per second of one model at one batch size, the fastest on top."""
+
+    title = "Devices"
+    hint = "How many inputs a second each runtime and device takes of one model."
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model_choice = Choice("Model", {}, "The model whose runtimes are compared.")
+        self.batch_choice = Choice("Batch", {}, "How many inputs one inference takes at once.")
+        self.log_box = QCheckBox("Log scale")
+        self.log_box.setToolTip("For devices whose throughput differs by orders of magnitude.")
+        self.add_controls(self.model_choice, self.batch_choice, self.log_box)
+
+    def draw(self) -> str:
+        known = [one for one in ranked(self.series) if number(one, "throughput_per_s")]
+        self.model_choice.set_texts({one.model: one.model for one in known})
+        of_model = [one for one in known if one.model == self.model_choice.value]
+        self.batch_choice.set_texts(batches(of_model))
+        shown = of_batch(of_model, self.batch_choice.value)
+        if not shown:
+            return "No finished case with a throughput yet."
+        shown.sort(key=lambda one: -(number(one, "throughput_per_s") or 0.0))
+        names, styles = variants(shown), series_styles(shown, self.theme)
+        bars = [
+            Bar(
+                _device(names[one.key], one.row.get("device_name")),
+                rate,
+                f"{rate_text(rate)}  {CLOCK_TEXT[one.clock]}",
+                styles[one.key],
+            )
+            for one in shown
+            if (rate := number(one, "throughput_per_s")) is not None
+        ]
+        log = self.log_box.isChecked()
+        self.show_bars(bars, count_axis("bottom") if log else None, "Inputs per second", log=log)
+        self.show_legend([])
+        batch_text = self.batch_choice.currentText().lower()
+        self.show_heading(
+            f"Throughput of {self.model_choice.value}",
+            ", ".join(filter(None, (batch_text, clocks_text(shown)))),
+        )
+        return ""
+
+    def table(self) -> Table:
+        columns = ["model", "runtime", "device_name", "clock", "batch_size", "throughput_per_s"]
+        return columns, [[one.row.get(name) for name in columns] for one in ranked(self.series)]
+
+
+def _device(name: str, device: object) -> str:
+    return f"{name}, {device}" if device else name

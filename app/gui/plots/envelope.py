@@ -1,0 +1,64 @@
+"""Millions of samples as a few thousand bars: the least and the greatest of each block.
+
+Grows with its round: only complete new blocks are looked at, so following a file costs what
+was added to it, and the samples themselves stay where they are, in a memory map.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.measure.job import WARMUP
+
+BLOCK = 256
+
+
+class Envelope:
+    """Per block of 256 samples its start and its least, greatest and median latency [s].
+
+    Times are seconds since the round's first sample.
+    """
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.samples = 0
+        self.start_s = self.least_s = self.greatest_s = self.median_s = np.empty(0)
+        self.first_ns = 0
+        self.end_s = 0.0
+        self.warmup_end_s = 0.0
+        self._warm_until = 0
+
+    def follow(self, records: np.ndarray) -> None:
+        """Take in what was added to the round's SAMPLE records since the last call."""
+        if len(records) < self.samples:
+            self._clear()
+        if len(records) == 0:
+            return
+        self.first_ns = int(records["started_ns"][0])
+        self.end_s = (int(records["finished_ns"][-1]) - self.first_ns) * 1e-9
+        self._follow_warmup(records)
+        whole = len(records) // BLOCK * BLOCK
+        if whole > self.samples:
+            self._add_blocks(records[self.samples : whole])
+            self.samples = whole
+
+    def _add_blocks(self, added: np.ndarray) -> None:
+        started = added["started_ns"]
+        latency = (added["finished_ns"] - started).reshape(-1, BLOCK)
+        start_s = (started[::BLOCK] - self.first_ns) * 1e-9
+        median = np.partition(latency, BLOCK // 2, axis=1)[:, BLOCK // 2]
+        self.start_s = np.concatenate([self.start_s, start_s])
+        self.least_s = np.concatenate([self.least_s, latency.min(axis=1) * 1e-9])
+        self.greatest_s = np.concatenate([self.greatest_s, latency.max(axis=1) * 1e-9])
+        self.median_s = np.concatenate([self.median_s, median * 1e-9])
+
+    def _follow_warmup(self, records: np.ndarray) -> None:
+        """Warm-up comes first: look on from where it last went on, until a measured sample."""
+        while self._warm_until < len(records) and records["phase"][self._warm_until] == WARMUP:
+            phases = records["phase"][self._warm_until : self._warm_until + 65536]
+            others = np.nonzero(phases != WARMUP)[0]
+            self._warm_until += int(others[0]) if len(others) else len(phases)
+            last_ns = int(records["finished_ns"][self._warm_until - 1])
+            self.warmup_end_s = (last_ns - self.first_ns) * 1e-9

@@ -1,0 +1,203 @@
+"""The graph of a model: its nodes and shapes, and which engine each node really ran on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyqtgraph as pg
+from PySide6.QtCore import QObject, QPointF, QRunnable, QThreadPool, Signal
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from app.gui.plots.base import PlotView, Table
+from app.gui.plots.graph_item import GraphItem
+from app.gui.plots.graph_layout import Layout, lay_out
+from app.gui.plots.graph_model import ModelGraph, NoModel, load_graph
+from app.gui.plots.legend import Entry
+
+_NATURAL_ZOOM = 0.6
+"""A graph that would be smaller than this as a whole is shown from its top instead."""
+
+
+class GraphView(PlotView):
+    """Pan by dragging, zoom with the wheel, find by name; reading a file never blocks."""
+
+    title = "Model graph"
+    hint = "The operators of the model, the shapes between them, and where each of them ran."
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._graph: ModelGraph | None = None
+        self._layout: Layout | None = None
+        self._engine = ""
+        self._elsewhere: Mapping[str, str] = {}
+        self._item: GraphItem | None = None
+        self._told = "No graph. Choose a case, or drop an .onnx file on the window."
+        self._reading: _Reading | None = None
+        self.find_box = QLineEdit(placeholderText="Find a node or operator", minimumWidth=260)
+        self.find_box.setAccessibleName("Find a node")
+        self.find_box.setToolTip("Marks the nodes whose name or operator holds this text.")
+        self.find_box.setClearButtonEnabled(True)
+        self.find_box.textChanged.connect(self._find)
+        self.controls.insertWidget(0, self.find_box)
+
+    def open_model(
+        self, path: Path, engine: str = "", elsewhere: Mapping[str, str] | None = None
+    ) -> None:
+        """Read and lay out a file in the background, then show it.
+
+        `engine` is the execution provider that was asked for, `elsewhere` the providers of
+        the nodes that it did not take, by node name.
+        """
+        self._engine, self._elsewhere = engine, dict(elsewhere or {})
+        self._graph = None
+        self._told = f"Reading {path.name} …"
+        self._reading = _Reading(path)
+        self._reading.done.connect(self._show_graph)
+        self._reading.failed.connect(self._show_failure)
+        QThreadPool.globalInstance().start(_Job(self._reading))
+        self.mark_dirty()
+        self.refresh()
+
+    def _show_graph(self, reading: _Reading) -> None:
+        if reading is not self._reading:
+            return
+        self._reading = None
+        self._graph, self._layout = reading.graph, reading.layout
+        self.follows = True
+        self.mark_dirty()
+        self.refresh()
+
+    def _show_failure(self, reading: _Reading, sentence: str) -> None:
+        if reading is self._reading:
+            self._reading = None
+            self._told = sentence
+            self.mark_dirty()
+            self.refresh()
+
+    def draw(self) -> str:
+        graph, layout = self._graph, self._layout
+        if graph is None or layout is None:
+            return self._told
+        kept = self.kept_range()
+        self.reset()
+        plot = self.add_plot(0, 0)
+        plot.showGrid(x=False, y=False)
+        plot.hideAxis("left")
+        plot.hideAxis("bottom")
+        box = plot.getViewBox()
+        box.setAspectLocked(True)
+        box.invertY(True)
+        engines = [self._elsewhere.get(n.name, self._engine) for n in graph.nodes]
+        colors = self._engine_colors(engines)
+        self._item = GraphItem(graph, layout, [colors[e] for e in engines], self.theme)
+        plot.addItem(self._item)
+        if kept is None:
+            self._frame(plot)
+        else:
+            plot.setRange(xRange=kept[0], yRange=kept[1], padding=0)
+        clear = pg.mkPen(QColor(0, 0, 0, 0))
+        self.show_legend(
+            [Entry(name, clear, pg.mkBrush(color)) for name, color in colors.items() if name]
+        )
+        self.show_heading(graph.name, self._note(graph))
+        self._find(self.find_box.text())
+        return ""
+
+    def _note(self, graph: ModelGraph) -> str:
+        names = {node.name for node in graph.nodes}
+        count = sum(node.kind == "node" for node in graph.nodes)
+        gone = [name for name in self._elsewhere if name not in names]
+        note = f"{count:,} operators"
+        if self._elsewhere:
+            note += f", {len(self._elsewhere)} of the executed graph ran elsewhere"
+        if gone:
+            note += f"; {len(gone)} of them are not in the file, as the engine fused or added them"
+        return note
+
+    def _engine_colors(self, engines: list[str]) -> dict[str, QColor]:
+        """The asked-for engine in the accent, others in colours that stand out from it."""
+        others = [self.theme.runtimes[name] for name in ("openvino-cpu", "torch-cpu", "fpga")]
+        colors = {self._engine: QColor(self.theme.accent)}
+        for engine in dict.fromkeys(engines):
+            if engine not in colors:
+                colors[engine] = QColor(others[(len(colors) - 1) % len(others)])
+        return colors
+
+    def _frame(self, plot: pg.PlotItem) -> None:
+        """All of it if that can be read, else the top at a size that can."""
+        bounds = self._item.boundingRect()
+        size = plot.getViewBox().rect()
+        whole = min(size.width() / bounds.width(), size.height() / bounds.height())
+        if whole >= _NATURAL_ZOOM or size.isEmpty():
+            plot.setRange(bounds, padding=0.0)
+            return
+        width, height = size.width() / 0.85, size.height() / 0.85
+        first = self._layout.places[0]
+        self._center(plot, QPointF(first[0], bounds.top() + height / 2), width, height)
+
+    @staticmethod
+    def _center(plot: pg.PlotItem, at: QPointF, width: float, height: float) -> None:
+        plot.setRange(
+            xRange=(at.x() - width / 2, at.x() + width / 2),
+            yRange=(at.y() - height / 2, at.y() + height / 2),
+            padding=0,
+        )
+
+    def _find(self, text: str) -> None:
+        """Mark what matches, and go to the first of it."""
+        if self._item is None or self._graph is None:
+            return
+        words = text.lower()
+        matches = [
+            k
+            for k, node in enumerate(self._graph.nodes)
+            if words and words in f"{node.op} {node.name}".lower()
+        ]
+        self._item.found = frozenset(matches)
+        self._item.update()
+        if matches:
+            (left, right), (top, bottom) = self.plots[0].viewRange()
+            at = QPointF(*self._layout.places[matches[0]])
+            self._center(self.plots[0], at, right - left, bottom - top)
+            self.follows = False
+
+    def table(self) -> Table:
+        nodes = self._graph.nodes if self._graph else ()
+        return ["node", "op", "shapes", "engine"], [
+            [n.name, n.op, "; ".join(n.shapes), self._elsewhere.get(n.name, self._engine)]
+            for n in nodes
+            if n.kind == "node"
+        ]
+
+
+class _Reading(QObject):
+    """A file being read in another thread; its signals arrive in the window's."""
+
+    done = Signal(object)
+    failed = Signal(object, str)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.graph: ModelGraph | None = None
+        self.layout: Layout | None = None
+
+
+class _Job(QRunnable):
+    def __init__(self, reading: _Reading) -> None:
+        super().__init__()
+        self._reading = reading
+
+    def run(self) -> None:
+        reading = self._reading
+        try:
+            graph = load_graph(reading.path)
+            edges = [(source, target) for source, target, _ in graph.edges]
+            reading.layout = lay_out(len(graph.nodes), edges)
+            reading.graph = graph
+        except NoModel as error:
+            reading.failed.emit(reading, str(error))
+        else:
+            reading.done.emit(reading)

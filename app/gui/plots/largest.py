@@ -1,0 +1,64 @@
+"""The largest batch that ran: how far each runtime got with each model, and what stopped it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.gui.plots.axes import BatchAxis
+from app.gui.plots.bars import Bar
+from app.gui.plots.barview import BarView
+from app.gui.plots.base import Table
+from app.gui.plots.rows import batch, variants
+from app.gui.plots.style import series_styles
+from app.gui.series import Series
+from app.measure.job import FAILED
+
+_STATUS_TEXT = {"out_of_memory": "out of memory"}
+
+
+class LargestBatchView(BarView):
+    """A row per model and runtime: the largest batch with status ok, and the first failure."""
+
+    title = "Largest batch"
+    hint = "The largest batch that ran, and how the next larger one that was tried ended."
+
+    def draw(self) -> str:
+        found = self._found()
+        if not found:
+            return "No finished case with a batch size yet."
+        styles = series_styles([group[0] for _, _, group in found], self.theme)
+        bars = []
+        for model, variant, group in found:
+            largest, ending = _reach(group)
+            bars.append(Bar(f"{model}  {variant}", largest, ending, styles[group[0].key]))
+        self.show_bars(bars, BatchAxis("bottom"), "Batch size", log=True)
+        self.show_legend([])
+        self.show_heading("Largest batch that ran", "powers of two as tried by the sweep")
+        return ""
+
+    def _found(self) -> list[tuple[str, str, list[Series]]]:
+        tried = [one for one in self.series if batch(one) is not None]
+        names = variants(tried)
+        groups: dict[tuple[str, str], list[Series]] = {}
+        for one in tried:
+            if one.status == "ok" or one.status in FAILED:
+                groups.setdefault((one.model, names[one.key]), []).append(one)
+        return [(model, name, group) for (model, name), group in sorted(groups.items())]
+
+    def table(self) -> Table:
+        rows: list[list[object]] = []
+        for model, variant, group in self._found():
+            largest, ending = _reach(group)
+            rows.append([model, variant, largest, ending])
+        return ["model", "runtime", "largest_batch", "what_stopped_it"], rows
+
+
+def _reach(group: Sequence[Series]) -> tuple[int | None, str]:
+    """The largest batch that ran, and a phrase for what is known beyond it."""
+    ran = max((batch(one) or 0 for one in group if one.status == "ok"), default=None)
+    beyond = [one for one in group if one.status != "ok" and (batch(one) or 0) > (ran or 0)]
+    if not beyond:
+        return ran, f"{ran}, none larger was tried" if ran else "none"
+    first = min(beyond, key=lambda one: batch(one) or 0)
+    ending = f"{_STATUS_TEXT.get(first.status, first.status.replace('_', ' '))} at {batch(first)}"
+    return ran, f"{ran}, {ending}" if ran else ending

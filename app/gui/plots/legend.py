@@ -1,0 +1,178 @@
+"""A heading and a legend that lie in the plot's own scene, so that exports carry them.
+
+Both keep to the width they are given: the heading is elided, the legend flows into rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QApplication, QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
+
+from app.gui.theme import Theme
+
+_SWATCH_PX, _GAP_PX, _ROWS = 26.0, 22.0, 3
+
+
+def plot_font(points: float = 0.0, *, bold: bool = False) -> QFont:
+    """The application's font, larger or smaller by some points."""
+    font = QFont(QApplication.font())
+    font.setPointSizeF(font.pointSizeF() + points)
+    font.setBold(bold)
+    return font
+
+
+class Heading(QGraphicsWidget):
+    """A bold title and a quiet line after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._title = self._note = ""
+        self._theme: Theme | None = None
+        self.setMinimumHeight(24)
+        self.setMaximumHeight(24)
+
+    def set_text(self, title: str, note: str, theme: Theme) -> None:
+        self._title, self._note, self._theme = title, note, theme
+        self.update()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        if self._theme is None:
+            return
+        rect = self.rect().adjusted(6, 0, -6, 0)
+        bold, plain = plot_font(1.0, bold=True), plot_font()
+        title = QFontMetricsF(bold).elidedText(
+            self._title, Qt.TextElideMode.ElideRight, rect.width()
+        )
+        painter.setFont(bold)
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, title)
+        rect.setLeft(rect.left() + QFontMetricsF(bold).horizontalAdvance(title) + 12)
+        note = QFontMetricsF(plain).elidedText(
+            self._note, Qt.TextElideMode.ElideRight, max(0.0, rect.width())
+        )
+        painter.setFont(plain)
+        painter.setPen(QColor(self._theme.muted))
+        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, note)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a legend: a filled box, a line, a symbol, or any of them together."""
+
+    text: str
+    pen: QPen | None = None
+    brush: QBrush | None = None
+    symbol: str = ""
+
+
+class Legend(QGraphicsWidget):
+    """Entries in as many rows as the width asks for, at most three; the rest is counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: tuple[Entry, ...] = ()
+        self._theme: Theme | None = None
+        self._set_height(0.0)
+
+    def set_entries(self, entries: Sequence[Entry], theme: Theme) -> None:
+        self._entries, self._theme = tuple(entries), theme
+        self._fit()
+        self.update()
+
+    def resizeEvent(self, event: object) -> None:  # noqa: N802
+        self._fit()
+
+    def _set_height(self, height: float) -> None:
+        self.setMinimumHeight(height)
+        self.setMaximumHeight(height)
+        self.setPreferredHeight(height)
+
+    def _fit(self) -> None:
+        _, rows = self._places()
+        height = rows * self._row_height() + (4.0 if rows else 0.0)
+        if height != self.minimumHeight():
+            self._set_height(height)
+
+    @staticmethod
+    def _row_height() -> float:
+        return QFontMetricsF(plot_font()).height() + 4.0
+
+    def _places(self) -> tuple[list[QPointF], int]:
+        """Where each entry that fits begins, and the number of rows."""
+        metrics = QFontMetricsF(plot_font())
+        places: list[QPointF] = []
+        x, row = 8.0, 0
+        for entry in self._entries:
+            width = _SWATCH_PX + 6.0 + metrics.horizontalAdvance(entry.text)
+            if x > 8.0 and x + width > self.size().width():
+                x, row = 8.0, row + 1
+                if row == _ROWS:
+                    return places, _ROWS
+            places.append(QPointF(x, row * self._row_height()))
+            x += width + _GAP_PX
+        return places, row + 1 if places else 0
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        if self._theme is None:
+            return
+        places, _ = self._places()
+        left_out = len(self._entries) - len(places)
+        if left_out:
+            left_out += 1
+            places = places[:-1]
+        painter.setFont(plot_font())
+        for entry, place in zip(self._entries, places, strict=False):
+            self._paint_entry(painter, entry, place)
+        if left_out:
+            end = self._places()[0][-1]
+            painter.setPen(QColor(self._theme.muted))
+            self._paint_text(painter, end, f"and {left_out} more")
+
+    def _paint_entry(self, painter: QPainter, entry: Entry, place: QPointF) -> None:
+        height = self._row_height()
+        middle = place.y() + height / 2.0
+        if entry.brush is not None and not entry.symbol:
+            painter.setPen(entry.pen or QPen(Qt.PenStyle.NoPen))
+            painter.setBrush(entry.brush)
+            painter.drawRect(QRectF(place.x(), place.y() + 4, _SWATCH_PX, height - 8))
+        elif entry.pen is not None and not entry.symbol:
+            painter.setPen(entry.pen)
+            painter.drawLine(QPointF(place.x(), middle), QPointF(place.x() + _SWATCH_PX, middle))
+        elif entry.symbol:
+            if entry.pen is not None:
+                painter.setPen(entry.pen)
+                painter.drawLine(
+                    QPointF(place.x(), middle), QPointF(place.x() + _SWATCH_PX, middle)
+                )
+            draw_symbol(painter, entry.symbol, QPointF(place.x() + _SWATCH_PX / 2, middle), entry)
+        painter.setPen(QColor(self._theme.text))
+        self._paint_text(painter, place + QPointF(_SWATCH_PX + 6.0, 0.0), entry.text)
+
+    def _paint_text(self, painter: QPainter, place: QPointF, text: str) -> None:
+        size = QSizeF(self.size().width() - place.x(), self._row_height())
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        painter.drawText(QRectF(place, size), flags, text)
+
+
+def draw_symbol(painter: QPainter, symbol: str, at: QPointF, entry: Entry) -> None:
+    """One of pyqtgraph's symbols, ten pixels wide, in the entry's pen."""
+    painter.save()
+    painter.translate(at)
+    painter.scale(10.0, 10.0)
+    color = entry.pen.color() if entry.pen else entry.brush.color()
+    pen = QPen(color, 1.5)
+    pen.setCosmetic(True)
+    painter.setPen(pen)
+    painter.setBrush(entry.brush or QBrush(color))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.drawPath(pg.graphicsItems.ScatterPlotItem.Symbols[symbol])
+    painter.restore()

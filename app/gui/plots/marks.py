@@ -1,0 +1,210 @@
+"""Vertical lines over a latency axis: percentiles of a series, and published figures.
+
+While only bins are known a percentile is provisional: dotted, and written with a tilde. From
+raw samples it is a solid line over the band of its 95 % interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from app.gui.plots.legend import Entry, plot_font
+from app.gui.plots.overlay import Overlay
+from app.gui.plots.text import time_text
+from app.gui.series import Series
+from app.gui.theme import Theme
+from app.stats.histogram import Histogram
+from app.stats.quantiles import Interval, needed_samples
+
+SHOWN: dict[str, tuple[str, float]] = {
+    "p50": ("p50", 0.5),
+    "p90": ("p90", 0.9),
+    "p99": ("p99", 0.99),
+    "p999": ("p99.9", 0.999),
+}
+"""The percentiles that plots mark, by their key in a Summary: printed name and quantile."""
+
+_ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """One percentile in seconds, with its interval once it comes from raw samples."""
+
+    name: str
+    quantile: float
+    seconds: float
+    interval_s: Interval | None
+    provisional: bool
+
+
+def percentiles(series: Series) -> tuple[Percentile, ...]:
+    """What the series can support of p50, p90, p99, p99.9; from its summary if there is one."""
+    found = []
+    for key, (name, quantile) in SHOWN.items():
+        if series.summary is not None:
+            value = series.summary.quantiles.get(key)
+            interval = series.summary.intervals.get(key)
+            if value is not None:
+                low_high = (
+                    Interval(_seconds(interval.low), _seconds(interval.high)) if interval else None
+                )
+                found.append(Percentile(name, quantile, _seconds(value), low_high, False))
+        elif int(series.counts.sum()) >= needed_samples(quantile):
+            value = bin_quantile_s(series.counts, quantile)
+            found.append(Percentile(name, quantile, value, None, True))
+    return tuple(found)
+
+
+def _seconds(microseconds: float) -> float:
+    """At least a nanosecond, as a log axis has no zero."""
+    return max(1e-9, microseconds * 1e-6)
+
+
+def bin_quantile_s(counts: np.ndarray, quantile: float) -> float:
+    """The quantile to half a bin, in seconds; NaN of an empty histogram."""
+    histogram = Histogram()
+    histogram.counts = counts
+    value = histogram.quantile_s(quantile)
+    return math.nan if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A line at `seconds`, `kind` one of measured, provisional, published."""
+
+    seconds: float
+    text: str
+    color: QColor
+    kind: str
+    interval_s: Interval | None = None
+
+
+def percentile_marks(
+    series: Series, color: QColor, names: Sequence[str] = ("p50", "p90", "p99", "p99.9")
+) -> list[Mark]:
+    """The series' percentiles of these names as marks."""
+    return [
+        Mark(
+            p.seconds,
+            f"{p.name} {'~' if p.provisional else ''}{time_text(p.seconds)}",
+            color,
+            "provisional" if p.provisional else "measured",
+            p.interval_s,
+        )
+        for p in percentiles(series)
+        if p.name in names
+    ]
+
+
+def published_marks(series: Sequence[Series], theme: Theme) -> list[Mark]:
+    """The published figures of all series' models, each once, in a colour of no runtime."""
+    figures = dict.fromkeys(figure for one in series for figure in one.published)
+    return [
+        Mark(
+            figure.value_us * 1e-6,
+            f"published {figure.statistic} {time_text(figure.value_us * 1e-6)}, {figure.label}",
+            QColor(theme.text),
+            "published",
+        )
+        for figure in figures
+    ]
+
+
+def mark_entries(marks: Sequence[Mark], theme: Theme) -> list[Entry]:
+    """Legend lines for the kinds of mark that are there."""
+    told = {
+        "provisional": "provisional, from bins (±1.2 %)",
+        "measured": "from raw samples; band: 95 % interval",
+        "published": "published, not measured here",
+    }
+    kinds = {mark.kind for mark in marks}
+    muted = QColor(theme.muted)
+    return [Entry(text, mark_pen(muted, kind)) for kind, text in told.items() if kind in kinds]
+
+
+def mark_pen(color: QColor, kind: str) -> QPen:
+    styles = {
+        "provisional": Qt.PenStyle.DotLine,
+        "measured": Qt.PenStyle.SolidLine,
+        "published": Qt.PenStyle.DashDotLine,
+    }
+    pen = QPen(color, 1.4, styles[kind])
+    pen.setCosmetic(True)
+    return pen
+
+
+class MarkLayer(Overlay):
+    """Marks as vertical lines, their texts in the topmost rows where they do not overlap."""
+
+    def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
+        super().__init__(plot)
+        self._theme = theme
+        self._marks: tuple[Mark, ...] = ()
+
+    def set_marks(self, marks: Sequence[Mark]) -> None:
+        self._marks = tuple(sorted(marks, key=lambda mark: mark.seconds))
+        self.update()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        painter.setFont(plot_font(-1.0))
+        metrics = QFontMetricsF(painter.font())
+        free_from = [box.left()] * _ROWS
+        for mark in self._marks:
+            x = self.x_px(math.log10(mark.seconds))
+            if not box.left() <= x <= box.right():
+                continue
+            row, left = self._place(mark, x, metrics, free_from, box)
+            top = box.top() + 2 + row * metrics.height()
+            self._paint_interval(painter, mark, QRectF(x, top, 0.0, metrics.height()))
+            painter.setPen(mark_pen(mark.color, mark.kind))
+            painter.drawLine(QPointF(x, top), QPointF(x, box.bottom()))
+            if left is None or not mark.text:
+                continue
+            width = metrics.horizontalAdvance(mark.text)
+            place = QRectF(left, top, width, metrics.height())
+            if mark.interval_s is None:
+                ground = QColor(self._theme.base)
+                ground.setAlpha(200)
+                painter.fillRect(place, ground)
+            painter.setPen(mark.color)
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, mark.text)
+            free_from[row] = left + width + 8
+
+    def _paint_interval(self, painter: QPainter, mark: Mark, row: QRectF) -> None:
+        """A band as high as the text: full-height bands of six series would hide the data."""
+        if mark.interval_s is None:
+            return
+        row.setLeft(self.x_px(math.log10(mark.interval_s.low)))
+        row.setRight(self.x_px(math.log10(mark.interval_s.high)))
+        shade = QColor(mark.color)
+        shade.setAlpha(60)
+        painter.fillRect(row, shade)
+
+    @staticmethod
+    def _place(
+        mark: Mark, x: float, metrics: QFontMetricsF, free_from: list[float], box: QRectF
+    ) -> tuple[int, float | None]:
+        """The first row with room beside the line, right of it or left; None without room."""
+        width = metrics.horizontalAdvance(mark.text)
+        for row, free in enumerate(free_from):
+            if x + 4 >= free and x + 4 + width <= box.right():
+                return row, x + 4
+            if x - 4 - width >= free and x - 4 <= box.right():
+                return row, x - 4 - width
+        return 0, None
+
+
+HEADROOM = 0.24
+"""The share of a plot's height that is kept free for the texts of marks."""

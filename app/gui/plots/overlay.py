@@ -1,0 +1,47 @@
+"""What is painted in pixels over a plot: text and shapes that must not stretch with zoom.
+
+An overlay is a child of the view box itself, not of the data inside it, so one pixel is one
+pixel, at any zoom and in exports alike.
+"""
+
+from __future__ import annotations
+
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QGraphicsObject
+
+
+class Overlay(QGraphicsObject):
+    """Base: covers the view box, is clipped to it, repaints when it moves."""
+
+    def __init__(self, plot: pg.PlotItem) -> None:
+        self._box = plot.getViewBox()
+        super().__init__(self._box)
+        self.setZValue(50)
+        self.setFlag(QGraphicsObject.GraphicsItemFlag.ItemClipsToShape)
+        self._box.sigResized.connect(self._moved)
+        self._box.sigRangeChanged.connect(self._moved)
+
+    def _moved(self, *_: object) -> None:
+        self.prepareGeometryChange()
+        self.update()
+
+    def boundingRect(self) -> QRectF:  # noqa: N802
+        return self._box.rect()
+
+    def x_px(self, value: float) -> float:
+        """The pixel column of a value on the x axis."""
+        (low, high), _ = self._box.viewRange()
+        rect = self._box.rect()
+        return rect.left() + (value - low) / (high - low) * rect.width()
+
+    def y_px(self, value: float) -> float:
+        """The pixel row of a value on the y axis."""
+        _, (low, high) = self._box.viewRange()
+        rect = self._box.rect()
+        share = (value - low) / (high - low)
+        return (
+            rect.top() + share * rect.height()
+            if self._box.yInverted()
+            else (rect.bottom() - share * rect.height())
+        )

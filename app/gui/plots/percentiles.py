@@ -1,0 +1,129 @@
+"""The percentile plot: latency against the percentile, whose axis gives each nine its room."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+
+from app.gui.plots.axes import NinesAxis, nines_of, time_axis
+from app.gui.plots.base import PlotView, Table
+from app.gui.plots.legend import Entry
+from app.gui.plots.marks import Percentile, percentiles
+from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.series import Series
+from app.stats.histogram import EDGES_S
+from app.stats.quantiles import needed_samples
+
+_MIDDLES = 0.5 * (np.log10(EDGES_S[:-1]) + np.log10(EDGES_S[1:]))
+
+
+class PercentileView(PlotView):
+    """A curve per series from the bins, and the summary's percentiles with their intervals."""
+
+    title = "Percentiles"
+    hint = "The latency that a share of the samples stayed below: 99 % is p99."
+
+    def reset(self) -> None:
+        super().reset()
+        self._curves: dict[str, pg.PlotDataItem] = {}
+
+    def draw(self) -> str:
+        shown = [one for one in self.series if one.counts.any()]
+        if not shown:
+            return "No samples yet. The curves appear with the first measured block."
+        kept = self.kept_range()
+        styles = series_styles(shown, self.theme)
+        if self.renew([(one.key, one.summary) for one in shown]):
+            self._build(shown, styles)
+        furthest = 2.0
+        ends: list[float] = []
+        for one in shown:
+            nines, log_s = percentile_curve(one.counts)
+            self._curves[one.key].setData(nines, log_s)
+            furthest = max(furthest, float(nines[-1]))
+            ends += [float(log_s[0]), float(log_s[-1])]
+        if kept is None:
+            margin = 0.04 * (max(ends) - min(ends)) + 0.01
+            self.plots[0].setXRange(0.0, furthest + 0.1, padding=0)
+            self.plots[0].setYRange(min(ends) - margin, max(ends) + margin, padding=0)
+        else:
+            self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
+        entries = [Entry(legend_text(s), styles[s.key].pen(1.8)) for s in shown]
+        if any(one.summary for one in shown):
+            muted = pg.mkPen(QColor(self.theme.muted))
+            entries.append(Entry("from raw samples, with 95 % interval", muted, symbol="o"))
+        self.show_legend(entries)
+        self.show_heading(
+            "Latency by percentile",
+            f"{clocks_text(shown)}; curves from bins, ±1.2 %, as far as the samples bound them",
+        )
+        return ""
+
+    def _build(self, shown: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
+        plot = self.add_plot(
+            0,
+            0,
+            NinesAxis("bottom"),
+            time_axis("left"),
+            x_label="Percentile (each nine as wide as the last)",
+            y_label="Latency",
+        )
+        plot.getAxis("left").setWidth(84)
+        for one in shown:
+            style = styles[one.key]
+            self._curves[one.key] = plot.plot(pen=style.pen(1.8), antialias=True)
+            self._points(plot, one, style)
+
+    @staticmethod
+    def _points(plot: pg.PlotItem, series: Series, style: SeriesStyle) -> None:
+        known = [p for p in percentiles(series) if not p.provisional]
+        if not known:
+            return
+        x = np.array([nines_of(p.quantile) for p in known])
+        y = np.array([math.log10(p.seconds) for p in known])
+        below, above = np.array([_reach(p) for p in known]).T
+        bars = pg.ErrorBarItem(
+            x=x, y=y, bottom=below, top=above, beam=0.03, pen=pg.mkPen(style.color, width=1.4)
+        )
+        plot.addItem(bars)
+        dots = pg.ScatterPlotItem(
+            x, y, symbol="o", size=7, pen=pg.mkPen(style.color, width=1.4), brush=style.solid()
+        )
+        plot.addItem(dots)
+
+    def table(self) -> Table:
+        rows: list[list[object]] = []
+        for one in self.series:
+            for p in percentiles(one):
+                low, high = (p.interval_s.low, p.interval_s.high) if p.interval_s else (None, None)
+                rows.append(
+                    [one.label, one.clock, p.quantile * 100.0, p.seconds * 1e6]
+                    + [None if v is None else v * 1e6 for v in (low, high)]
+                    + ["bins" if p.provisional else "samples"]
+                )
+        columns = ["latency_us", "ci_low_us", "ci_high_us", "from"]
+        return ["series", "clock", "percentile", *columns], rows
+
+
+def _reach(percentile: Percentile) -> tuple[float, float]:
+    """How far the interval reaches below and above, in decades."""
+    interval, value = percentile.interval_s, percentile.seconds
+    if interval is None:
+        return 0.0, 0.0
+    return math.log10(value / interval.low), math.log10(interval.high / value)
+
+
+def percentile_curve(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(nines, log10 seconds): one point a bin, up to the last quantile the samples bound."""
+    total = int(counts.sum())
+    occupied = np.nonzero(counts)[0]
+    share = np.cumsum(counts[occupied]) / total
+    supported = [k for k, q in enumerate(share) if q < 1.0 and needed_samples(float(q)) <= total]
+    last = supported[-1] + 1 if supported else 0
+    quantiles = np.concatenate([[0.0], share[:last]])
+    middles = _MIDDLES[occupied[: last + 1]]
+    return -np.log10(1.0 - quantiles), middles

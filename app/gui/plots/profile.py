@@ -1,0 +1,98 @@
+"""Where the time of one inference goes: a bar per operator or per kind of operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from app.gui.plots.bars import Bar
+from app.gui.plots.barview import BarView
+from app.gui.plots.base import Table
+from app.gui.plots.choice import Choice
+from app.gui.plots.legend import Entry
+from app.gui.plots.style import SeriesStyle
+from app.gui.plots.text import CLOCK_TEXT, significant, time_text
+from runtimes.base import Clock
+
+MOST_ROWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTime:
+    """One node of the executed graph; `share` of the whole inference, from 0 to 1."""
+
+    node: str
+    op: str
+    time_us: float
+    share: float
+    engine: str
+
+
+class ProfileView(BarView):
+    """The slowest operators on top, coloured by the engine that ran them."""
+
+    title = "Operators"
+    hint = "The time that each operator of the graph takes, as the runtime's profiler tells it."
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[OperatorTime, ...] = ()
+        self._name = ""
+        self._clock: Clock = "wall"
+        self.group_choice = Choice(
+            "Group",
+            {"node": "Each operator", "op": "By kind of operator"},
+            "One bar for each node of the graph, or one for all nodes of a kind.",
+        )
+        self.add_controls(self.group_choice)
+
+    def set_profile(self, rows: Sequence[OperatorTime], name: str, clock: Clock) -> None:
+        """Show these; `name` says whose they are, as `cnn_tiny on ort-cpu`."""
+        self._rows, self._name, self._clock = tuple(rows), name, clock
+        self.mark_dirty()
+
+    def draw(self) -> str:
+        if not self._rows:
+            return "No operator profile. A run has one if it was asked to profile operators."
+        rows = self._grouped()
+        rows.sort(key=lambda row: -row.time_us)
+        engines = sorted({row.engine for row in rows})
+        palette = list(self.theme.runtimes.values())
+        styles = {
+            engine: SeriesStyle(QColor(palette[k % len(palette)]), self._clock == "simulated")
+            for k, engine in enumerate(engines)
+        }
+        bars = [
+            Bar(
+                row.op if row.op == row.node else f"{row.op}  {row.node}",
+                row.time_us,
+                f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %",
+                styles[row.engine],
+            )
+            for row in rows[:MOST_ROWS]
+        ]
+        self.show_bars(bars, None, "Time in one inference (µs)", log=False)
+        self.show_legend(
+            [Entry(engine, styles[engine].pen(), styles[engine].fill(150)) for engine in engines]
+        )
+        rest = f"; the slowest {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
+        self.show_heading(f"Operators of {self._name}", CLOCK_TEXT[self._clock] + rest)
+        return ""
+
+    def _grouped(self) -> list[OperatorTime]:
+        if self.group_choice.value == "node":
+            return list(self._rows)
+        totals: dict[tuple[str, str], list[OperatorTime]] = {}
+        for row in self._rows:
+            totals.setdefault((row.op, row.engine), []).append(row)
+        return [
+            OperatorTime(op, op, sum(r.time_us for r in rows), sum(r.share for r in rows), engine)
+            for (op, engine), rows in totals.items()
+        ]
+
+    def table(self) -> Table:
+        rows = [[r.node, r.op, r.time_us, r.share, r.engine] for r in self._grouped()]
+        return ["node", "op", "time_us", "share", "engine"], rows

@@ -1,0 +1,77 @@
+"""How a series looks: its runtime's colour, dashed and hatched where its clock is simulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QColor, QPen
+
+from app.gui.plots.text import CLOCK_TEXT
+from app.gui.series import Series
+from app.gui.theme import Theme, runtime_color
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesStyle:
+    """How a series is drawn; simulated ones are never drawn solid."""
+
+    color: QColor
+    simulated: bool
+
+    def pen(self, width: float = 1.0) -> QPen:
+        pen = QPen(self.color)
+        pen.setWidthF(width)
+        pen.setCosmetic(True)
+        if self.simulated:
+            pen.setDashPattern([5.0, 3.0])
+        return pen
+
+    def fill(self, alpha: int = 70) -> QBrush:
+        color = QColor(self.color)
+        color.setAlpha(alpha)
+        if not self.simulated:
+            return QBrush(color)
+        color.setAlpha(min(255, alpha + 60))
+        return QBrush(color, Qt.BrushStyle.BDiagPattern)
+
+    def solid(self) -> QBrush:
+        """For small marks: filled if measured, hollow if simulated."""
+        return QBrush(Qt.BrushStyle.NoBrush) if self.simulated else QBrush(self.color)
+
+
+def series_styles(series: Sequence[Series], theme: Theme) -> dict[str, SeriesStyle]:
+    """A style by key: the runtime's colour, shaded where several series share it."""
+    sharing = Counter(one.runtime for one in series)
+    seen: Counter[str] = Counter()
+    styles = {}
+    for one in series:
+        styles[one.key] = SeriesStyle(
+            _shade(runtime_color(one.runtime, theme), seen[one.runtime], sharing[one.runtime]),
+            one.clock == "simulated",
+        )
+        seen[one.runtime] += 1
+    return styles
+
+
+def _shade(color: QColor, index: int, of: int) -> QColor:
+    """The colour itself for the first, lighter and darker ones around it for the rest."""
+    if index == 0:
+        return color
+    hue, saturation, lightness, _ = color.getHslF()
+    step = 0.28 * ((index + 1) // 2) / max(1, of // 2)
+    shifted = lightness + (step if index % 2 else -step)
+    return QColor.fromHslF(max(0.0, hue), saturation, min(0.85, max(0.2, shifted)))
+
+
+def legend_text(series: Series) -> str:
+    """The label with its clock, and with what makes the row one not to rank."""
+    partial = ", partial" if series.status == "partial" else ""
+    return f"{series.label} ({CLOCK_TEXT[series.clock]}{partial})"
+
+
+def clocks_text(series: Sequence[Series]) -> str:
+    """Which clocks a plot shows, for its heading."""
+    return " and ".join(dict.fromkeys(CLOCK_TEXT[one.clock] for one in series))

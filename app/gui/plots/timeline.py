@@ -1,0 +1,216 @@
+"""The timeline: every sample in the order it was taken, warm-up shaded, levels drawn through.
+
+Rounds are set one after another, each series' k-th round at the same place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from app.gui.plots.axes import time_axis
+from app.gui.plots.base import PlotView, Table
+from app.gui.plots.choice import Choice
+from app.gui.plots.legend import Entry, plot_font
+from app.gui.plots.overlay import Overlay
+from app.gui.plots.style import clocks_text, legend_text, series_styles
+from app.gui.plots.trace import Trace
+from app.gui.series import Series
+from app.gui.theme import Theme
+from app.measure.job import WARMUP
+
+MOST_PANELS = 8
+MOST_ROWS = 1_000_000
+"""The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
+
+
+class TimelineView(PlotView):
+    """Latency of each sample against the time it was taken."""
+
+    title = "Timeline"
+    hint = "Each sample in the order it was taken. The strong line is the median of a block."
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._traces: dict[tuple[str, int], Trace] = {}
+        self._panels: dict[str, pg.PlotItem] = {}
+        self._shades: dict[str, RoundLayer] = {}
+        super().__init__(parent)
+        self.layout_choice = Choice(
+            "Layout",
+            {"stacked": "One below another", "overlaid": "Overlaid"},
+            "Draw each series into its own plot over the same time axis, or all into one.",
+        )
+        self.add_controls(self.layout_choice)
+
+    def reset(self) -> None:
+        super().reset()
+        self._traces, self._panels, self._shades = {}, {}, {}
+
+    def draw(self) -> str:
+        shown = [one for one in self.series if any(len(r) for r in one.rounds)]
+        if not shown:
+            return "No raw samples yet. The timeline follows a round while it is measured."
+        stacked = self.layout_choice.value == "stacked"
+        drawn = shown[:MOST_PANELS] if stacked else shown
+        self._build(drawn, stacked)
+        offsets = self._follow(drawn)
+        if self.follows:
+            self.plots[0].setXRange(0.0, offsets[-1], padding=0.01)
+        self._draw_traces(drawn, offsets)
+        if self.follows:
+            self._fit_heights(drawn)
+        styles = series_styles(drawn, self.theme)
+        self.show_legend(
+            [Entry(legend_text(s), styles[s.key].pen(2.2)) for s in drawn]
+            + [Entry("warm-up, not counted", None, QBrush(_warm_color(self.theme)))]
+        )
+        count = sum(len(r) for one in drawn for r in one.rounds)
+        cut = f"; the first {len(drawn)} of {len(shown)} series" if len(drawn) < len(shown) else ""
+        self.show_heading("Latency over time", f"{clocks_text(drawn)}, {count:,} samples{cut}")
+        return ""
+
+    def _build(self, drawn: Sequence[Series], stacked: bool) -> None:
+        if not self.renew(stacked, [one.key for one in drawn]):
+            return
+        for row, one in enumerate(drawn):
+            if row and not stacked:
+                self._panels[one.key] = self.plots[0]
+                self._shades[one.key] = self._shades[drawn[0].key]
+                continue
+            last = row == len(drawn) - 1 or not stacked
+            plot = self.add_plot(
+                row,
+                0,
+                None,
+                time_axis("left"),
+                x_label="Time since the first round began (s), rounds set one after another"
+                if last
+                else "",
+                y_label="" if stacked and len(drawn) > 3 else "Latency",
+            )
+            plot.getAxis("left").setWidth(78)
+            plot.setDownsampling(auto=True, mode="peak")
+            plot.setClipToView(True)
+            if row:
+                plot.setXLink(self.plots[0])
+            if not last:
+                plot.getAxis("bottom").setStyle(showValues=False)
+            self._panels[one.key] = plot
+            self._shades[one.key] = self.lay(RoundLayer(plot, self.theme))
+        self.plots[0].getViewBox().sigXRangeChanged.connect(self._zoomed)
+
+    def _zoomed(self, *_: object) -> None:
+        """Another part is looked at: finer or coarser data for it at the next refresh."""
+        self.mark_dirty()
+
+    def _follow(self, drawn: Sequence[Series]) -> list[float]:
+        """Read on in every round; where the rounds begin, and where the last one ends [s]."""
+        styles = series_styles(drawn, self.theme)
+        lengths: list[float] = []
+        for one in drawn:
+            for number, records in enumerate(one.rounds):
+                trace = self._traces.get((one.key, number))
+                if trace is None:
+                    trace = Trace(self._panels[one.key], styles[one.key], self.theme)
+                    self._traces[one.key, number] = trace
+                trace.follow(records)
+                lengths += [0.0] * (number + 1 - len(lengths))
+                lengths[number] = max(lengths[number], trace.envelope.end_s)
+        return [0.0, *np.cumsum(lengths).tolist()]
+
+    def _draw_traces(self, drawn: Sequence[Series], offsets: Sequence[float]) -> None:
+        view = tuple(self.plots[0].viewRange()[0])
+        warm: dict[str, list[tuple[float, float]]] = {}
+        for one in drawn:
+            for number, records in enumerate(one.rounds):
+                trace = self._traces[one.key, number]
+                trace.draw(records, offsets[number], view)
+                end = offsets[number] + trace.envelope.warmup_end_s
+                warm.setdefault(one.key, []).append((offsets[number], end))
+        for key, shade in self._shades.items():
+            shade.set_rounds(offsets, warm.get(key, []))
+
+    def _fit_heights(self, drawn: Sequence[Series]) -> None:
+        for plot in dict.fromkeys(self._panels.values()):
+            least, greatest = math.inf, 0.0
+            for one in drawn:
+                if self._panels[one.key] is plot:
+                    low, high = self._extent(one)
+                    least, greatest = min(least, low), max(greatest, high)
+            low, high = math.log10(max(least, 1e-9)), math.log10(max(greatest, 1e-9))
+            margin = 0.08 * (high - low) + 0.02
+            plot.setYRange(low - margin, high + 2.5 * margin, padding=0)
+
+    def _extent(self, series: Series) -> tuple[float, float]:
+        """Least and greatest latency [s], the last incomplete block of each round included."""
+        lows, highs = [], []
+        for number, records in enumerate(series.rounds):
+            envelope = self._traces[series.key, number].envelope
+            rest = records[envelope.samples :]
+            if len(envelope.least_s):
+                lows.append(envelope.least_s.min())
+                highs.append(envelope.greatest_s.max())
+            if len(rest):
+                latency = rest["finished_ns"] - rest["started_ns"]
+                lows.append(latency.min() * 1e-9)
+                highs.append(latency.max() * 1e-9)
+        return min(lows), max(highs)
+
+    def table(self) -> Table:
+        rows: list[list[object]] = []
+        for one in self.series:
+            for number, records in enumerate(one.rounds):
+                for record in records[: max(0, MOST_ROWS - len(rows))]:
+                    started, finished = int(record["started_ns"]), int(record["finished_ns"])
+                    phase = "warm-up" if record["phase"] == WARMUP else "measured"
+                    latency_us = (finished - started) / 1e3
+                    rows.append([one.label, one.clock, number, started, latency_us, phase])
+        return ["series", "clock", "round", "started_ns", "latency_us", "phase"], rows
+
+
+def _warm_color(theme: Theme) -> QColor:
+    color = QColor(theme.muted)
+    color.setAlpha(60)
+    return color
+
+
+class RoundLayer(Overlay):
+    """Warm-up shaded, and where each round begins."""
+
+    def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
+        super().__init__(plot)
+        self._theme = theme
+        self._offsets: tuple[float, ...] = ()
+        self._warm: tuple[tuple[float, float], ...] = ()
+
+    def set_rounds(self, offsets_s: Sequence[float], warm_s: Sequence[tuple[float, float]]) -> None:
+        """Where rounds begin, and from when to when each warmed up, on the time axis."""
+        self._offsets, self._warm = tuple(offsets_s[:-1]), tuple(warm_s)
+        self.update()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        for begin, end in self._warm:
+            left, right = self.x_px(begin), self.x_px(end)
+            shade = QRectF(left, box.top(), max(1.5, right - left), box.height())
+            painter.fillRect(shade & box, _warm_color(self._theme))
+        painter.setFont(plot_font(-1.5))
+        metrics = QFontMetricsF(painter.font())
+        for number, offset in enumerate(self._offsets):
+            x = self.x_px(offset)
+            if not box.left() - 1 <= x <= box.right():
+                continue
+            painter.setPen(QPen(QColor(self._theme.border), 1, Qt.PenStyle.DashLine))
+            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(
+                QPointF(x + 4, box.top() + metrics.ascent() + 2), f"round {number + 1}"
+            )

@@ -1,0 +1,1 @@
+"""Tables of cases: a Qt model over series, a filter, and the widget around them."""

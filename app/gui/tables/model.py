@@ -1,0 +1,181 @@
+"""Series as a Qt table: texts to show, raw numbers to sort by, deltas to a baseline row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor, QFont
+
+from app.gui.plots.text import significant
+from app.gui.series import Series
+from app.gui.tables.columns import COLUMNS, Column
+from app.gui.theme import LIGHT, Theme, runtime_color
+from app.measure.job import FAILED
+
+SORT_ROLE = Qt.ItemDataRole.UserRole
+"""Raw values: numbers compare as numbers, whatever their text looks like."""
+
+_SEARCHED = tuple(
+    column
+    for column in COLUMNS
+    if column.key in ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
+)
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+Index = QModelIndex | QPersistentModelIndex
+
+
+class ResultsModel(QAbstractTableModel):
+    """One row per series; all columns, of which the view shows some."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.series: tuple[Series, ...] = ()
+        self._theme = LIGHT
+        self._baseline: Series | None = None
+        self._missing = float("inf")
+        self._bold = QFont()
+        self._bold.setBold(True)
+        role = Qt.ItemDataRole
+        self._answers: dict[int, Callable[[Series, Column], object]] = {
+            role.DisplayRole: self._text,
+            SORT_ROLE: self._sort_value,
+            role.TextAlignmentRole: self._alignment,
+            role.ForegroundRole: self._color,
+            role.DecorationRole: self._swatch,
+            role.FontRole: self._font,
+            role.ToolTipRole: self._tip,
+            role.AccessibleTextRole: self._spoken,
+        }
+
+    def set_series(self, series: Sequence[Series]) -> None:
+        """Show these; rows that stay the same case keep their place and selection."""
+        fresh, old = tuple(series), self.series
+        if self._baseline is not None:
+            by_key = {one.key: one for one in fresh}
+            self._baseline = by_key.get(self._baseline.key)
+        if [one.key for one in fresh] != [one.key for one in old]:
+            self.beginResetModel()
+            self.series = fresh
+            self.endResetModel()
+            return
+        self.series = fresh
+        changed = [k for k, (a, b) in enumerate(zip(old, fresh, strict=True)) if a is not b]
+        if changed:
+            self._tell(changed[0], changed[-1])
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self._tell(0, len(self.series) - 1)
+
+    @property
+    def baseline(self) -> Series | None:
+        return self._baseline
+
+    def set_baseline(self, series: Series | None) -> None:
+        """The row that all others are compared with; None for no comparison."""
+        self._baseline = series
+        self._tell(0, len(self.series) - 1)
+
+    def missing_last(self, order: Qt.SortOrder) -> None:
+        """Make empty cells sort to the end in this order."""
+        ascending = order == Qt.SortOrder.AscendingOrder
+        self._missing = float("inf") if ascending else float("-inf")
+
+    def _tell(self, first: int, last: int) -> None:
+        if 0 <= first <= last:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, self.columnCount() - 1))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802
+        return 0 if parent.isValid() else len(self.series)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[section].title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return COLUMNS[section].hint
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT if COLUMNS[section].kind == "text" else _RIGHT
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        answer = self._answers.get(role)
+        if answer is None:
+            return None
+        return answer(self.series[index.row()], COLUMNS[index.column()])
+
+    def _sort_value(self, series: Series, column: Column) -> str | float:
+        value = column.raw(series)
+        if value is None:
+            return "" if column.kind == "text" else self._missing
+        return value
+
+    def _swatch(self, series: Series, column: Column) -> QColor | None:
+        return runtime_color(series.runtime, self._theme) if column.key == "runtime" else None
+
+    def _font(self, series: Series, column: Column) -> QFont | None:
+        return self._bold if series is self._baseline else None
+
+    def _spoken(self, series: Series, column: Column) -> str:
+        return f"{column.title}: {self._text(series, column)}"
+
+    @staticmethod
+    def _alignment(series: Series, column: Column) -> Qt.AlignmentFlag:
+        return _LEFT if column.kind == "text" else _RIGHT
+
+    @staticmethod
+    def _tip(series: Series, column: Column) -> str | float | None:
+        return column.raw(series) if column.kind == "text" else None
+
+    def searched_text(self, row: int) -> str:
+        """What the filter looks into, in lower case."""
+        series = self.series[row]
+        words = (column.text(column.raw(series)) for column in _SEARCHED)
+        return " ".join(words).lower()
+
+    def _text(self, series: Series, column: Column) -> str:
+        text = column.text(column.raw(series))
+        change = self._change(series, column)
+        return text if change is None else f"{text}  {change_text(change)}"
+
+    def _change(self, series: Series, column: Column) -> float | None:
+        """The ratio to the baseline's figure, where both rows may be compared."""
+        base = self._baseline
+        if base is None or base is series or column.kind not in ("lower", "higher"):
+            return None
+        if series.status != "ok" or base.status != "ok":
+            return None
+        value, reference = column.raw(series), column.raw(base)
+        return value / reference if value and reference else None
+
+    def _color(self, series: Series, column: Column) -> QColor | None:
+        if column.key == "status":
+            return QColor(self._status_color(series.status))
+        change = self._change(series, column)
+        if change is None or change_text(change) == "±0 %":
+            return None
+        better = change < 1.0 if column.kind == "lower" else change > 1.0
+        return QColor(self._theme.good if better else self._theme.bad)
+
+    def _status_color(self, status: str) -> str:
+        if status in FAILED:
+            return self._theme.bad
+        return self._theme.good if status == "ok" else self._theme.warning
+
+
+def change_text(change: float) -> str:
+    """A ratio to the baseline: -12 %, +4.1 %, and as a factor from three times on."""
+    if change >= 3.0:
+        return f"{significant(change)}x"
+    percent = significant(100.0 * (change - 1.0), 2)
+    if float(percent) == 0.0 or abs(change - 1.0) < 5e-4:
+        return "±0 %"
+    return f"{'+' if change > 1.0 else ''}{percent} %"

@@ -1,0 +1,276 @@
+"""The results table: sort, filter, choose columns, compare with a baseline row, copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.plots.choice import Choice
+from app.gui.plots.export import write_csv
+from app.gui.series import Series
+from app.gui.tables.columns import COLUMNS, DEFAULT
+from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
+from app.gui.theme import Theme
+from app.measure.job import FAILED
+
+
+class ResultsFilter(QSortFilterProxyModel):
+    """Rows that hold every word of the filter, and whose status is wanted."""
+
+    def __init__(self, model: ResultsModel) -> None:
+        super().__init__()
+        self._words: tuple[str, ...] = ()
+        self._statuses = ""
+        self._model = model
+        self.setSourceModel(model)
+        self.setSortRole(SORT_ROLE)
+        self.setDynamicSortFilter(True)
+
+    def set_text(self, text: str) -> None:
+        self.beginFilterChange()
+        self._words = tuple(text.lower().split())
+        self.endFilterChange(self.Direction.Rows)
+
+    def set_statuses(self, which: str) -> None:
+        """ "" for all, `ok`, or `failed` for all that are neither ok nor running."""
+        self.beginFilterChange()
+        self._statuses = which
+        self.endFilterChange(self.Direction.Rows)
+
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:  # noqa: N802
+        status = self._model.series[row].status
+        if self._statuses == "ok" and status != "ok":
+            return False
+        if self._statuses == "failed" and status not in FAILED:
+            return False
+        text = self._model.searched_text(row) if self._words else ""
+        return all(word in text for word in self._words)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._model.missing_last(order)
+        super().sort(column, order)
+
+
+class ResultsTable(QWidget):
+    """The table with its controls; `selected` tells the keys of the chosen rows."""
+
+    title = "Results"
+    selected = Signal(list)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.title)
+        self.model = ResultsModel()
+        self.filter = ResultsFilter(self.model)
+        self.filter_box = QLineEdit(placeholderText="Filter: words of model, runtime, status …")
+        self.filter_box.setAccessibleName("Filter")
+        self.filter_box.setClearButtonEnabled(True)
+        self.filter_box.setToolTip("Shows the rows that hold every one of these words (Ctrl+F).")
+        self.filter_box.textChanged.connect(self._filter_changed)
+        self.status_choice = Choice(
+            "Status",
+            {"": "All cases", "ok": "Only ok", "failed": "Only failed"},
+            "Which rows to show by how their case ended.",
+        )
+        self.status_choice.currentIndexChanged.connect(self._filter_changed)
+        self.baseline_button = QToolButton(text="Baseline", checkable=True)
+        self.baseline_button.setAccessibleName("Use the current row as baseline")
+        self.baseline_button.setToolTip(
+            "Compares all rows with the current one: every figure tells its distance (Ctrl+B)."
+        )
+        self.baseline_button.clicked.connect(self.toggle_baseline)
+        self.columns_button = QToolButton(text="Columns")
+        self.columns_button.setAccessibleName("Choose columns")
+        self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
+        self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.columns_menu = QMenu(self.columns_button)
+        self.columns_button.setMenu(self.columns_menu)
+        self.count_label = QLabel()
+        self.count_label.setProperty("muted", True)
+        self.view = self._make_view()
+        self._make_column_actions()
+        self._lay_out()
+        self._add_keys()
+        self._count()
+
+    def _make_view(self) -> QTableView:
+        view = QTableView()
+        view.setAccessibleName("Results table")
+        view.setModel(self.filter)
+        view.setSortingEnabled(True)
+        view.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        view.setAlternatingRowColors(True)
+        view.setWordWrap(False)
+        view.setShowGrid(False)
+        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.verticalHeader().hide()
+        view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        view.verticalHeader().setDefaultSectionSize(view.fontMetrics().height() + 10)
+        header = view.horizontalHeader()
+        header.setSectionsMovable(True)
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        for place, column in enumerate(COLUMNS):
+            view.setColumnWidth(place, column.width)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.customContextMenuRequested.connect(self._context_menu)
+        view.selectionModel().selectionChanged.connect(self._selection_changed)
+        view.selectionModel().currentRowChanged.connect(self._show_baseline_state)
+        return view
+
+    def _lay_out(self) -> None:
+        controls = QHBoxLayout()
+        controls.setContentsMargins(8, 6, 8, 6)
+        controls.setSpacing(10)
+        controls.addWidget(self.filter_box, 1)
+        controls.addWidget(self.count_label)
+        for control in (self.status_choice, self.baseline_button, self.columns_button):
+            controls.addWidget(control)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(controls)
+        column.addWidget(self.view, 1)
+
+    def _add_keys(self) -> None:
+        self.copy_action = QAction("Copy rows as TSV", self)
+        self.copy_action.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
+        self.copy_action.triggered.connect(self.copy)
+        self.baseline_action = QAction("Use as baseline, or no longer", self)
+        self.baseline_action.setShortcut(QKeySequence("Ctrl+B"))
+        self.baseline_action.triggered.connect(self.toggle_baseline)
+        find = QAction("Filter", self)
+        find.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))
+        find.triggered.connect(self.filter_box.setFocus)
+        for action in (self.copy_action, self.baseline_action, find):
+            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            self.addAction(action)
+
+    def _make_column_actions(self) -> None:
+        for column in COLUMNS:
+            action = self.columns_menu.addAction(column.title)
+            action.setData(column.key)
+            action.setToolTip(column.hint)
+            action.setCheckable(True)
+            action.toggled.connect(self._columns_changed)
+        self.columns_menu.setToolTipsVisible(True)
+        self.set_visible_columns(DEFAULT)
+
+    def visible_columns(self) -> list[str]:
+        """The keys of the shown columns, for settings."""
+        return [a.data() for a in self.columns_menu.actions() if a.isChecked()]
+
+    def set_visible_columns(self, keys: Sequence[str]) -> None:
+        """Show these; keys that are no columns are ignored, as they may be of another version."""
+        for action in self.columns_menu.actions():
+            action.setChecked(action.data() in keys)
+        self._columns_changed()
+
+    def _columns_changed(self, *_: object) -> None:
+        for place, action in enumerate(self.columns_menu.actions()):
+            self.view.setColumnHidden(place, not action.isChecked())
+
+    def set_series(self, series: Sequence[Series]) -> None:
+        """Show these cases; selection, sorting and baseline stay."""
+        kept = set(self.selected_keys())
+        reset = [one.key for one in series] != [one.key for one in self.model.series]
+        self.model.set_series(series)
+        if reset and kept:
+            self.select(kept)
+        self._show_baseline_state()
+        self._count()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self.model.set_theme(theme)
+
+    def selected_keys(self) -> list[str]:
+        """The keys of the selected rows, as shown from top to bottom."""
+        rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
+        return [self._series_at(row).key for row in rows]
+
+    def select(self, keys: Sequence[str] | set[str]) -> None:
+        """Select the rows of these cases, where they are shown."""
+        selection = self.view.selectionModel()
+        selection.clearSelection()
+        flags = selection.SelectionFlag.Select | selection.SelectionFlag.Rows
+        for row in range(self.filter.rowCount()):
+            if self._series_at(row).key in keys:
+                selection.select(self.filter.index(row, 0), flags)
+
+    def _series_at(self, row: int) -> Series:
+        return self.model.series[self.filter.mapToSource(self.filter.index(row, 0)).row()]
+
+    def toggle_baseline(self, *_: object) -> None:
+        """Compare with the current row; with the baseline itself, no longer."""
+        index = self.view.currentIndex()
+        chosen = self._series_at(index.row()) if index.isValid() else None
+        current = self.model.baseline
+        same = chosen is None or (current is not None and chosen.key == current.key)
+        self.model.set_baseline(None if same else chosen)
+        self._show_baseline_state()
+
+    def _show_baseline_state(self, *_: object) -> None:
+        index, baseline = self.view.currentIndex(), self.model.baseline
+        chosen = self._series_at(index.row()) if index.isValid() else None
+        self.baseline_button.setChecked(
+            baseline is not None and chosen is not None and chosen.key == baseline.key
+        )
+        self.baseline_button.setEnabled(chosen is not None or baseline is not None)
+
+    def copy(self, *_: object) -> None:
+        """The selected rows, or all, with a header: tab-separated raw values."""
+        chosen = sorted(index.row() for index in self.view.selectionModel().selectedRows())
+        header, rows = self._raw(chosen or range(self.filter.rowCount()))
+        lines = [header, *(["" if v is None else str(v) for v in row] for row in rows)]
+        clean = [
+            "\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in line) for line in lines
+        ]
+        QGuiApplication.clipboard().setText("\n".join(clean) + "\n")
+
+    def export_csv(self, path: Path) -> None:
+        """The rows and columns as shown, as raw values."""
+        write_csv(path, *self._raw(range(self.filter.rowCount())))
+
+    def _raw(self, rows: Sequence[int]) -> tuple[list[str], list[list[object]]]:
+        header = self.view.horizontalHeader()
+        order = sorted(range(len(COLUMNS)), key=header.visualIndex)
+        shown = [COLUMNS[k] for k in order if not header.isSectionHidden(k)]
+        return [column.key for column in shown], [
+            [column.raw(self._series_at(row)) for column in shown] for row in rows
+        ]
+
+    def _context_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.addActions([self.baseline_action, self.copy_action])
+        menu.exec(self.view.viewport().mapToGlobal(at))
+
+    def _filter_changed(self, *_: object) -> None:
+        self.filter.set_text(self.filter_box.text())
+        self.filter.set_statuses(self.status_choice.value)
+        self._count()
+
+    def _selection_changed(self, *_: QModelIndex) -> None:
+        self.selected.emit(self.selected_keys())
+
+    def _count(self) -> None:
+        shown, total = self.filter.rowCount(), len(self.model.series)
+        told = f"{total:,} cases" if shown == total else f"{shown:,} of {total:,} cases"
+        self.count_label.setText(told)

@@ -1,0 +1,169 @@
+"""Two themes of our own on Qt's Fusion style, and one lasting colour per runtime.
+
+Neither Qt's colour schemes nor pyqtgraph follow each other on every platform, so palette and
+plot colours are set together here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours as #rrggbb: `base` lies behind plots and tables, `window` behind all else."""
+
+    name: str
+    window: str
+    base: str
+    stripe: str
+    raised: str
+    border: str
+    grid: str
+    text: str
+    muted: str
+    accent: str
+    on_accent: str
+    good: str
+    warning: str
+    bad: str
+    runtimes: dict[str, str]
+
+    @property
+    def dark(self) -> bool:
+        return QColor(self.base).lightness() < 128
+
+
+LIGHT = Theme(
+    name="light",
+    window="#f3f4f6",
+    base="#ffffff",
+    stripe="#f7f8fa",
+    raised="#e8ebef",
+    border="#c6ccd4",
+    grid="#c3cad3",
+    text="#1a1f26",
+    muted="#5a6572",
+    accent="#1f6fd6",
+    on_accent="#ffffff",
+    good="#0b7a4b",
+    warning="#9a6700",
+    bad="#c42b2b",
+    runtimes={
+        "ort-cpu": "#1f6fd6",
+        "openvino-cpu": "#dd7a00",
+        "torch-cpu": "#9b2d8f",
+        "fpga": "#0b8f7a",
+        "ort-cuda": "#e9456b",
+        "tensorrt": "#484c00",
+        "ort-tensorrt": "#7a6916",
+        "torch-cuda": "#8688fe",
+        "fpga:ia-840f": "#40a1ab",
+        "fpga:ia-420f": "#3b87b7",
+        "fake": "#4e4e4e",
+    },
+)
+
+DARK = Theme(
+    name="dark",
+    window="#1d2127",
+    base="#15181d",
+    stripe="#1a1e24",
+    raised="#2b3139",
+    border="#3d4550",
+    grid="#4a5460",
+    text="#e7eaef",
+    muted="#9ba6b3",
+    accent="#5b9dff",
+    on_accent="#0d1117",
+    good="#56d39b",
+    warning="#e3b341",
+    bad="#ff7b72",
+    runtimes={
+        "ort-cpu": "#5b9dff",
+        "openvino-cpu": "#ffa940",
+        "torch-cpu": "#e183d6",
+        "fpga": "#3ecfb2",
+        "ort-cuda": "#d53b06",
+        "tensorrt": "#e0eb09",
+        "ort-tensorrt": "#b48515",
+        "torch-cuda": "#755fe9",
+        "fpga:ia-840f": "#54fed8",
+        "fpga:ia-420f": "#8fdaff",
+        "fake": "#7a7a7a",
+    },
+)
+
+THEMES: dict[str, Theme] = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+def runtime_color(runtime: str, theme: Theme = LIGHT) -> QColor:
+    """The colour of `name[:device][@release]`: the device's own, else the runtime's.
+
+    A runtime that the table does not know gets a hue from its name, the same in every run.
+    """
+    device = runtime.partition("@")[0]
+    name = device.partition(":")[0]
+    known = theme.runtimes.get(device) or theme.runtimes.get(name)
+    if known:
+        return QColor(known)
+    return QColor.fromHsl(crc32(name.encode()) % 360, 110, 170 if theme.dark else 100)
+
+
+def apply_theme(app: QApplication, name: str) -> Theme:
+    """Dress the whole application; views are then told with their own `apply_theme`."""
+    theme = THEMES[name]
+    app.setStyle("Fusion")
+    app.setPalette(_palette(theme))
+    app.setStyleSheet(_style_sheet(theme))
+    return theme
+
+
+def _palette(theme: Theme) -> QPalette:
+    palette = QPalette()
+    role = QPalette.ColorRole
+    colours = {
+        role.Window: theme.window,
+        role.WindowText: theme.text,
+        role.Base: theme.base,
+        role.AlternateBase: theme.stripe,
+        role.Text: theme.text,
+        role.Button: theme.raised,
+        role.ButtonText: theme.text,
+        role.BrightText: theme.bad,
+        role.Highlight: theme.accent,
+        role.HighlightedText: theme.on_accent,
+        role.Link: theme.accent,
+        role.PlaceholderText: theme.muted,
+        role.ToolTipBase: theme.raised,
+        role.ToolTipText: theme.text,
+        role.Mid: theme.border,
+        role.Accent: theme.accent,
+    }
+    for which, colour in colours.items():
+        palette.setColor(which, QColor(colour))
+    for which in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, which, QColor(theme.muted))
+    return palette
+
+
+def _style_sheet(theme: Theme) -> str:
+    """Only what a palette cannot say."""
+    return f"""
+    QToolTip {{ color: {theme.text}; background: {theme.raised};
+               border: 1px solid {theme.border}; padding: 4px; }}
+    QHeaderView::section {{ background: {theme.raised}; color: {theme.text}; padding: 4px 9px;
+               border: none; border-right: 1px solid {theme.border};
+               border-bottom: 1px solid {theme.border}; }}
+    QHeaderView::down-arrow, QHeaderView::up-arrow {{ width: 9px; height: 9px;
+               subcontrol-position: top center; }}
+    QToolButton[popupMode="2"] {{ padding-right: 16px; }}
+    QTableView::item {{ padding: 0 6px; }}
+    QTableView {{ gridline-color: {theme.raised}; border: 1px solid {theme.border}; }}
+    QDockWidget::title {{ background: {theme.raised}; padding: 5px; }}
+    QLabel[muted="true"] {{ color: {theme.muted}; }}
+    """

@@ -1,0 +1,162 @@
+"""The model graph: read without weights, laid out without overlaps, never freezing the window."""
+
+from __future__ import annotations
+
+import threading
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QThreadPool
+
+from app.gui.plots import graph as graph_view
+from app.gui.plots.graph import GraphView
+from app.gui.plots.graph_item import NODE_HEIGHT, NODE_WIDTH
+from app.gui.plots.graph_layout import lay_out
+from app.gui.plots.graph_model import ModelGraph, NoModel, load_graph
+from tests.app.gui.plots.views import residual_model
+
+
+def test_nodes_edges_and_shapes_are_those_of_the_file(tmp_path) -> None:
+    graph = load_graph(residual_model(2, tmp_path / "net.onnx"))
+    assert [node.op for node in graph.nodes] == ["input", "Relu", "Add", "Relu", "Add", "output"]
+    assert {(a, b) for a, b, _ in graph.edges} == {
+        (0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4), (4, 5)
+    }  # fmt: skip
+    assert graph.nodes[3].shapes == ("batch x 8",)
+
+
+def test_a_file_with_weights_beside_it_is_read_without_them(tmp_path) -> None:
+    import numpy as np
+    import onnx
+    from onnx import helper, numpy_helper
+
+    weight = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    x = helper.make_tensor_value_info("x", 1, ["batch", 64])
+    y = helper.make_tensor_value_info("y", 1, ["batch", 64])
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    model = helper.make_model(helper.make_graph([node], "g", [x], [y], [weight]))
+    onnx.save(model, tmp_path / "net.onnx", save_as_external_data=True, location="w.bin",
+              size_threshold=0)  # fmt: skip
+    (tmp_path / "w.bin").unlink()
+    graph = load_graph(tmp_path / "net.onnx")
+    assert [node.op for node in graph.nodes] == ["input", "MatMul", "output"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no model at all", b"\x08\x08"])
+def test_what_is_no_model_is_refused_in_one_sentence(tmp_path, content: bytes) -> None:
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(content)
+    with pytest.raises(NoModel, match=r"broken\.onnx"):
+        load_graph(path)
+    with pytest.raises(NoModel, match="can't be read"):
+        load_graph(tmp_path / "missing.onnx")
+
+
+@st.composite
+def _graphs(draw) -> tuple[int, list[tuple[int, int]]]:
+    count = draw(st.integers(2, 25))
+    pairs = list(combinations(range(count), 2))
+    return count, draw(st.lists(st.sampled_from(pairs), max_size=40, unique=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(_graphs())
+def test_a_layout_points_down_and_no_two_nodes_overlap(graph) -> None:
+    count, edges = graph
+    layout = lay_out(count, edges)
+    for source, target in edges:
+        assert layout.places[source][1] < layout.places[target][1]
+    for (ax, ay), (bx, by) in combinations(layout.places, 2):
+        assert abs(ax - bx) >= NODE_WIDTH or abs(ay - by) >= NODE_HEIGHT
+
+
+def test_an_edge_past_other_nodes_goes_around_them(tmp_path) -> None:
+    layout = lay_out(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    past = layout.bends[3]
+    assert len(past) == 2
+    for x, y in past:
+        for ax, ay in layout.places:
+            assert abs(x - ax) > NODE_WIDTH / 2 or abs(y - ay) > NODE_HEIGHT / 2
+
+
+def _open(qtbot, path: Path, *rest) -> GraphView:
+    view = GraphView()
+    qtbot.addWidget(view)
+    view.resize(900, 700)
+    view.show()
+    view.open_model(path, *rest)
+    return view
+
+
+def test_nodes_that_ran_elsewhere_are_told_by_colour_and_in_words(qtbot, tmp_path) -> None:
+    elsewhere = {"/block1/Relu": "CPUExecutionProvider", "fused_7": "CPUExecutionProvider"}
+    path = residual_model(3, tmp_path / "net.onnx")
+    view = _open(qtbot, path, "CUDAExecutionProvider", elsewhere)
+    qtbot.waitUntil(lambda: bool(view.plots))
+    engines = {row[0]: row[3] for row in view.table()[1]}
+    assert engines["/block1/Relu"] == "CPUExecutionProvider"
+    assert engines["/block0/Relu"] == "CUDAExecutionProvider"
+    colors = view._item._colors
+    assert colors[3] != colors[1]
+    assert "not in the file" in view._note(view._graph)
+
+
+def test_the_window_lives_on_while_a_file_is_read(qtbot, tmp_path, monkeypatch) -> None:
+    path = residual_model(1000, tmp_path / "deep.onnx")
+    may_go_on = threading.Event()
+
+    def slow(path: Path) -> ModelGraph:
+        assert may_go_on.wait(30.0)
+        return load_graph(path)
+
+    monkeypatch.setattr(graph_view, "load_graph", slow)
+    view = _open(qtbot, path)
+    qtbot.keyClicks(view.find_box, "relu")
+    assert view.find_box.text() == "relu"
+    assert view._missing.text() == "Reading deep.onnx …"
+    may_go_on.set()
+    qtbot.waitUntil(lambda: bool(view.plots), timeout=20_000)
+    assert len(view._graph.nodes) == 2002
+    assert len(view._item.found) == 1000
+
+
+def test_finding_a_node_marks_and_shows_it(qtbot, tmp_path) -> None:
+    view = _open(qtbot, residual_model(200, tmp_path / "net.onnx"))
+    qtbot.waitUntil(lambda: bool(view.plots))
+    qtbot.keyClicks(view.find_box, "block150/relu")
+    wanted = next(k for k, n in enumerate(view._graph.nodes) if n.name == "/block150/Relu")
+    assert view._item.found == {wanted}
+    (left, right), (top, bottom) = view.plots[0].viewRange()
+    x, y = view._layout.places[wanted]
+    assert left < x < right and min(top, bottom) < y < max(top, bottom)
+
+
+def test_only_the_file_asked_for_last_is_shown(qtbot, tmp_path) -> None:
+    first = residual_model(300, tmp_path / "first.onnx")
+    second = residual_model(1, tmp_path / "second.onnx")
+    view = _open(qtbot, first)
+    view.open_model(second)
+    QThreadPool.globalInstance().waitForDone()
+    qtbot.waitUntil(lambda: view._graph is not None)
+    qtbot.wait(50)
+    assert view._graph.name == "second"
+
+
+def test_a_broken_file_is_told_in_the_view(qtbot, tmp_path) -> None:
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(b"no model at all")
+    view = _open(qtbot, path)
+    qtbot.waitUntil(lambda: "broken.onnx" in view._missing.text())
+    qtbot.waitUntil(lambda: "Reading" not in view._missing.text())
+    assert "export it again" in view._missing.text()
+
+
+def test_closing_the_view_while_it_reads_is_no_crash(qtbot, tmp_path) -> None:
+    view = _open(qtbot, residual_model(500, tmp_path / "net.onnx"))
+    view.close()
+    view.deleteLater()
+    QThreadPool.globalInstance().waitForDone()
+    qtbot.wait(50)

@@ -1,0 +1,171 @@
+"""The views of finished cases: what is compared, and what is kept out of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from app.gui.plots.accuracy import AccuracyView
+from app.gui.plots.batch import BatchView
+from app.gui.plots.card_run import CardRun
+from app.gui.plots.compare import CompareView, RunSide, differences, pairs
+from app.gui.plots.devices import DevicesView
+from app.gui.plots.heatmap import HeatmapView, tile_color
+from app.gui.plots.largest import LargestBatchView
+from app.gui.plots.profile import OperatorTime, ProfileView
+from app.gui.plots.ratio import Figure, ratio
+from app.gui.plots.rows import number, ranked, variants
+from app.gui.theme import LIGHT
+from app.stats.quantiles import Interval
+from tests.app.gui.plots.views import CARD_RUN, finished
+from tests.app.gui.synthetic import failed, series
+
+
+def _show(qtbot, view, cases=()):
+    qtbot.addWidget(view)
+    if cases:
+        view.set_series(cases)
+    view.resize(1200, 700)
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+def test_only_whole_and_right_rows_are_ranked() -> None:
+    good = series(key="good", count=20)
+    partial = replace(good, key="partial", status="partial")
+    wrong = replace(good, key="wrong", status="wrong_output")
+    invalid = replace(good, key="invalid", row={**good.row, "valid": "False"})
+    assert [one.key for one in ranked([good, partial, wrong, invalid])] == ["good"]
+
+
+def test_numbers_are_read_from_csv_texts_as_from_values() -> None:
+    one = replace(series(count=20), row={"a": "2.5", "b": 3, "c": "", "d": "nan", "e": None})
+    assert [number(one, name) for name in "abcdef"] == [2.5, 3.0, None, None, None, None]
+
+
+def test_variants_name_only_what_differs() -> None:
+    one = series(key="1", count=20, threads=1, precision="fp32")
+    two = series(key="2", count=20, threads=2, precision="fp32")
+    assert variants([one, two]) == {"1": "ort-cpu 1 threads", "2": "ort-cpu 2 threads"}
+    assert variants([one]) == {"1": "ort-cpu"}
+
+
+def test_a_grid_has_one_plot_per_model_with_a_line_per_runtime(qtbot) -> None:
+    view = _show(qtbot, BatchView(), finished())
+    assert len(view.plots) == 2
+    for plot in view.plots:
+        lines = [item for item in plot.listDataItems() if len(item.xData)]
+        assert len(lines) == 2
+        assert [10.0**x for x in lines[0].xData] == pytest.approx([1.0, 2.0, 4.0])
+    view.figure_choice.choose("p99")
+    shown = 10.0 ** view.plots[0].listDataItems()[0].yData[0] * 1e6
+    assert shown == pytest.approx(number(finished()[0], "latency_p99_us"))
+
+
+def test_devices_are_ordered_by_throughput_for_the_chosen_model(qtbot) -> None:
+    view = _show(qtbot, DevicesView(), finished())
+    assert {view.model_choice.itemData(k) for k in range(2)} == {"alexnet", "vgg16"}
+    view.model_choice.choose("vgg16")
+    values = [bar.value for bar in view._layers[0]._bars]
+    assert len(values) == 2
+    assert values == sorted(values, reverse=True)
+
+
+def test_the_largest_batch_says_what_stopped_it(qtbot) -> None:
+    view = _show(qtbot, LargestBatchView(), finished())
+    found = {(row[0], row[1]): row[2:] for row in view.table()[1]}
+    assert found["vgg16", "ort-cuda"] == [4, "4, out of memory at 8"]
+    assert found["vgg16", "ort-cpu"] == [4, "4, none larger was tried"]
+
+
+def test_accuracy_colours_families_and_names_each_model_once(qtbot) -> None:
+    view = _show(qtbot, AccuracyView(), finished())
+    view.batch_choice.choose("2")
+    drawn = view.plots[0].listDataItems()
+    assert len(drawn) == 4
+    assert len({item.opts["symbolBrush"].color().name() for item in drawn}) == 2
+    assert sorted(name for _, _, name in view._layers[0]._points) == ["alexnet", "vgg16"]
+    rates = sorted(10.0 ** item.xData[0] for item in drawn)
+    wanted = [
+        number(one, "throughput_per_s") for one in finished() if number(one, "batch_size") == 2
+    ]
+    assert rates == pytest.approx(sorted(wanted))
+
+
+def test_heat_map_tiles_tell_the_distance_to_the_rows_best_and_failures_their_status(qtbot) -> None:
+    fast = series("ort-cpu", "m", count=20, latency_p50_us=10.0)
+    slow = series("torch-cpu", "m", count=20, latency_p50_us=25.0)
+    none = failed("fpga:v80", "m", "unsupported", "too large")
+    view = _show(qtbot, HeatmapView(), [fast, slow, none])
+    tiles = {tile.column: tile for tile in view._tiles()[2]}
+    assert tiles[0].ratio == 1.0
+    assert tiles[1].ratio == pytest.approx(2.5)
+    assert tiles[2].ratio is None and tiles[2].text == "unsupported"
+    assert tile_color(1.0, LIGHT).name() == LIGHT.accent
+    assert tile_color(500.0, LIGHT) == tile_color(10.0, LIGHT)
+
+
+def test_kinds_of_operators_are_sums_of_their_nodes(qtbot) -> None:
+    view = _show(qtbot, ProfileView())
+    view.set_profile(
+        [
+            OperatorTime("/a", "Conv", 3.0, 0.3, "CPU"),
+            OperatorTime("/b", "Conv", 5.0, 0.5, "CPU"),
+            OperatorTime("/c", "Relu", 2.0, 0.2, "CPU"),
+        ],
+        "net on ort-cpu",
+        "wall",
+    )
+    view.group_choice.choose("op")
+    assert view.table()[1] == [["Conv", "Conv", 8.0, 0.8, "CPU"], ["Relu", "Relu", 2.0, 0.2, "CPU"]]
+
+
+def test_a_card_run_gives_its_latency_and_survives_json() -> None:
+    assert CARD_RUN.latency_us == pytest.approx(1.83 + 121 / 300)
+    assert CARD_RUN.events[0].ahead == 16
+    assert isinstance(CARD_RUN, CardRun)
+
+
+def test_a_ratio_has_the_interval_that_both_runs_allow() -> None:
+    one = Figure(10.0, Interval(8.0, 12.5))
+    same = ratio(one, one)
+    assert same.value == 1.0
+    # Both logarithmic half-widths are log(1.25): together log(1.25) * sqrt(2) either way.
+    assert same.interval.high == pytest.approx(math.exp(math.sqrt(2) * math.log(1.25)))
+    assert same.interval.low == pytest.approx(1.0 / same.interval.high)
+    assert same.decided == 0
+    exact = Figure(10.0, Interval(10.0, 10.0))
+    against_exact = ratio(exact, Figure(20.0, Interval(18.0, 24.0)))
+    assert against_exact.interval.low == pytest.approx(1.8)
+    assert against_exact.interval.high == pytest.approx(2.4)
+    assert against_exact.decided == 1
+    assert ratio(exact, Figure(5.0, Interval(4.0, 6.0))).decided == -1
+    assert ratio(one, Figure(10.0, None)).decided == 0
+
+
+def test_runs_are_paired_by_case_and_never_across_clocks(qtbot) -> None:
+    a = [series("ort-cpu", key="x", count=500), series("fpga:v80", key="y", count=500)]
+    b = [
+        series("ort-cpu", key="x", count=500, seed=7),
+        series("fpga:v80", key="y", count=500, clock="simulated"),
+        series("ort-cpu", key="z", count=500),
+    ]
+    found = pairs(RunSide("a", tuple(a), {}), RunSide("b", tuple(b), {}))
+    assert [pair.label for pair in found] == ["cnn_tiny ort-cpu (wall clock)"]
+    assert set(found[0].ratios) == {"p50", "p99"}
+    view = _show(qtbot, CompareView())
+    view.set_runs(RunSide("a", tuple(a), {}), RunSide("b", (), {}))
+    view.refresh()
+    assert "no finished case in common" in view._missing.text()
+
+
+def test_environments_that_differ_are_named() -> None:
+    a = {"cpu": {"governor": "performance", "model": "EPYC"}, "kernel": "6.8", "only_here": "1"}
+    b = {"cpu": {"governor": "powersave", "model": "EPYC"}, "kernel": "6.8"}
+    assert differences(a, b) == [
+        ("cpu.governor", "performance", "powersave"),
+        ("only_here", "1", "not known"),
+    ]

@@ -1,0 +1,116 @@
+"""The timeline: millions of samples, none of the spikes lost, nothing read twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.gui.plots.envelope import BLOCK, Envelope
+from app.gui.plots.timeline import TimelineView
+from app.gui.plots.trace import RAW_LIMIT
+from app.measure.job import SAMPLE
+from tests.app.gui.synthetic import latencies_ns, records, series
+
+
+def _view(qtbot, rounds, **changes):
+    view = TimelineView()
+    qtbot.addWidget(view)
+    view.resize(900, 500)
+    view.set_series([replace(series(count=300, rounds=1), rounds=tuple(rounds), **changes)])
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+def _highest(view) -> float:
+    """The greatest latency of all that is drawn, in seconds."""
+    curves = view.plots[0].listDataItems()
+    return 10.0 ** max(float(np.nanmax(c.yData)) for c in curves if c.yData is not None)
+
+
+def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
+    rows = records(latencies_ns(20.0, 20_000, 3), warmup=700)
+    followed, whole = Envelope(), Envelope()
+    for end in (0, 100, 5000, 5001, 12_345, 20_000):
+        followed.follow(rows[:end])
+    whole.follow(rows)
+    latency_s = (rows["finished_ns"] - rows["started_ns"]) * 1e-9
+    blocks = latency_s[: 20_000 // BLOCK * BLOCK].reshape(-1, BLOCK)
+    assert whole.greatest_s == pytest.approx(blocks.max(axis=1))
+    assert whole.least_s == pytest.approx(blocks.min(axis=1))
+    for name in ("start_s", "least_s", "greatest_s", "median_s"):
+        assert np.array_equal(getattr(followed, name), getattr(whole, name))
+    assert followed.warmup_end_s == whole.warmup_end_s
+    assert whole.warmup_end_s == pytest.approx(rows["finished_ns"][699] * 1e-9, rel=1e-3)
+
+
+def test_a_round_that_begins_anew_is_read_from_its_start() -> None:
+    envelope = Envelope()
+    envelope.follow(records(latencies_ns(20.0, 5000, 1)))
+    envelope.follow(records(latencies_ns(90.0, 1000, 2)))
+    assert envelope.samples == 1000 // BLOCK * BLOCK
+    assert envelope.median_s.min() > 60e-6
+
+
+def test_one_slow_sample_among_a_million_is_drawn(qtbot) -> None:
+    latency = latencies_ns(20.0, 1_000_000, 1, tail=0.0)
+    latency[654_321] = 7_000_000
+    view = _view(qtbot, [records(latency)])
+    assert _highest(view) == pytest.approx(7e-3)
+    low, high = view.plots[0].viewRange()[1]
+    assert 10.0**high > 7e-3 > 10.0**low
+
+
+def test_zooming_in_draws_the_samples_themselves(qtbot) -> None:
+    rows = records(latencies_ns(20.0, 4 * RAW_LIMIT, 1))
+    view = _view(qtbot, [rows])
+    samples = view.plots[0].listDataItems()[0]
+    coarse = len(samples.xData)
+    middle = float(rows["started_ns"][200_000]) * 1e-9
+    view.plots[0].getViewBox().sigRangeChangedManually.emit([True, False])
+    view.plots[0].setXRange(middle, middle + 0.01, padding=0)
+    view.refresh()
+    assert coarse < RAW_LIMIT
+    inside = (samples.xData >= middle) & (samples.xData <= middle + 0.01)
+    starts = (rows["started_ns"] - rows["started_ns"][0]) * 1e-9
+    assert int(inside.sum()) == int(((starts >= middle) & (starts <= middle + 0.01)).sum())
+
+
+def test_rounds_stand_one_after_another_with_their_warm_up_shaded(qtbot) -> None:
+    rounds = [records(latencies_ns(20.0, 3000, k), warmup=400) for k in range(3)]
+    view = _view(qtbot, rounds)
+    shade = next(iter(view._shades.values()))
+    lengths = [(r["finished_ns"][-1] - r["started_ns"][0]) * 1e-9 for r in rounds]
+    assert shade._offsets == pytest.approx([0.0, lengths[0], lengths[0] + lengths[1]])
+    for (begin, end), rows, offset in zip(shade._warm, rounds, shade._offsets, strict=True):
+        assert begin == offset
+        warm = (rows["finished_ns"][399] - rows["started_ns"][0]) * 1e-9
+        assert end - begin == pytest.approx(warm)
+
+
+def test_a_memory_map_of_a_file_being_written_is_followed(qtbot, tmp_path) -> None:
+    path = tmp_path / "case.0.bin"
+    rows = records(latencies_ns(20.0, 6000, 1))
+    rows[:2000].tofile(path)
+    view = _view(qtbot, [np.memmap(path, SAMPLE, "r")])
+    before = view.plots[0].viewRange()[0][1]
+    rows.tofile(path)
+    view.set_series([replace(view.series[0], rounds=(np.memmap(path, SAMPLE, "r"),))])
+    view.refresh()
+    assert view.plots[0].viewRange()[0][1] > 2.5 * before
+
+
+def test_an_empty_round_beside_a_full_one_is_no_obstacle(qtbot) -> None:
+    view = _view(qtbot, [records(latencies_ns(20.0, 900, 1)), np.zeros(0, SAMPLE)])
+    assert _highest(view) > 15e-6
+
+
+def test_samples_of_zero_nanoseconds_do_not_break_the_log_axis(qtbot) -> None:
+    latency = latencies_ns(20.0, 300_000, 1)
+    latency[1000] = 0
+    view = _view(qtbot, [records(latency)])
+    assert np.isfinite(_highest(view))
+    for curve in view.plots[0].listDataItems():
+        assert np.isfinite(curve.yData).all()

@@ -1,0 +1,157 @@
+"""Every view with data to show, for the tests that hold for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, helper
+from PySide6.QtCore import QThreadPool
+
+from app.gui.plots.accuracy import AccuracyView
+from app.gui.plots.base import PlotView
+from app.gui.plots.batch import BatchView
+from app.gui.plots.boxes import BoxesView
+from app.gui.plots.card_run import CardRun
+from app.gui.plots.compare import CompareView, RunSide
+from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.devices import DevicesView
+from app.gui.plots.graph import GraphView
+from app.gui.plots.heatmap import HeatmapView
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.largest import LargestBatchView
+from app.gui.plots.percentiles import PercentileView
+from app.gui.plots.profile import OperatorTime, ProfileView
+from app.gui.plots.schedule import ScheduleView
+from app.gui.plots.timeline import TimelineView
+from app.gui.series import Published, Series
+from tests.app.gui.synthetic import failed, series
+
+PUBLISHED = Published("V80, sdk26", "mean", 2.5, "published latency tables")
+
+
+def live() -> list[Series]:
+    """Three runtimes, one simulated, one still measuring."""
+    return [
+        series("ort-cpu", seed=1, count=4000),
+        series("openvino-cpu", seed=2, count=4000, median_us=31.0, finished=False),
+        series(
+            "fpga:v80", seed=3, count=4000, median_us=2.5, clock="simulated", published=[PUBLISHED]
+        ),
+    ]
+
+
+def finished() -> list[Series]:
+    """Two models on two runtimes at three batch sizes, and one failure."""
+    cases = []
+    for number, (model, accuracy) in enumerate((("alexnet", 0.549), ("vgg16", 0.732))):
+        for runtime in ("ort-cpu", "ort-cuda"):
+            for batch in (1, 2, 4):
+                one = series(
+                    runtime, model, key=f"{model}{runtime}{batch}", count=400, warmup=10,
+                    seed=number * 10 + batch, median_us=100.0 * batch, batch_size=batch,
+                    family=model.rstrip("0123456789"), accuracy_top1=accuracy,
+                )  # fmt: skip
+                cases.append(_with_figures(one, batch))
+    return [*cases, failed("ort-cuda", "vgg16", "out_of_memory", "no room", batch_size=8)]
+
+
+def _with_figures(one: Series, batch: int) -> Series:
+    row = dict(one.row)
+    for name in ("p50", "p99"):
+        interval = one.summary.intervals[name]
+        row[f"latency_{name}_us"] = one.summary.quantiles[name]
+        row[f"latency_{name}_ci_low_us"] = interval.low
+        row[f"latency_{name}_ci_high_us"] = interval.high
+    return replace(one, row={**row, "throughput_per_s": 1e6 * batch / one.summary.mean_us})
+
+
+CARD_RUN = CardRun.from_json(
+    {
+        "model": "cnn", "card": "V80", "release": "sdk26", "clock_mhz": 300.0, "io_us": 1.83,
+        "cycles": 121, "tiles_used": 48, "tiles_total": 24576, "tiles_by_core": [8] * 6,
+        "events": [
+            {"name": "matmul", "unit": "matrix", "begun": 0, "issued": 8, "done": 40, "ahead": 16},
+            {"name": "relu", "unit": "element", "begun": 40, "issued": 42, "done": 67, "ahead": 0},
+        ],
+    }
+)  # fmt: skip
+
+
+def residual_model(blocks: int, path: Path) -> Path:
+    """A chain of blocks of which each adds its input to its output, written to `path`."""
+    nodes, shapes, last = [], [], "x"
+    for k in range(blocks):
+        nodes += [
+            helper.make_node("Relu", [last], [f"r{k}"], name=f"/block{k}/Relu"),
+            helper.make_node("Add", [f"r{k}", last], [f"a{k}"], name=f"/block{k}/Add"),
+        ]
+        last = f"a{k}"
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", 8]) for n in ("x", last))
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], value_info=shapes)), path)
+    return path
+
+
+def _graph(folder: Path) -> GraphView:
+    view = GraphView()
+    view.open_model(
+        residual_model(3, folder / "net.onnx"), "CUDAExecutionProvider",
+        {"/block1/Relu": "CPUExecutionProvider"},
+    )  # fmt: skip
+    QThreadPool.globalInstance().waitForDone()
+    return view
+
+
+def _set(view: PlotView, cases: list[Series]) -> PlotView:
+    view.set_series(cases)
+    return view
+
+
+def _profile(_: Path) -> ProfileView:
+    view = ProfileView()
+    rows = [
+        OperatorTime("/c/Conv", "Conv", 12.0, 0.75, "CPU"),
+        OperatorTime("/r", "Relu", 4.0, 0.25, "CPU"),
+    ]
+    view.set_profile(rows, "cnn on ort-cpu", "wall")
+    return view
+
+
+def _schedule(_: Path) -> ScheduleView:
+    view = ScheduleView()
+    view.set_run(CARD_RUN)
+    return view
+
+
+def _compare(_: Path) -> CompareView:
+    view = CompareView()
+    second = [series("ort-cpu", key=live()[0].key, seed=9, count=4000, median_us=15.0)]
+    view.set_runs(
+        RunSide("monday", tuple(live()), {"cpu": {"governor": "performance"}}),
+        RunSide("tuesday", tuple(second), {"cpu": {"governor": "powersave"}}),
+    )
+    return view
+
+
+FILLED: dict[str, Callable[[Path], PlotView]] = {
+    "histogram": lambda _: _set(HistogramView(), live()),
+    "cumulative": lambda _: _set(CumulativeView(), live()),
+    "percentiles": lambda _: _set(PercentileView(), live()),
+    "timeline": lambda _: _set(TimelineView(), live()),
+    "boxes": lambda _: _set(BoxesView(), live()),
+    "batch": lambda _: _set(BatchView(), finished()),
+    "devices": lambda _: _set(DevicesView(), finished()),
+    "largest": lambda _: _set(LargestBatchView(), finished()),
+    "accuracy": lambda _: _set(AccuracyView(), finished()),
+    "heatmap": lambda _: _set(HeatmapView(), finished()),
+    "profile": _profile,
+    "schedule": _schedule,
+    "compare": _compare,
+    "graph": _graph,
+}
+EMPTY: tuple[type[PlotView], ...] = (
+    HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, BatchView, DevicesView,
+    LargestBatchView, AccuracyView, HeatmapView, ProfileView, ScheduleView, CompareView, GraphView,
+)  # fmt: skip

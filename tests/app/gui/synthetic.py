@@ -1,0 +1,93 @@
+"""Series as a run folder would give them: samples from known distributions, binned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.gui.series import Published, Series
+from app.measure.job import MEASURED, SAMPLE, WARMUP
+from app.stats.histogram import Histogram
+from app.stats.summary import summarise
+from runtimes.base import Clock, Samples
+
+
+def latencies_ns(median_us: float, count: int, seed: int, *, tail: float = 0.02) -> np.ndarray:
+    """A narrow body and a share of samples some times slower, integer nanoseconds [count]."""
+    rng = np.random.default_rng(seed)
+    body = median_us * np.exp(rng.normal(0.0, 0.03, count))
+    slow = rng.random(count) < tail
+    body[slow] *= 1.3 + rng.exponential(0.4, int(slow.sum()))
+    return np.maximum(1, body * 1e3).astype(np.int64)
+
+
+def records(latency_ns: np.ndarray, *, warmup: int = 0, gap_ns: int = 0) -> np.ndarray:
+    """SAMPLE records [n] of a closed loop; the first `warmup` are marked as such."""
+    rows = np.zeros(len(latency_ns), SAMPLE)
+    rows["finished_ns"] = np.cumsum(latency_ns + gap_ns)
+    rows["started_ns"] = rows["finished_ns"] - latency_ns
+    rows["scheduled_ns"] = rows["started_ns"]
+    rows["phase"] = np.where(np.arange(len(rows)) < warmup, WARMUP, MEASURED)
+    return rows
+
+
+def series(
+    runtime: str = "ort-cpu",
+    model: str = "cnn_tiny",
+    *,
+    key: str = "",
+    median_us: float = 20.0,
+    count: int = 20_000,
+    rounds: int = 2,
+    warmup: int = 200,
+    finished: bool = True,
+    clock: Clock = "wall",
+    status: str = "ok",
+    seed: int = 1,
+    tail: float = 0.02,
+    published: Sequence[Published] = (),
+    **row: object,
+) -> Series:
+    """A case of so many rounds of `count` measured samples each."""
+    arrays = []
+    histogram = Histogram()
+    for number in range(rounds):
+        latency = latencies_ns(median_us, count + warmup, seed * 100 + number, tail=tail)
+        latency[:warmup] = (latency[:warmup] * np.linspace(2.5, 1.0, warmup)).astype(np.int64)
+        arrays.append(records(latency, warmup=warmup))
+        histogram.add(latency[warmup:])
+    summary = None
+    if finished:
+        measured = [a[a["phase"] == MEASURED] for a in arrays]
+        summary = summarise(
+            [Samples(a["scheduled_ns"], a["started_ns"], a["finished_ns"], clock) for a in measured]
+        )
+    return Series(
+        key=key or f"{model}/{runtime}/{seed}",
+        label=f"{model} {runtime}",
+        model=model,
+        runtime=runtime,
+        clock=clock,
+        status=status,
+        counts=histogram.counts,
+        rounds=tuple(arrays),
+        summary=summary,
+        published=tuple(published),
+        row={"model": model, "runtime": runtime, "clock": clock, "status": status, **row},
+    )
+
+
+def failed(runtime: str, model: str, status: str, reason: str, **row: object) -> Series:
+    """A case that ended without samples."""
+    values = {"model": model, "runtime": runtime, "status": status, "reason": reason, **row}
+    return Series(
+        key=f"{model}/{runtime}/{status}",
+        label=f"{model} {runtime}",
+        model=model,
+        runtime=runtime,
+        clock="wall",
+        status=status,
+        counts=Histogram().counts,
+        row=values,
+    )

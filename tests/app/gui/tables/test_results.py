@@ -1,0 +1,181 @@
+"""The results table: sorted as numbers, filtered by words, compared, copied."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from app.gui.tables.columns import COLUMNS, DEFAULT
+from app.gui.tables.model import ResultsModel, change_text
+from app.gui.tables.results import ResultsTable
+from app.gui.theme import DARK
+from app.results.columns import COLUMNS as RESULT_COLUMNS
+from tests.app.gui.synthetic import failed, series
+
+P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
+REASON = next(k for k, column in enumerate(COLUMNS) if column.key == "reason")
+
+
+def _case(key: str, p50: float, runtime: str = "ort-cpu", **row: object):
+    one = series(runtime, key=key, count=10, rounds=1, finished=False)
+    return replace(one, row={**one.row, "latency_p50_us": p50, "batch_size": 1, **row})
+
+
+@pytest.fixture
+def table(qtbot):
+    table = ResultsTable()
+    qtbot.addWidget(table)
+    table.resize(1200, 500)
+    table.set_series(
+        [
+            _case("a", 9.5),
+            _case("b", 100.0, "openvino-cpu"),
+            _case("c", 20.0, "torch-cpu"),
+            failed("ort-cuda", "cnn_tiny", "crashed", "killed by signal 11; see the log"),
+        ]
+    )
+    table.show()
+    return table
+
+
+def _keys(table: ResultsTable) -> list[str]:
+    return [table._series_at(row).key for row in range(table.filter.rowCount())]
+
+
+def _text(table: ResultsTable, row: int, column: int) -> str:
+    return table.filter.index(row, column).data()
+
+
+def test_the_model_keeps_qts_contract(qapp) -> None:
+    model = ResultsModel()
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    model.set_series([_case("a", 1.0), _case("b", 2.0)])
+    model.set_series([_case("a", 3.0), _case("b", 2.0)])
+    model.set_series([_case("b", 2.0)])
+    model.set_series([])
+
+
+def test_every_column_of_the_results_can_be_shown() -> None:
+    assert {column.key for column in COLUMNS} == set(RESULT_COLUMNS)
+    assert set(DEFAULT) <= set(RESULT_COLUMNS)
+
+
+def test_sorting_compares_numbers_and_keeps_empty_cells_last(table) -> None:
+    table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
+    assert _keys(table)[:3] == ["a", "c", "b"]
+    table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
+    assert _keys(table)[:3] == ["b", "c", "a"]
+
+
+def test_filtering_needs_every_word(qtbot, table) -> None:
+    qtbot.keyClicks(table.filter_box, "cnn_tiny OPENVINO")
+    assert _keys(table) == ["b"]
+    table.filter_box.clear()
+    qtbot.keyClicks(table.filter_box, "signal 11")
+    assert [one.status for one in map(table._series_at, range(1))] == ["crashed"]
+    assert table.count_label.text() == "1 of 4 cases"
+
+
+def test_failed_cases_stay_with_their_reason(table) -> None:
+    table.status_choice.choose("failed")
+    assert table.filter.rowCount() == 1
+    assert _text(table, 0, REASON) == "killed by signal 11; see the log"
+    table.status_choice.choose("ok")
+    assert _keys(table) == ["a", "b", "c"]
+
+
+def test_a_baseline_gives_every_other_row_its_distance(table) -> None:
+    table.view.setCurrentIndex(table.filter.index(2, 0))
+    table.toggle_baseline()
+    assert _text(table, 2, P50) == "20.00"
+    assert _text(table, 0, P50) == "9.500  -52 %"
+    assert _text(table, 1, P50) == "100.0  5.00x"
+    assert _text(table, 3, P50) == ""
+    role = Qt.ItemDataRole.ForegroundRole
+    faster, slower = (table.filter.index(row, P50).data(role) for row in (0, 1))
+    assert faster != slower
+    table.toggle_baseline()
+    assert _text(table, 0, P50) == "9.500"
+
+
+def test_the_baseline_follows_its_case_through_new_data_and_sorting(table) -> None:
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
+    table.set_series([_case("b", 100.0, "openvino-cpu"), _case("a", 50.0)])
+    assert table.model.baseline.key == "a"
+    assert "+100 %" in _text(table, _keys(table).index("b"), P50)
+    table.set_series([_case("b", 100.0, "openvino-cpu")])
+    assert table.model.baseline is None
+
+
+def test_partial_rows_are_shown_but_not_compared(table) -> None:
+    partial = replace(_case("p", 1.0), status="partial")
+    table.set_series([_case("a", 9.5), partial])
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    assert _text(table, 1, P50) == "1.000"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [(1.0, "±0 %"), (1.0002, "±0 %"), (0.88, "-12 %"), (1.041, "+4.1 %"), (2.5, "+150 %"),
+     (3.0, "3.00x"), (0.005, "-100 %")],
+)  # fmt: skip
+def test_changes_read_as_percent_until_they_are_factors(change: float, text: str) -> None:
+    assert change_text(change) == text
+
+
+def test_copied_rows_paste_into_a_spreadsheet_as_raw_numbers(qtbot, table) -> None:
+    table.set_visible_columns(["model", "runtime", "latency_p50_us", "reason"])
+    table.view.selectRow(1)
+    table.view.setFocus()
+    qtbot.keyClick(table.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert lines[0].split("\t") == ["model", "runtime", "latency_p50_us", "reason"]
+    assert lines[1].split("\t") == ["cnn_tiny", "openvino-cpu", "100.0", ""]
+    assert len(lines) == 2
+
+
+def test_the_csv_holds_the_rows_and_columns_in_view(table, tmp_path) -> None:
+    table.set_visible_columns(["runtime", "latency_p50_us", "reason"])
+    table.filter_box.setText("torch")
+    table.set_series([*table.model.series, failed("torch-cpu", "m", "crashed", "=HYPERLINK()")])
+    table.export_csv(tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["runtime", "latency_p50_us", "reason"],
+        ["torch-cpu", "20.0", ""],
+        ["torch-cpu", "", "'=HYPERLINK()"],
+    ]
+
+
+def test_columns_can_be_chosen_and_kept(table) -> None:
+    table.set_visible_columns(["model", "macs", "of_a_later_version"])
+    assert table.visible_columns() == ["model", "macs"]
+    shown = [k for k in range(len(COLUMNS)) if not table.view.isColumnHidden(k)]
+    assert [COLUMNS[k].key for k in shown] == ["model", "macs"]
+    action = next(a for a in table.columns_menu.actions() if a.data() == "opset")
+    action.trigger()
+    assert "opset" in table.visible_columns()
+
+
+def test_selection_is_told_and_survives_new_rows(qtbot, table) -> None:
+    with qtbot.waitSignal(table.selected) as told:
+        table.view.selectRow(2)
+    assert told.args == [["c"]]
+    table.set_series([_case("z", 1.0), *table.model.series])
+    assert table.selected_keys() == ["c"]
+
+
+def test_a_theme_reaches_the_cells(table) -> None:
+    table.apply_theme(DARK)
+    status = next(k for k, column in enumerate(COLUMNS) if column.key == "status")
+    role = Qt.ItemDataRole.ForegroundRole
+    assert table.filter.index(3, status).data(role) == QColor(DARK.bad)
