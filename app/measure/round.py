@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -47,6 +47,8 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 """A round that ends so is not recorded: it is measured again when the sweep is resumed."""
 
 _NODES_NAMED = 5
+# A median needs six samples; more than half a second of them tells nothing further.
+_LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9
 
 
 def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
@@ -190,7 +192,7 @@ class _Round:
         gc.collect()
         gc.freeze()
         gc.disable()
-        with Path(job.samples_path).open("wb", buffering=0) as file:
+        with _new_file(Path(job.samples_path)) as file:
             sampler = Sampler(
                 session,
                 job.scenario,
@@ -209,6 +211,7 @@ class _Round:
             before = self._check(session, reference)
             self.enter("measure")
             measured = sampler.measure(warm.median_ns)
+            self._note_spans(session, warm.median_ns)
         gc.enable()
         self.note(
             samples=Path(job.samples_path).name,
@@ -221,6 +224,20 @@ class _Round:
             self.note(warnings=(*self.result.warnings, warning))
         after = self._check(session, reference)
         self._note_check(after if before.output_ok else before)
+
+    def _note_spans(self, session: Session, typical_ns: float) -> None:
+        """The medians of some further runs by the device's own clock, where there is one."""
+        runs = min(max(int(_SPANS_NS / max(typical_ns, 1.0)), _LEAST_SPANS), _MOST_SPANS)
+        spans = session.spans(runs)
+        if spans is None:
+            return
+        parts = {
+            "h2d_p50_us": spans.h2d_ns,
+            "device_p50_us": spans.device_ns,
+            "d2h_p50_us": spans.d2h_ns,
+        }
+        medians = {name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None}
+        self.note(facts={**self.result.facts, **medians})
 
     def _simulate(self, session: Session, reference: Reference) -> None:
         """Take the samples from the simulator; a graph it holds only in part has no latency."""
@@ -237,7 +254,8 @@ class _Round:
         records["started_ns"] = samples.started_ns
         records["finished_ns"] = samples.finished_ns
         records["phase"] = MEASURED
-        Path(job.samples_path).write_bytes(records.tobytes())
+        with _new_file(Path(job.samples_path)) as file:
+            file.write(records.tobytes())
         latency_ns = np.sort(samples.latency_ns)
         p50_ns, p99_ns = (order_statistic(latency_ns, q) for q in (0.5, 0.99))
         self._report(Progress("measure", len(records), latency_ns.sum() / 1e9, p50_ns, p99_ns))
@@ -267,6 +285,13 @@ class _Round:
 
     def _report(self, progress: Progress) -> None:
         self.tell({"event": "progress", **asdict(progress)})
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """A file of its own: a follower may have mapped what a round cut short left behind."""
+    if path.is_file():
+        path.unlink()
+    return cast(BinaryIO, path.open("wb", buffering=0))
 
 
 @contextmanager

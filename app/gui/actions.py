@@ -1,0 +1,270 @@
+"""Every action of the window as a table: menus, tool bar and shortcut sheet are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """`slot` is the window's method or one of its `files`; `icon` is a name in `glyphs`."""
+
+    key: str
+    menu: str
+    text: str
+    slot: str
+    shortcut: str = ""
+    tip: str = ""
+    icon: str = ""
+    checkable: bool = False
+
+
+SEPARATOR = "-"
+MENUS = ("&File", "&Edit", "&Run", "&View", "&Help")
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec(
+        "open_run",
+        "&File",
+        "&Open run folder…",
+        "files.open_run",
+        "Ctrl+O",
+        "Open a run of this machine or another, also one that is still being written",
+        "open",
+    ),
+    ActionSpec(
+        "open_plan",
+        "&File",
+        "Open &plan…",
+        "files.open_plan",
+        "Ctrl+Shift+O",
+        "Open a sweep from a TOML file in the editor",
+    ),
+    ActionSpec(
+        "save_plan",
+        "&File",
+        "&Save plan…",
+        "files.save_plan",
+        "Ctrl+S",
+        "Save the sweep in the editor as a TOML file",
+    ),
+    ActionSpec(
+        "export",
+        "&File",
+        "&Export view…",
+        "files.export_view",
+        "Ctrl+E",
+        "Save the view in front as PNG, SVG or CSV, on a light background",
+    ),
+    ActionSpec(
+        "runs_folder",
+        "&File",
+        "Choose runs &folder…",
+        "files.choose_runs_folder",
+        "",
+        "Where runs that are started here are written",
+    ),
+    ActionSpec(
+        "quit",
+        "&File",
+        "&Quit",
+        "close",
+        "Ctrl+Q",
+        "Close the window; a sweep that is being measured goes on",
+    ),
+    ActionSpec(
+        "copy_command",
+        "&Edit",
+        "&Copy as command line",
+        "copy_command",
+        "Ctrl+Shift+C",
+        "Copy the command that measures the same cases without a window",
+    ),
+    ActionSpec(
+        "run", "&Run", "&Run sweep", "run_or_resume", "F5", "Measure the sweep in the editor", "run"
+    ),
+    ActionSpec(
+        "pause",
+        "&Run",
+        "&Pause",
+        "pause_or_resume",
+        "F6",
+        "Pause between rounds, and go on",
+        "pause",
+    ),
+    ActionSpec(
+        "stop",
+        "&Run",
+        "&Stop",
+        "stop",
+        "Shift+F5",
+        "End after the block in flight; the run can be resumed",
+        "stop",
+    ),
+    ActionSpec(
+        "queue",
+        "&Run",
+        "Add to &queue",
+        "queue_sweep",
+        "Ctrl+F5",
+        "Measure the sweep in the editor after those that run or wait",
+    ),
+    ActionSpec(
+        "resume_run",
+        "&Run",
+        "Resume open r&un",
+        "resume_open_run",
+        "Ctrl+R",
+        "Measure what the open run folder still lacks",
+    ),
+    ActionSpec(
+        "follow",
+        "&Run",
+        "&Follow the measurement",
+        "follow_measurement",
+        "Ctrl+L",
+        "Drop the selection and show the cases that are measured now",
+    ),
+    ActionSpec(
+        "measure",
+        "&View",
+        "Page &Measure",
+        "page_measure",
+        "Ctrl+1",
+        "Compose a sweep and watch its distributions grow",
+        "measure",
+        True,
+    ),
+    ActionSpec(
+        "results",
+        "&View",
+        "Page &Results",
+        "page_results",
+        "Ctrl+2",
+        "Compare models, runtimes, devices and batch sizes",
+        "results",
+        True,
+    ),
+    ActionSpec(
+        "inspect",
+        "&View",
+        "Page &Inspect",
+        "page_inspect",
+        "Ctrl+3",
+        "Look into a model, and into the card that ran it",
+        "inspect",
+        True,
+    ),
+    ActionSpec(
+        "dark",
+        "&View",
+        "&Dark theme",
+        "toggle_theme",
+        "Ctrl+T",
+        "Change between the light and the dark theme",
+        "",
+        True,
+    ),
+    ActionSpec(
+        "reset_layout",
+        "&View",
+        "Reset to &default layout",
+        "reset_layout",
+        "Ctrl+Shift+R",
+        "Put the docks of this page back where they were at first",
+    ),
+    ActionSpec(
+        "keep_layout",
+        "&View",
+        "&Keep as custom layout",
+        "keep_layout",
+        "",
+        "Keep this page's arrangement to come back to",
+    ),
+    ActionSpec(
+        "custom_layout",
+        "&View",
+        "Back to &custom layout",
+        "custom_layout",
+        "Ctrl+Shift+L",
+        "Bring back the arrangement that was kept for this page",
+    ),
+    ActionSpec(
+        "shortcuts",
+        "&Help",
+        "Keyboard &shortcuts",
+        "show_shortcuts",
+        "F1",
+        "All keyboard shortcuts on one sheet",
+    ),
+    ActionSpec(
+        "terms",
+        "&Help",
+        "&Terms",
+        "show_terms",
+        "Shift+F1",
+        "What p99, spacing, boundary and the other words mean",
+    ),
+    ActionSpec("about", "&Help", "&About Graphlap", "show_about"),
+)
+
+TOOL_BAR = (
+    "measure",
+    "results",
+    "inspect",
+    SEPARATOR,
+    "run",
+    "pause",
+    "stop",
+    SEPARATOR,
+    "open_run",
+)
+
+
+def build_actions(window: QMainWindow) -> dict[str, QAction]:
+    """Make all actions and the menus that hold them; each calls its method of the window."""
+    menus = {title: window.menuBar().addMenu(title) for title in MENUS}
+    actions: dict[str, QAction] = {}
+    for spec in ACTIONS:
+        action = QAction(spec.text, window)
+        action.setObjectName(spec.key)
+        action.setIconText(spec.text.replace("&", "").removeprefix("Page ").rstrip("…"))
+        action.setShortcut(QKeySequence(spec.shortcut))
+        action.setCheckable(spec.checkable)
+        keys = f" ({spec.shortcut})" if spec.shortcut else ""
+        action.setToolTip(f"{spec.tip}{keys}" if spec.tip else spec.text)
+        action.setStatusTip(spec.tip)
+        action.triggered.connect(attrgetter(spec.slot)(window))
+        menus[spec.menu].addAction(action)
+        actions[spec.key] = action
+    return actions
+
+
+def build_tool_bar(window: QMainWindow, actions: dict[str, QAction]) -> QToolBar:
+    """The actions that are used most, with their words beside the icons."""
+
+    bar = QToolBar("Tool bar")
+    bar.setObjectName("tool_bar")
+    bar.setMovable(False)
+    bar.setIconSize(QSize(18, 18))
+    bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    for key in TOOL_BAR:
+        if key == SEPARATOR:
+            bar.addSeparator()
+            continue
+        bar.addAction(actions[key])
+        button = bar.widgetForAction(actions[key])
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setAccessibleName(actions[key].text().replace("&", ""))
+    window.addToolBar(bar)
+    return bar
+
+
+def menu(window: QMainWindow, title: str) -> QMenu:
+    """The menu with this title, mnemonic and all."""
+    return next(a.menu() for a in window.menuBar().actions() if a.text() == title)

@@ -1,0 +1,57 @@
+"""Puts the window among the desktop's applications: a `.desktop` file and its icon.
+
+Stands alone because it needs no Qt: it also runs where no window could be opened.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from exporters.types import GraphlapError
+
+
+def install_desktop(data_home: Path | None = None) -> tuple[Path, Path]:
+    """Write the entry and the icon below `data_home` and return both paths.
+
+    `data_home` is XDG's data folder of the user where it is not given. GraphlapError where
+    the platform knows no desktop entries or the folder can't be written.
+    """
+    if data_home is None:
+        if not sys.platform.startswith("linux"):
+            raise GraphlapError(
+                f"desktop entries are not known on {sys.platform}", "start it with python -m app"
+            )
+        data_home = _data_home()
+    entry = data_home / "applications" / "graphlap.desktop"
+    icon = data_home / "icons" / "hicolor" / "scalable" / "apps" / "graphlap.svg"
+    assets = files("assets")
+    text = assets.joinpath("graphlap.desktop").read_text("utf-8")
+    try:
+        for path in (entry, icon):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        entry.write_text(text.replace("@EXEC@", _command()), "utf-8")
+        icon.write_bytes(assets.joinpath("icons", "graphlap.svg").read_bytes())
+    except OSError as error:
+        raise GraphlapError(
+            f"{error.filename} can't be written ({error.strerror})",
+            "set XDG_DATA_HOME to a folder that can",
+        ) from None
+    return entry, icon
+
+
+def _data_home() -> Path:
+    given = os.environ.get("XDG_DATA_HOME", "")
+    return Path(given) if given else Path.home() / ".local" / "share"
+
+
+def _command() -> str:
+    """What starts the window: the installed script, else this interpreter with the module."""
+    beside = Path(sys.executable).with_name("graphlap-gui")
+    script = str(beside) if beside.is_file() else shutil.which("graphlap-gui")
+    parts = [script] if script else [sys.executable, "-m", "app"]
+    return shlex.join(parts).replace("%", "%%")

@@ -1,0 +1,249 @@
+"""The sweep editor: forms over one draft, with undo, presets, the number of cases and an ETA.
+
+The draft is the only state; every widget shows a part of it and tells what was edited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QUndoStack
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.background import Background
+from app.gui.editor.draft import Draft, Grid, draft_of
+from app.gui.editor.estimate import Estimate, check_plan, estimate
+from app.gui.editor.grid_form import GridForm
+from app.gui.editor.plan_bar import PlanBar
+from app.gui.editor.preset_button import PresetButton
+from app.gui.editor.runtimes import runtime_facts
+from app.gui.editor.undo import DraftStep
+from app.gui.settings import Settings
+from app.results.text import duration
+from app.sweep.plan import Plan, load_plan
+from exporters.types import GraphlapError
+from runtimes.registry import RUNTIMES
+
+CHECK_AFTER_MS = 200
+"""How long nobody may have typed before the plan is checked as a whole."""
+
+
+class SweepEditor(QWidget):
+    """`run_asked` carries a checked plan and its estimate, `queue_asked` likewise."""
+
+    run_asked = Signal(object, object)
+    queue_asked = Signal(object, object)
+    copy_asked = Signal()
+    failed = Signal(object)
+
+    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.draft = Draft()
+        self.estimate: Estimate | None = None
+        self.undo_stack = QUndoStack(self)
+        self._background = Background(self)
+        self._index = 0
+        self.preset_button = PresetButton(settings, lambda: self.draft)
+        self.preset_button.chosen.connect(self.set_draft)
+        self.preset_button.failed.connect(self.failed)
+        self.plan_bar = PlanBar()
+        self.grid_form = GridForm()
+        self._lay_out()
+        self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
+        self._check_timer.timeout.connect(self._check)
+        self.plan_bar.edited.connect(lambda field, draft: self._edit(field, field, draft))
+        self.grid_form.edited.connect(self._grid_edited)
+        self.grid_form.models.refused.connect(self.failed)
+        self.tabs.currentChanged.connect(self._tab_chosen)
+        self._show(self.draft)
+
+    def _lay_out(self) -> None:
+        self.tabs = QTabBar(accessibleName="grids of the sweep", drawBase=False)
+        self.add_grid = QToolButton(text="+", toolTip="Add another grid to the sweep")
+        self.add_grid.setAccessibleName("add a grid")
+        self.remove_grid = QToolButton(text="-", toolTip="Remove this grid from the sweep")
+        self.remove_grid.setAccessibleName("remove this grid")
+        self.add_grid.clicked.connect(self._add_grid)
+        self.remove_grid.clicked.connect(self._remove_grid)
+        grids = QHBoxLayout()
+        grids.addWidget(self.tabs, 1)
+        grids.addWidget(self.add_grid)
+        grids.addWidget(self.remove_grid)
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.addWidget(self.preset_button)
+        column.addWidget(self.plan_bar)
+        column.addLayout(grids)
+        column.addWidget(self.grid_form)
+        column.addStretch()
+        self.scroll = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.scroll.setWidget(inner)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.scroll, 1)
+        layout.addWidget(self._footer())
+
+    def _footer(self) -> QWidget:
+        self.verdict = QLabel(wordWrap=True)
+        self.verdict.setAccessibleName("number of cases and expected time")
+        self.run_button = QPushButton("Run sweep")
+        self.run_button.setObjectName("primary")
+        self.run_button.setToolTip("Start measuring (F5)")
+        self.queue_button = QPushButton("Queue")
+        self.queue_button.setToolTip("Measure this after the sweeps that run or wait")
+        self.copy_button = QPushButton("Copy command")
+        self.copy_button.setToolTip("Copy the command line that measures the same cases")
+        self.run_button.clicked.connect(self.ask_to_run)
+        self.queue_button.clicked.connect(self.ask_to_queue)
+        self.copy_button.clicked.connect(self.copy_asked)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.run_button, 1)
+        buttons.addWidget(self.queue_button)
+        buttons.addWidget(self.copy_button)
+        footer = QFrame()
+        footer.setObjectName("footer")
+        column = QVBoxLayout(footer)
+        column.setContentsMargins(8, 6, 8, 8)
+        column.addWidget(self.verdict)
+        column.addLayout(buttons)
+        return footer
+
+    def learn_runtimes(self) -> None:
+        """Ask every runtime what is here, off the window's thread."""
+        for name in RUNTIMES:
+            self._background.ask(
+                f"runtime {name}",
+                lambda name=name: runtime_facts(name),
+                self.grid_form.runtimes.show_facts,
+                self.failed.emit,
+            )
+        self._check_timer.start()
+
+    def set_draft(self, draft: Draft, text: str) -> None:
+        """Replace the whole draft in one step that can be undone."""
+        self._edit("", text, draft)
+
+    def open_plan(self, path: Path) -> None:
+        """Show a TOML plan; PlanError if it is none."""
+        self.set_draft(draft_of(load_plan(path)), f"open {path.name}")
+
+    def plan(self) -> Plan:
+        """The plan as it stands; GraphlapError names what a field or the plan lacks."""
+        if self.grid_form.problem:
+            raise GraphlapError(self.grid_form.problem, "correct that field")
+        return self.draft.to_plan()
+
+    def ask_to_run(self) -> None:
+        self._ask(self.run_asked)
+
+    def ask_to_queue(self) -> None:
+        self._ask(self.queue_asked)
+
+    def close_background(self) -> None:
+        """Wait for what is asked off the window's thread."""
+        self._check_timer.stop()
+        self._background.close()
+
+    def _ask(self, signal: Signal) -> None:
+        """Check the whole plan once more, then emit it; what is wrong goes to `failed`."""
+        try:
+            plan = self.plan()
+        except GraphlapError as error:
+            self.failed.emit(error)
+            return
+        draft = self.draft
+        self._background.ask(
+            "ask",
+            lambda: check_plan(draft, plan),
+            lambda found: signal.emit(plan, found),
+            self.failed.emit,
+        )
+
+    def _grid_edited(self, field: str, grid: Grid) -> None:
+        self._edit(f"{self._index} {field}", field, self.draft.with_grid(self._index, grid))
+
+    def _edit(self, field: str, text: str, draft: Draft) -> None:
+        if draft == self.draft:
+            self._check_timer.start()  # a field may have become wrong, or right again
+            return
+        words = f"change {text.replace('_', ' ')}" if field else text
+        self.undo_stack.push(DraftStep(words, field, self.draft, draft, self._show))
+
+    def _show(self, draft: Draft) -> None:
+        self.draft = draft
+        self._index = min(self._index, len(draft.grids) - 1)
+        self.plan_bar.show_draft(draft)
+        self.grid_form.show_grid(draft.grids[self._index])
+        self._show_tabs(len(draft.grids))
+        self._check_timer.start()
+
+    def _show_tabs(self, grids: int) -> None:
+        self.tabs.blockSignals(True)
+        while self.tabs.count() > grids:
+            self.tabs.removeTab(self.tabs.count() - 1)
+        while self.tabs.count() < grids:
+            self.tabs.addTab(f"Grid {self.tabs.count() + 1}")
+        self.tabs.setCurrentIndex(self._index)
+        self.tabs.blockSignals(False)
+        self.remove_grid.setEnabled(grids > 1)
+
+    def _tab_chosen(self, index: int) -> None:
+        self._index = index
+        self.grid_form.show_grid(self.draft.grids[index])
+
+    def _add_grid(self) -> None:
+        grids = (*self.draft.grids, Grid(runtimes=self.draft.grids[self._index].runtimes))
+        self._index = len(grids) - 1
+        self._edit("", "add a grid", replace(self.draft, grids=grids))
+
+    def _remove_grid(self) -> None:
+        grids = tuple(g for place, g in enumerate(self.draft.grids) if place != self._index)
+        self._edit("", "remove a grid", replace(self.draft, grids=grids))
+
+    def _check(self) -> None:
+        """Tell the number of cases and the time, or what is missing."""
+        try:
+            plan = self.plan()
+        except GraphlapError as error:
+            empty = not any(grid.models for grid in self.draft.grids)
+            self._tell("Choose at least one model." if empty else str(error), wrong=not empty)
+            return
+        draft = self.draft
+        self._show_estimate(estimate(draft))
+        self._background.ask(
+            "check",
+            lambda: check_plan(draft, plan),
+            self._show_estimate,
+            lambda error: self._tell(str(error), wrong=True),
+        )
+
+    def _show_estimate(self, found: Estimate) -> None:
+        self.estimate = found
+        about = "" if found.exact else "up to "
+        cases = "1 case" if found.cases == 1 else f"{about}{found.cases:,} cases"
+        short, long = duration(found.shortest_s), duration(found.longest_s)
+        rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
+        self._tell(f"{cases}, {rounds} each, {short} to {long}", wrong=False)
+
+    def _tell(self, text: str, wrong: bool) -> None:
+        self.verdict.setText(text[:1].upper() + text[1:])
+        self.verdict.setProperty("wrong", wrong)
+        self.verdict.style().polish(self.verdict)
+        ready = not wrong and any(grid.models for grid in self.draft.grids)
+        for button in (self.run_button, self.queue_button, self.copy_button):
+            button.setEnabled(ready)

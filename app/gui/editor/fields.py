@@ -1,0 +1,190 @@
+"""Small form fields that hold several values each: every value is one more point of the sweep.
+
+All have `edited`, emitted by the user's hand only, `show_value`, and `problem`, a sentence
+while what is typed is no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from app.gui.editor.flow import FlowLayout
+from app.sweep.case import Scenario
+from runtimes.base import Option, OptionValue
+
+_SEPARATORS = re.compile(r"[,\s]+")
+
+
+class SizesField(QLineEdit):
+    """Whole numbers with commas: `1, 2, 4`; empty is the model's own default."""
+
+    edited = Signal(tuple)
+
+    def __init__(self, name: str, least: int = 1, empty: tuple[int, ...] = ()) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self._name, self._least, self._empty = name, least, empty
+        self.problem = ""
+        self.textEdited.connect(self._read)
+
+    def show_value(self, sizes: Sequence[int]) -> None:
+        if self.problem or self._parse(self.text()) != tuple(sizes):
+            shown = () if tuple(sizes) == self._empty and not self.text() else sizes
+            self.setText(", ".join(map(str, shown)))
+        self._set_problem("")
+
+    def _read(self, text: str) -> None:
+        sizes = self._parse(text)
+        if sizes is None:
+            self._set_problem(
+                f"{self._name} {text!r} is not a list of whole numbers of at least "
+                f"{self._least}, such as 1, 2, 4"
+            )
+        else:
+            self._set_problem("")
+        self.edited.emit(sizes)
+
+    def _parse(self, text: str) -> tuple[int, ...] | None:
+        words = [word for word in _SEPARATORS.split(text) if word]
+        if not all(word.isascii() and word.isdigit() for word in words):
+            return None
+        sizes = tuple(dict.fromkeys(map(int, words)))
+        good = all(self._least <= size < 2**31 for size in sizes)
+        return (sizes or self._empty) if good else None
+
+    def _set_problem(self, problem: str) -> None:
+        self.problem = problem
+        self.setProperty("invalid", bool(problem))
+        self.style().polish(self)
+
+
+class ChoicesField(QWidget):
+    """A check box for each known value, at least one of them checked."""
+
+    edited = Signal(tuple)
+    problem = ""
+
+    def __init__(self, name: str, choices: Sequence[OptionValue], texts: Sequence[str] = ()):
+        super().__init__()
+        self.setAccessibleName(name)
+        layout = FlowLayout(self)
+        self.boxes: dict[OptionValue, QCheckBox] = {}
+        for choice, text in zip(choices, texts or map(str, choices), strict=True):
+            box = QCheckBox(text)
+            box.setAccessibleName(f"{name} {text}")
+            box.clicked.connect(self._clicked)
+            self.boxes[choice] = box
+            layout.addWidget(box)
+
+    def show_value(self, values: Sequence[OptionValue]) -> None:
+        for choice, box in self.boxes.items():
+            box.setChecked(choice in values)
+
+    def value(self) -> tuple[OptionValue, ...]:
+        return tuple(choice for choice, box in self.boxes.items() if box.isChecked())
+
+    def _clicked(self) -> None:
+        if not self.value():  # the last box stays: no value at all would be no case
+            box = self.sender()
+            box.setChecked(True)
+            return
+        self.edited.emit(self.value())
+
+
+class NumbersField(QLineEdit):
+    """Values of a numeric or free-text option, with commas; empty is its default."""
+
+    edited = Signal(tuple)
+
+    def __init__(self, name: str, option: Option) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setPlaceholderText(str(option.default))
+        self._option = option
+        self.problem = ""
+        self.textEdited.connect(self._read)
+
+    def show_value(self, values: Sequence[OptionValue]) -> None:
+        self.problem = ""
+        if tuple(values) == (self._option.default,) and not self.text():
+            return
+        if self._parse(self.text()) != tuple(values):
+            self.setText(", ".join(map(str, values)))
+
+    def _read(self, text: str) -> None:
+        self.edited.emit(self._parse(text))
+
+    def _parse(self, text: str) -> tuple[OptionValue, ...] | None:
+        self.problem = ""
+        try:
+            values = [self._option.parse(word.strip()) for word in text.split(",") if word.strip()]
+        except ValueError as error:
+            self.problem = str(error)
+            return None
+        return tuple(dict.fromkeys(values)) or (self._option.default,)
+
+
+def option_field(name: str, option: Option) -> ChoicesField | NumbersField:
+    """The field that an option's table row asks for."""
+    if isinstance(option.default, bool):
+        return ChoicesField(name, (True, False), ("on", "off"))
+    if option.choices:
+        return ChoicesField(name, option.choices)
+    return NumbersField(name, option)
+
+
+class ScenarioField(QWidget):
+    """Closed loop, paced by one or more gaps, or both."""
+
+    edited = Signal(tuple)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed_loop = QCheckBox("closed loop")
+        self.closed_loop.setAccessibleName("scenario closed loop")
+        self.paced = QCheckBox("paced by")
+        self.paced.setAccessibleName("scenario paced")
+        self.gaps = QLineEdit("20us")
+        self.gaps.setAccessibleName("gaps of the paced scenario")
+        self.gaps.setMaximumWidth(120)
+        self.problem = ""
+        row = QHBoxLayout()
+        row.addWidget(self.paced)
+        row.addWidget(self.gaps)
+        row.addStretch()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(self.closed_loop)
+        layout.addLayout(row)
+        self.closed_loop.clicked.connect(self._read)
+        self.paced.clicked.connect(self._read)
+        self.gaps.textEdited.connect(self._read)
+
+    def show_value(self, scenarios: Sequence[str]) -> None:
+        gaps = [text.removeprefix("paced:") for text in scenarios if text.startswith("paced:")]
+        if gaps and self._value() != tuple(scenarios):
+            self.gaps.setText(", ".join(gaps))
+        self.closed_loop.setChecked("closed_loop" in scenarios)
+        self.paced.setChecked(bool(gaps))
+        self.gaps.setEnabled(bool(gaps))
+        self.problem = ""
+
+    def _value(self) -> tuple[str, ...] | None:
+        texts = ["closed_loop"] if self.closed_loop.isChecked() else []
+        if self.paced.isChecked():
+            texts += [f"paced:{word}" for word in _SEPARATORS.split(self.gaps.text()) if word]
+        try:
+            return tuple(dict.fromkeys(str(Scenario.parse(text)) for text in texts)) or None
+        except ValueError:
+            return None
+
+    def _read(self) -> None:
+        self.gaps.setEnabled(self.paced.isChecked())
+        value = self._value()
+        self.problem = "" if value else "the scenario needs a closed loop or gaps such as 20us, 1ms"
+        self.edited.emit(value)

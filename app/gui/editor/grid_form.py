@@ -1,0 +1,143 @@
+"""The form of one grid: models, runtimes, sizes, scenario and options, as a `Grid`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFormLayout,
+    QGroupBox,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.editor.axes_field import AxesField
+from app.gui.editor.draft import Grid
+from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField
+from app.gui.editor.models import ModelPicker
+from app.gui.editor.options import OptionsForm
+from app.gui.editor.runtimes import RuntimePicker
+from app.gui.terms import TERMS
+from exporters.types import PRECISIONS
+
+WAIT_POLICIES = ("spin", "hybrid", "sleep")
+
+
+class GridForm(QWidget):
+    """`edited(field, grid)` tells what the user changed and the whole grid after it."""
+
+    edited = Signal(str, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grid = Grid()
+        self.models = ModelPicker()
+        self.runtimes = RuntimePicker()
+        self.precisions = ChoicesField("precision", PRECISIONS)
+        self.batch = SizesField("batch sizes")
+        self.sequence = SizesField("sequence lengths")
+        self.threads = SizesField("threads", least=0, empty=(1,))
+        self.axes = AxesField()
+        self.scenarios = ScenarioField()
+        self.wait_policy = QComboBox()
+        self.wait_policy.addItems(WAIT_POLICIES)
+        self.wait_policy.setAccessibleName("wait policy")
+        self.options = OptionsForm()
+        self._parts: dict[str, Any] = {
+            "models": self.models,
+            "runtimes": self.runtimes,
+            "precisions": self.precisions,
+            "batch_size": self.batch,
+            "sequence_length": self.sequence,
+            "axes": self.axes,
+            "threads": self.threads,
+            "scenarios": self.scenarios,
+            "options": self.options,
+        }
+        for name, part in self._parts.items():
+            part.edited.connect(lambda value, name=name: self._edited(name, value))
+        self.wait_policy.textActivated.connect(lambda text: self._edited("wait_policy", text))
+        self._lay_out()
+        self.show_grid(self._grid)
+
+    def _lay_out(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(_group("Models", self.models))
+        layout.addWidget(_group("Runtimes", self.runtimes))
+        work = QFormLayout()
+        for text, field, term in (
+            ("&Batch", self.batch, "batch"),
+            ("&Sequence", self.sequence, "sequence"),
+            ("&Threads", self.threads, "threads"),
+            ("Other axes", self.axes, "axes"),
+            ("&Precision", self.precisions, "precision"),
+        ):
+            _row(work, text, field, term)
+        self.batch.setPlaceholderText("1, 2, 4 … (the model's own)")
+        self.sequence.setPlaceholderText("16, 64 … (the model's own)")
+        self.threads.setPlaceholderText("1")
+        layout.addWidget(_group("Work", work))
+        scenario = QFormLayout()
+        _row(scenario, "Scenario", self.scenarios, "paced")
+        _row(scenario, "&Wait policy", self.wait_policy, "wait policy")
+        layout.addWidget(_group("Scenario", scenario))
+        layout.addWidget(_group("Runtime options", self.options))
+
+    @property
+    def problem(self) -> str:
+        """The first sentence of a field that holds no value; empty where all do."""
+        return next((part.problem for part in self._parts.values() if part.problem), "")
+
+    def show_grid(self, grid: Grid) -> None:
+        """Show a grid; nothing is emitted."""
+        self._grid = grid
+        self.options.show_runtimes(grid.runtimes)
+        for name, part in self._parts.items():
+            part.show_value(getattr(grid, name))
+        self.wait_policy.setCurrentText(grid.wait_policy)
+        self.wait_policy.setEnabled(any(text != "closed_loop" for text in grid.scenarios))
+
+    def _edited(self, name: str, value: Any) -> None:
+        if value is None:
+            self.edited.emit(name, self._grid)  # the field says what is wrong with it
+            return
+        grid = replace(self._grid, **{name: value})
+        if name == "runtimes":
+            grid = replace(grid, options=_for_runtimes(grid.options, grid.runtimes))
+        self.edited.emit(name, grid)
+
+
+def _for_runtimes(options: Any, specs: Iterable[str]) -> dict[str, Any]:
+    """The options of runtimes that are still measured; the plan refuses all others."""
+    names = {spec.partition(":")[0].partition("@")[0] for spec in specs}
+    return {key: values for key, values in options.items() if key.partition(".")[0] in names}
+
+
+def _group(title: str, content: QWidget | QFormLayout) -> QGroupBox:
+    group = QGroupBox(title)
+    if isinstance(content, QFormLayout):
+        content.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+        content.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        group.setLayout(content)
+    else:
+        QVBoxLayout(group).addWidget(content)
+    group.layout().setContentsMargins(8, 6, 8, 8)
+    return group
+
+
+def _row(form: QFormLayout, text: str, field: QWidget, term: str) -> None:
+    label = QLabel(text)
+    label.setBuddy(field)
+    for widget in (label, field):
+        widget.setToolTip(TERMS[term])
+    if isinstance(field, QLineEdit):
+        field.setClearButtonEnabled(True)
+    form.addRow(label, field)

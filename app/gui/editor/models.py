@@ -1,0 +1,208 @@
+"""Choosing models: the catalogue by suite and family, searchable, and the user's own files.
+
+Files are added by dropping them on the list or with a dialog; a file that is no model is
+refused in one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from exporters import catalogue
+from exporters.types import Definition, GraphlapError
+
+OWN_FILES = "my files"
+_NAME = Qt.ItemDataRole.UserRole
+_FAMILY = Qt.ItemDataRole.UserRole + 1
+_SUFFIX = ".onnx"
+
+
+class ModelTree(QTreeWidget):
+    """Check boxes below suites; .onnx files can be dropped on it."""
+
+    dropped = Signal(list)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setHeaderHidden(True)
+        self.setAccessibleName("models")
+        self.setAcceptDrops(True)
+        self.setUniformRowHeights(True)
+        self.setMinimumHeight(150)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802
+        event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+        event.acceptProposedAction()
+        self.dropped.emit([url.toLocalFile() or url.toString() for url in event.mimeData().urls()])
+
+
+class ModelPicker(QWidget):
+    """Names in catalogue order, then files; `refused` carries the error of a bad file."""
+
+    edited = Signal(tuple)
+    refused = Signal(object)
+    problem = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.search = QLineEdit(placeholderText="Search models", clearButtonEnabled=True)
+        self.search.setAccessibleName("search models")
+        self.suite, self.family = QComboBox(), QComboBox()
+        self.tree = ModelTree()
+        self.count = QLabel()
+        self.count.setProperty("muted", True)
+        self.add_file = QPushButton("Add file…")
+        self.add_file.setToolTip("Add .onnx files; they can also be dropped on the list")
+        self.clear = QPushButton("Clear")
+        self.clear.setToolTip("Take the check marks off all models")
+        self._items: dict[str, QTreeWidgetItem] = {}
+        self._chosen: tuple[str, ...] = ()
+        self._fill()
+        self._lay_out()
+        self.search.textChanged.connect(self._filter)
+        self.suite.currentIndexChanged.connect(self._filter)
+        self.family.currentIndexChanged.connect(self._filter)
+        self.tree.itemChanged.connect(self._changed)
+        self.tree.dropped.connect(self.add_files)
+        self.add_file.clicked.connect(self._ask_for_files)
+        self.clear.clicked.connect(lambda: self.edited.emit(()))
+
+    def _lay_out(self) -> None:
+        filters = QHBoxLayout()
+        for combo, name in ((self.suite, "suite"), (self.family, "family")):
+            combo.setAccessibleName(f"show only the models of one {name}")
+            combo.setSizeAdjustPolicy(
+                QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+            )
+            filters.addWidget(combo, 1)
+        below = QHBoxLayout()
+        below.addWidget(self.count, 1)
+        below.addWidget(self.clear)
+        below.addWidget(self.add_file)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.search)
+        layout.addLayout(filters)
+        layout.addWidget(self.tree, 1)
+        layout.addLayout(below)
+
+    def _fill(self) -> None:
+        suites = catalogue.by_suite()
+        families = {d.family for definitions in suites.values() for d in definitions}
+        for combo, every, words in (
+            (self.suite, "All suites", suites),
+            (self.family, "All families", sorted(families)),
+        ):
+            combo.addItem(every, "")
+            for word in words:
+                combo.addItem(word, word)
+        for suite, definitions in suites.items():
+            group = QTreeWidgetItem(self.tree, [suite])
+            group.setFlags(group.flags() | Qt.ItemFlag.ItemIsAutoTristate)
+            for definition in definitions:
+                self._add(group, definition.name, definition.name, definition.family)
+                self._items[definition.name].setToolTip(0, _tooltip(definition))
+            group.setCheckState(0, Qt.CheckState.Unchecked)
+        self._own = QTreeWidgetItem(self.tree, [OWN_FILES])
+        self._own.setHidden(True)
+        self.tree.topLevelItem(0).setExpanded(True)
+
+    def _add(self, group: QTreeWidgetItem, name: str, shown: str, family: str) -> None:
+        item = QTreeWidgetItem(group, [shown])
+        item.setData(0, _NAME, name)
+        item.setData(0, _FAMILY, family)
+        item.setCheckState(0, Qt.CheckState.Unchecked)
+        self._items[name] = item
+
+    def show_value(self, models: Iterable[str]) -> None:
+        """Check exactly these; names that the catalogue does not have are files or globs."""
+        self._chosen = tuple(models)
+        with QSignalBlocker(self.tree):
+            for name in self._chosen:
+                if name not in self._items:
+                    self._add(self._own, name, Path(name).name, "")
+                    self._items[name].setToolTip(0, name)
+                    self._own.setHidden(False)
+                    self._own.setExpanded(True)
+            for name, item in self._items.items():
+                state = Qt.CheckState.Checked if name in self._chosen else Qt.CheckState.Unchecked
+                if item.checkState(0) != state:
+                    item.setCheckState(0, state)
+        chosen = len(self._chosen)
+        self.count.setText(f"{chosen} chosen" if chosen else "none chosen")
+        self.clear.setEnabled(bool(chosen))
+
+    def add_files(self, paths: Iterable[str]) -> None:
+        """Choose the model files among `paths`; the first that is none is refused."""
+        found: list[str] = []
+        for path in paths:
+            if Path(path).suffix.lower() == _SUFFIX and Path(path).is_file():
+                found.append(path)
+            else:
+                self.refused.emit(
+                    GraphlapError(f"{Path(path).name!r} is no .onnx file", "drop an exported model")
+                )
+                break
+        if found:
+            self.edited.emit(tuple(dict.fromkeys((*self._chosen, *found))))
+
+    def _ask_for_files(self) -> None:
+        paths, _ = QFileDialog.getOpenFileNames(self, "Add models", "", "ONNX models (*.onnx)")
+        self.add_files(paths)
+
+    def _changed(self, item: QTreeWidgetItem) -> None:
+        if item.data(0, _NAME) is None:
+            return  # a suite's own box follows its models, each of which reports itself
+        checked = [n for n, i in self._items.items() if i.checkState(0) == Qt.CheckState.Checked]
+        if set(checked) != set(self._chosen):
+            self.edited.emit(tuple(checked))
+
+    def _filter(self) -> None:
+        words = self.search.text().casefold().split()
+        suite, family = self.suite.currentData(), self.family.currentData()
+        for row in range(self.tree.topLevelItemCount()):
+            group = self.tree.topLevelItem(row)
+            visible = 0
+            for index in range(group.childCount()):
+                item = group.child(index)
+                text = f"{group.text(0)} {item.data(0, _FAMILY)} {item.text(0)}".casefold()
+                hidden = (
+                    not all(word in text for word in words)
+                    or (bool(suite) and group.text(0) != suite)
+                    or (bool(family) and item.data(0, _FAMILY) != family)
+                )
+                item.setHidden(hidden)
+                visible += not hidden
+            group.setHidden(not visible)
+            if words or suite or family:
+                group.setExpanded(bool(visible))
+
+
+def _tooltip(definition: Definition) -> str:
+    inputs = ", ".join(f"{t.name} {list(t.shape)}" for t in definition.inputs)
+    axes = ", ".join(f"{axis} = {size}" for axis, size in definition.axes.items())
+    state = " · keeps state between steps" if definition.states else ""
+    return f"{definition.name} · {definition.family}{state}\ninputs: {inputs}\naxes: {axes}"

@@ -1,0 +1,80 @@
+"""What a plan has beside its grids: name, profile, rounds and seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QRegularExpression, Signal
+from PySide6.QtGui import QRegularExpressionValidator
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QWidget
+
+from app.gui.editor.draft import Draft
+from app.gui.terms import TERMS
+from app.results.text import duration
+from app.sweep.profiles import profiles
+
+_NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
+_NUMBER = QRegularExpression("[0-9]{0,18}")
+
+
+class PlanBar(QWidget):
+    """`edited(field, draft)` as the grid form has it."""
+
+    edited = Signal(str, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._draft = Draft()
+        self.name = QLineEdit()
+        self.name.setValidator(QRegularExpressionValidator(_NAME, self))
+        self.profile = QComboBox()
+        for name, profile in profiles().items():
+            length = f"{profile.rounds} rounds of {duration(profile.limits.min_s)} or more"
+            self.profile.addItem(f"{name} ({length})", name)
+        self.rounds, self.seed = QLineEdit(), QLineEdit()
+        for field in (self.rounds, self.seed):
+            field.setValidator(QRegularExpressionValidator(_NUMBER, self))
+        self.rounds.setPlaceholderText("the profile's")
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.addRow("&Name", self.name)
+        form.addRow("Pro&file", self.profile)
+        numbers = QHBoxLayout()
+        numbers.addWidget(self.rounds, 1)
+        seed_label = QLabel("S&eed")
+        seed_label.setBuddy(self.seed)
+        numbers.addWidget(seed_label)
+        numbers.addWidget(self.seed, 1)
+        rounds_label = QLabel("R&ounds")
+        rounds_label.setBuddy(self.rounds)
+        form.addRow(rounds_label, numbers)
+        for widget, term in (
+            (self.name, "name"),
+            (self.profile, "profile"),
+            (self.rounds, "round"),
+            (self.seed, "seed"),
+        ):
+            widget.setAccessibleName(f"{term} of the sweep")
+            widget.setToolTip(TERMS.get(term, "The name of the sweep, and of its run folder."))
+        self.name.textEdited.connect(lambda text: self._edit("name", text or "sweep"))
+        self.profile.activated.connect(lambda: self._edit("profile", self.profile.currentData()))
+        self.rounds.textEdited.connect(lambda text: self._edit("rounds", int(text or 0) or None))
+        self.seed.textEdited.connect(lambda text: self._edit("seed", int(text or 0)))
+        self.show_draft(self._draft)
+
+    def show_draft(self, draft: Draft) -> None:
+        """Show a draft's own fields; nothing is emitted."""
+        self._draft = draft
+        self.profile.setCurrentIndex(self.profile.findData(draft.profile))
+        for field, text in (
+            (self.name, draft.name),
+            (self.rounds, str(draft.rounds or "")),
+            (self.seed, str(draft.seed or "")),
+        ):
+            emptied = field is self.name and field.hasFocus() and not field.text()
+            if field.text() != text and not emptied:
+                field.setText(text)
+        self.seed.setPlaceholderText("0")
+
+    def _edit(self, name: str, value: object) -> None:
+        self.edited.emit(name, replace(self._draft, **{name: value}))

@@ -1,0 +1,27 @@
+"""Plans to begin with: the suites that ship, a first measurement, and those the user kept."""
+
+from __future__ import annotations
+
+import tomllib
+
+from app.gui.editor.draft import Draft, Grid, draft_of
+from app.gui.settings import Settings
+from app.sweep.plan import load_suite, parse_plan, suite_names
+
+FIRST = Draft(
+    name="first-look",
+    grids=(Grid(models=("cnn_tiny", "lstm_tiny"), runtimes=("ort-cpu",)),),
+)
+"""Two small models on the runtime that every installation has: a result in seconds."""
+
+
+def preset_names(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Heading -> names of the presets under it."""
+    return {"Suites": suite_names(), "My presets": tuple(sorted(settings.presets()))}
+
+
+def load_preset(heading: str, name: str, settings: Settings) -> Draft:
+    """The draft of a preset; PlanError if a kept one is of another version's words."""
+    if heading == "Suites":
+        return draft_of(load_suite(name))
+    return draft_of(parse_plan(tomllib.loads(settings.presets()[name]), f"the preset {name}"))

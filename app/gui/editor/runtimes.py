@@ -1,0 +1,126 @@
+"""Choosing runtimes: every one that is known, with its devices, and why some can't be used.
+
+One that is not available stays listed with its reason and can still be chosen, since a plan
+may be written here and run elsewhere; its cases then end as `unavailable` rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QBrush
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QSizePolicy,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.sweep import available
+from runtimes.base import Availability, Available, Device
+from runtimes.registry import RUNTIMES
+
+_SPEC = Qt.ItemDataRole.UserRole
+_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeFacts:
+    """What the list shows of one runtime."""
+
+    name: str
+    summary: str
+    availability: Availability
+    devices: tuple[Device, ...]
+
+
+def runtime_facts(name: str) -> RuntimeFacts:
+    """Ask one runtime; no engine is imported for it."""
+    runtime = available.runtime(name)
+    return RuntimeFacts(name, runtime.summary, available.availability(name), runtime.devices())
+
+
+class RuntimePicker(QWidget):
+    """A tree of runtimes with their devices; none checked means all that are available."""
+
+    edited = Signal(tuple)
+    problem = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree = QTreeWidget()
+        self.tree.setHeaderHidden(True)
+        self.tree.setColumnCount(2)
+        self.tree.setAccessibleName("runtimes")
+        self.tree.setUniformRowHeights(True)
+        self.tree.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.tree)
+        self._items: dict[str, QTreeWidgetItem] = {}
+        self._chosen: tuple[str, ...] = ()
+        for name in RUNTIMES:
+            self._items[name] = self._item(self.tree, name)
+        self.tree.itemChanged.connect(self._changed)
+
+    def _item(self, parent: QTreeWidget | QTreeWidgetItem, spec: str) -> QTreeWidgetItem:
+        item = QTreeWidgetItem(parent, [spec, ""])
+        item.setData(0, _SPEC, spec)
+        item.setCheckState(0, _UNCHECKED)
+        return item
+
+    def show_facts(self, facts: RuntimeFacts) -> None:
+        """Fill in what a runtime told: version, devices, or the reason it can't be used."""
+        item = self._items[facts.name]
+        with QSignalBlocker(self.tree):
+            if isinstance(facts.availability, Available):
+                item.setText(1, facts.availability.version)
+                tooltip = f"{facts.summary}, version {facts.availability.version}"
+            else:
+                item.setText(1, facts.availability.reason)
+                tooltip = (
+                    f"{facts.summary}\nNot available: {facts.availability.reason}\n"
+                    f"Remedy: {facts.availability.remedy}"
+                )
+                muted = QBrush(self.palette().placeholderText().color())
+                for column in (0, 1):
+                    item.setForeground(column, muted)
+            for column in (0, 1):
+                item.setToolTip(column, tooltip)
+            for device in facts.devices:
+                spec = f"{facts.name}:{device.key}"
+                if spec not in self._items:
+                    self._items[spec] = self._item(item, spec)
+                self._items[spec].setText(1, device.name)
+            item.setExpanded(True)
+        self.show_value(self._chosen)
+
+    def _fit_height(self) -> None:
+        """As high as its rows, so that the form scrolls and not the list."""
+        rows = max(1, len(self._items))
+        self.tree.setFixedHeight(
+            rows * self.tree.sizeHintForRow(0) + 2 * self.tree.frameWidth() + 4
+        )
+
+    def show_value(self, runtimes: Iterable[str]) -> None:
+        self._chosen = tuple(runtimes)
+        with QSignalBlocker(self.tree):
+            for spec in self._chosen:
+                if spec not in self._items:
+                    name = spec.partition(":")[0].partition("@")[0]
+                    self._items[spec] = self._item(self._items.get(name, self.tree), spec)
+            for spec, item in self._items.items():
+                item.setCheckState(0, _CHECKED if spec in self._chosen else _UNCHECKED)
+        self._fit_height()
+
+    def _changed(self, item: QTreeWidgetItem, column: int) -> None:
+        if column:
+            return
+        checked = tuple(s for s, i in self._items.items() if i.checkState(0) == _CHECKED)
+        if set(checked) != set(self._chosen):
+            self.edited.emit(checked)

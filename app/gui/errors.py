@@ -1,0 +1,137 @@
+"""Errors as a dialog whose text can be copied, and the hooks that lead every one to it.
+
+A `GraphlapError` is shown as its sentence; anything else is a fault of the program and
+brings its traceback along.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from types import TracebackType
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
+
+from exporters.types import GraphlapError
+
+
+class ErrorDialog(QDialog):
+    """One sentence, its remedy, and details where there are any; all of it can be copied."""
+
+    def __init__(
+        self, sentence: str, remedy: str, details: str = "", parent: QWidget | None = None
+    ):
+        super().__init__(parent)
+        self.setWindowTitle("Graphlap: error")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.text = "\n".join(part for part in (sentence, remedy, details) if part)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(10)
+        for words, name in ((sentence, "error"), (remedy, "remedy")):
+            if words:
+                layout.addWidget(_label(words, name))
+        if details:
+            layout.addWidget(_details(details))
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.copy_button = QPushButton("&Copy")
+        self.copy_button.setAccessibleName("copy the error's text")
+        icon = QStyle.StandardPixmap.SP_DialogSaveButton
+        self.copy_button.setIcon(self.style().standardIcon(icon))
+        self.copy_button.clicked.connect(self.copy)
+        buttons.addButton(self.copy_button, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.rejected.connect(self.reject)
+        layout.addWidget(buttons)
+        self.setMinimumWidth(520)
+
+    def copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.text)
+
+
+def _label(words: str, name: str) -> QLabel:
+    label = QLabel(words[:1].upper() + words[1:])
+    label.setWordWrap(True)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setAccessibleName(name)
+    if name == "error":
+        font = label.font()
+        font.setBold(True)
+        label.setFont(font)
+    return label
+
+
+def _details(text: str) -> QPlainTextEdit:
+    edit = QPlainTextEdit(text)
+    edit.setReadOnly(True)
+    edit.setAccessibleName("details of the error")
+    edit.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+    edit.setMinimumHeight(220)
+    return edit
+
+
+def show_error(error: BaseException, parent: QWidget | None = None) -> ErrorDialog:
+    """Open the dialog for `error` without blocking, and return it."""
+    if isinstance(error, GraphlapError):
+        dialog = ErrorDialog(error.cause, error.remedy, parent=parent)
+    else:
+        trace = "".join(traceback.format_exception(error))
+        sentence = f"something went wrong in the window: {type(error).__name__}: {error}"
+        remedy = "measurements that are running are not touched; please report the text below"
+        dialog = ErrorDialog(sentence, remedy, trace, parent)
+    dialog.open()
+    return dialog
+
+
+class ErrorHooks(QObject):
+    """Leads what nobody caught, in any Python thread, to one dialog in the window's thread.
+
+    While one dialog is open, further errors only go to standard error: a fault in a timer
+    must not bury the screen.
+    """
+
+    _raised = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._window = parent
+        self.dialog: ErrorDialog | None = None
+        self._before = (sys.excepthook, threading.excepthook)
+        self._raised.connect(self._show)
+        sys.excepthook = self._from_main
+        threading.excepthook = self._from_thread
+
+    def remove(self) -> None:
+        """Put back the hooks that were there before."""
+        sys.excepthook, threading.excepthook = self._before
+
+    def _from_main(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        sys.__excepthook__(kind, error, trace)
+        if not issubclass(kind, KeyboardInterrupt):
+            self._raised.emit(error)
+
+    def _from_thread(self, arguments: threading.ExceptHookArgs) -> None:
+        if arguments.exc_value is not None:
+            self._from_main(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
+
+    def _show(self, error: BaseException) -> None:
+        if self.dialog is not None:
+            return
+        self.dialog = show_error(error, self._window)
+        self.dialog.destroyed.connect(self._closed)
+
+    def _closed(self) -> None:
+        self.dialog = None

@@ -1,0 +1,30 @@
+"""The program's icon, drawn from its SVG at every size a desktop may ask for."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+_SIZES = (16, 24, 32, 48, 64, 128, 256)
+
+
+def icon_bytes() -> QByteArray:
+    """The SVG as it ships."""
+    return QByteArray(files("assets").joinpath("icons", "graphlap.svg").read_bytes())
+
+
+def app_icon() -> QIcon:
+    """Needs a QGuiApplication."""
+    renderer = QSvgRenderer(icon_bytes())
+    icon = QIcon()
+    for size in _SIZES:
+        pixmap = QPixmap(size, size)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        renderer.render(painter)
+        painter.end()
+        icon.addPixmap(pixmap)
+    return icon

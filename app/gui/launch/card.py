@@ -1,0 +1,63 @@
+"""Asks for the schedule of one case on the simulated card, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from app.gui.follow.details import CaseDetails
+from app.gui.follow.reader import CARD_RUNTIME
+from app.gui.plots.card_run import CardRun
+from app.sweep.child import Child
+from runtimes.registry import parse_spec
+
+_COMMAND = (sys.executable, "-m", "app.gui.follow.card_worker")
+
+
+class CardProcess:
+    """One question at a time; a new one drops the one before."""
+
+    def __init__(self) -> None:
+        self._child: Child | None = None
+
+    def ask(self, details: CaseDetails) -> bool:
+        """Start on a case; False if it does not run on a card."""
+        self.close()
+        case, model = details.case, details.model
+        spec = parse_spec(case.runtime)
+        if spec.name != CARD_RUNTIME:
+            return False
+        self._child = Child(_COMMAND)
+        question = {
+            "model": model.name,
+            "path": model.path,
+            "axes": dict(case.axes),
+            "states": [[pair.input, pair.output] for pair in model.states],
+            "card": spec.device,
+            "release": spec.release,
+            "options": dict(case.options),
+            "gap_us": case.scenario.gap_us,
+        }
+        self._child.send(json.dumps(question))
+        return True
+
+    def poll(self) -> CardRun | str | None:
+        """The answer once it is there, a sentence if there is none to be had, else None."""
+        if self._child is None:
+            return None
+        ended = self._child.ended()
+        lines = self._child.lines()
+        if not lines:
+            if not ended:
+                return None
+            how = self._child.how_it_ended()
+            self.close()
+            return f"the card's compiler ended with {how}"
+        self.close()
+        answer = json.loads(lines[0])
+        return answer["problem"] if "problem" in answer else CardRun.from_json(answer)
+
+    def close(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None

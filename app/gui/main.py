@@ -1,0 +1,65 @@
+"""Start-up of the window: the application, its hooks, its window, and what it opens with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
+from app.flags import parse, plan_from_flags
+from app.gui.editor.draft import draft_of
+from app.gui.errors import ErrorHooks
+from app.gui.icon import app_icon
+from app.gui.launch.cores import leave_last_core
+from app.gui.settings import Settings
+
+NO_DISPLAY = (
+    "graphlap: no window can be opened on this display: measure without one with --headless, "
+    "or see that DISPLAY names a display that runs"
+)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Open the window and return its exit code.
+
+    `--suite`, `--plan` and `--models` with their companions fill the editor; GraphlapError
+    if they name a plan that is none.
+    """
+    flags = parse(arguments)
+    named = flags.suite or flags.plan or flags.models
+    plan = plan_from_flags(flags) if named else None
+    qInstallMessageHandler(_hear_qt)
+    leave_last_core()
+    app = QApplication([sys.argv[0]])
+    app.setApplicationName("graphlap")
+    app.setApplicationDisplayName("Graphlap")
+    app.setDesktopFileName("graphlap")
+    app.setWindowIcon(app_icon())
+    from app.gui.window import MainWindow
+
+    window = MainWindow(Settings())
+    hooks = ErrorHooks(window)
+    window.show()
+    QTimer.singleShot(0, window.editor.learn_runtimes)
+    if plan is not None:
+        window.editor.set_draft(draft_of(plan), f"open {plan.name}")
+    signal.signal(signal.SIGINT, lambda *_: window.close())
+    try:
+        return app.exec()
+    finally:
+        hooks.remove()
+        qInstallMessageHandler(None)
+
+
+def _hear_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
+    """Qt's own words to standard error; where it would abort, one sentence instead."""
+    if kind == QtMsgType.QtFatalMsg:
+        sys.stderr.write(f"{NO_DISPLAY} ({message.splitlines()[0]})\n")
+        sys.stderr.flush()
+        os._exit(2)
+    if kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtWarningMsg):
+        sys.stderr.write(f"{message}\n")

@@ -1,0 +1,75 @@
+"""What a new user sees first: two clicks from here to a measured result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtSvgWidgets import QSvgWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.gui.icon import icon_bytes
+
+_MOST_RECENT = 5
+_INTRODUCTION = (
+    "Graphlap measures how long ONNX graphs take, on every runtime of this machine, under one "
+    "protocol. The whole latency distribution is kept, and every number says how far it goes."
+)
+
+
+class FirstRunPanel(QWidget):
+    """`try_asked` composes a first sweep, `open_asked` opens a folder (None: ask which)."""
+
+    try_asked = Signal()
+    suite_asked = Signal()
+    open_asked = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        picture = QSvgWidget()
+        picture.load(icon_bytes())
+        picture.setFixedSize(72, 72)
+        picture.setAccessibleName("Graphlap")
+        title = QLabel("Lap times for ONNX graphs")
+        font = title.font()
+        font.setPointSizeF(1.7 * font.pointSizeF())
+        font.setBold(True)
+        title.setFont(font)
+        words = QLabel(_INTRODUCTION, wordWrap=True)
+        words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.try_button = QPushButton("Try it: two small models on the CPU")
+        self.try_button.setObjectName("primary")
+        self.try_button.setToolTip("Fills the editor; “Run sweep” there gives the first result")
+        self.suite_button = QPushButton("Compose the starter suite")
+        self.suite_button.setToolTip("Streaming CNNs and LSTMs, an MLP and a character-level CNN")
+        self.open_button = QPushButton("Open a run folder…")
+        self.try_button.clicked.connect(self.try_asked)
+        self.suite_button.clicked.connect(self.suite_asked)
+        self.open_button.clicked.connect(lambda: self.open_asked.emit(None))
+        self._recent = QVBoxLayout()
+        box = QFrame()
+        box.setFixedWidth(460)
+        column = QVBoxLayout(box)
+        column.setSpacing(9)
+        column.addWidget(picture, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addSpacing(10)
+        column.addWidget(title, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(words)
+        for button in (self.try_button, self.suite_button, self.open_button):
+            column.addWidget(button)
+        column.addLayout(self._recent)
+        layout = QVBoxLayout(self)
+        layout.addStretch(2)
+        layout.addWidget(box, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(3)
+
+    def show_recent(self, folders: Sequence[Path]) -> None:
+        """List the runs that were open last."""
+        while (item := self._recent.takeAt(0)) is not None:
+            item.widget().deleteLater()
+        for folder in folders[:_MOST_RECENT]:
+            button = QPushButton(folder.name, flat=True)
+            button.setToolTip(str(folder))
+            button.clicked.connect(lambda _=False, folder=folder: self.open_asked.emit(folder))
+            self._recent.addWidget(button)

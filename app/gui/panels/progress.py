@@ -1,0 +1,137 @@
+"""Where the run stands: case, phase, round, samples, what p99 still needs, and how long yet."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QWidget
+
+from app.gui.follow.state import RunState
+from app.gui.terms import TERMS
+from app.results.live import Live
+from app.results.text import NOT_MEASURED, duration, latency
+from app.stats.quantiles import needed_samples
+
+_PHASES = {
+    "": "waiting",
+    "start": "starting a process",
+    "import": "importing the engine",
+    "compile": "compiling",
+    "first_inference": "first inference",
+    "warmup": "warming up",
+    "correctness": "checking the outputs",
+    "measure": "measuring",
+    "teardown": "ending the round",
+    "export": "exporting",
+}
+_FIELDS = (
+    ("case", "Case", "case"),
+    ("phase", "Phase", "warm-up"),
+    ("rounds", "Round", "round"),
+    ("samples", "Samples", "p99"),
+    ("missing", "Still for p99", "p99"),
+    ("p50", "p50 so far", "provisional"),
+    ("p99", "p99 so far", "provisional"),
+    ("eta", "Time left", "profile"),
+)
+
+
+class ProgressPanel(QWidget):
+    """Labels over one row of a bar; `show_run` fills them."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.bar = QProgressBar(textVisible=True)
+        self.bar.setAccessibleName("rounds done")
+        self.bar.setFormat("no run")
+        self.bar.setRange(0, 1)
+        self.values: dict[str, QLabel] = {}
+        grid = QGridLayout(self)
+        grid.setContentsMargins(10, 6, 10, 8)
+        grid.setHorizontalSpacing(18)
+        grid.setVerticalSpacing(1)
+        for column, (key, text, term) in enumerate(_FIELDS):
+            heading = QLabel(text)
+            heading.setProperty("muted", True)
+            value = QLabel(NOT_MEASURED, textFormat=Qt.TextFormat.PlainText)
+            value.setAccessibleName(text)
+            if key in ("case", "phase"):
+                value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+                value.setMinimumWidth(90)
+                grid.setColumnStretch(column, 5 if key == "case" else 2)
+            else:
+                value.setMinimumWidth(value.fontMetrics().horizontalAdvance("1,000,000"))
+            for widget in (heading, value):
+                widget.setToolTip(TERMS[term])
+            grid.addWidget(heading, 0, column)
+            grid.addWidget(value, 1, column)
+            self.values[key] = value
+        grid.addWidget(self.bar, 2, 0, 1, len(_FIELDS))
+        self.setFixedHeight(2 * self.fontMetrics().height() + 56)
+
+    def show_run(self, state: RunState | None) -> None:
+        """Fill in a run's figures; None: no run is open."""
+        live = state.live if state else None
+        if state is None or live is None:
+            for label in self.values.values():
+                label.setText(NOT_MEASURED)
+            self._show_bar(0, 1, "no run is open" if state is None else "nothing is told yet")
+            return
+        moving = state.alive and not state.over
+        self._set("case", self._case(state, live) if moving else NOT_MEASURED)
+        self._set("phase", _phase(live) if moving else NOT_MEASURED)
+        in_round = moving and live.state == "measuring"
+        rounds = state.manifest.rounds
+        self._set("rounds", f"{(live.round or 0) + 1} of {rounds}" if in_round else NOT_MEASURED)
+        self._set("samples", f"{state.samples_in_flight:,}" if in_round else NOT_MEASURED)
+        missing = max(0, needed_samples(0.99) - state.samples_in_flight)
+        self._set(
+            "missing", (f"{missing:,}" if missing else "enough") if in_round else NOT_MEASURED
+        )
+        self._set("p50", latency(live.p50_us) if in_round else NOT_MEASURED)
+        self._set("p99", latency(live.p99_us) if in_round else NOT_MEASURED)
+        self._set("eta", duration(live.eta_s) if moving else NOT_MEASURED)
+        done, total = live.rounds_done, max(1, live.rounds_total)
+        self._show_bar(done, total, self._bar_text(state, live))
+
+    def _set(self, key: str, text: str) -> None:
+        label = self.values[key]
+        if key in ("case", "phase"):
+            shown = label.fontMetrics().elidedText(
+                text, Qt.TextElideMode.ElideMiddle, max(60, label.width())
+            )
+            label.setToolTip(text if shown != text else TERMS["case"])
+            text = shown
+        label.setText(text)
+
+    def _case(self, state: RunState, live: Live) -> str:
+        if live.state == "exporting" and live.exporting:
+            return ", ".join(live.exporting)
+        current = state.of(live.case_id)
+        return current.label if current else NOT_MEASURED
+
+    def _bar_text(self, state: RunState, live: Live) -> str:
+        text = f"{live.rounds_done:,} of {live.rounds_total:,} rounds"
+        if live.cases_failed:
+            text += f", {live.cases_failed} failed"
+        return f"{text}, {_ending(state, live)}"
+
+    def _show_bar(self, done: int, total: int, text: str) -> None:
+        self.bar.setRange(0, total)
+        self.bar.setValue(done)
+        self.bar.setFormat(text.replace("%", "%%"))
+
+
+def _phase(live: Live) -> str:
+    if live.state == "paused":
+        return "paused"
+    if live.state == "exporting":
+        return f"exporting {live.exports_done + 1} of {max(live.exports_total, 1)}"
+    return _PHASES.get(live.phase, live.phase)
+
+
+def _ending(state: RunState, live: Live) -> str:
+    if state.over:
+        return "finished" if live.state == "finished" else "stopped, can be resumed"
+    if not state.alive:
+        return "interrupted, can be resumed"
+    return live.state

@@ -1,0 +1,104 @@
+"""What the window remembers between starts: theme, layouts, recent runs, presets, folders.
+
+One INI file with a version of its own. A layout of another version is forgotten, since docks
+may have come or gone; everything else is kept and read defensively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import platformdirs
+from PySide6.QtCore import QByteArray, QSettings
+
+LAYOUT_VERSION = 1
+"""Raise it when docks are added, removed or renamed."""
+
+RECENT = 12
+
+
+class Settings:
+    """Typed access to the settings file; a value of the wrong kind counts as not there."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        path = path or platformdirs.user_config_path("graphlap") / "window.ini"
+        self._store = QSettings(str(path), QSettings.Format.IniFormat)
+        if self._text("layout/version") != str(LAYOUT_VERSION):
+            self._store.remove("layout")
+            self._store.setValue("layout/version", LAYOUT_VERSION)
+
+    @property
+    def theme(self) -> str:
+        return "dark" if self._text("theme") == "dark" else "light"
+
+    @theme.setter
+    def theme(self, name: str) -> None:
+        self._store.setValue("theme", name)
+
+    @property
+    def runs_folder(self) -> Path:
+        """Where runs started from the window are written."""
+        kept = self._text("runs_folder")
+        return Path(kept) if kept else platformdirs.user_data_path("graphlap") / "runs"
+
+    @runs_folder.setter
+    def runs_folder(self, folder: Path) -> None:
+        self._store.setValue("runs_folder", str(folder))
+
+    def layout(self, name: str) -> QByteArray:
+        """The saved bytes called `name`; empty where nothing is saved."""
+        kept = self._store.value(f"layout/{name}")
+        return kept if isinstance(kept, QByteArray) else QByteArray()
+
+    def save_layout(self, name: str, state: QByteArray) -> None:
+        self._store.setValue(f"layout/{name}", state)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the results table that the user wants; none: the default ones."""
+        return tuple(self._texts("columns"))
+
+    @columns.setter
+    def columns(self, names: Sequence[str]) -> None:
+        self._store.setValue("columns", list(names))
+
+    def recent_runs(self) -> tuple[Path, ...]:
+        """Run folders, last opened first, without those that are gone."""
+        return tuple(path for path in map(Path, self._texts("recent_runs")) if path.is_dir())
+
+    def add_recent(self, folder: Path) -> None:
+        text = str(folder.resolve())
+        rest = [kept for kept in self._texts("recent_runs") if kept != text]
+        self._store.setValue("recent_runs", [text, *rest][:RECENT])
+
+    def clear_recent(self) -> None:
+        self._store.remove("recent_runs")
+
+    def presets(self) -> dict[str, str]:
+        """Name -> plan as TOML, of the sweeps that the user kept."""
+        self._store.beginGroup("presets")
+        found = {name: self._text(name) for name in self._store.childKeys()}
+        self._store.endGroup()
+        return found
+
+    def save_preset(self, name: str, toml: str) -> None:
+        self._store.setValue(f"presets/{name}", toml)
+
+    def remove_preset(self, name: str) -> None:
+        self._store.remove(f"presets/{name}")
+
+    def sync(self) -> None:
+        """Write to disk now."""
+        self._store.sync()
+
+    def _text(self, key: str) -> str:
+        kept = self._store.value(key)
+        return kept if isinstance(kept, str) else "" if kept is None else str(kept)
+
+    def _texts(self, key: str) -> list[str]:
+        """Qt's INI files give a list of one back as a plain text."""
+        kept = self._store.value(key)
+        if isinstance(kept, str):
+            return [kept]
+        return [item for item in kept if isinstance(item, str)] if isinstance(kept, list) else []

@@ -1,0 +1,67 @@
+"""The sheet of all keyboard shortcuts and of all terms: made from what is really there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.terms import TERMS
+
+ELSEWHERE = (
+    ("Ctrl+0", "Show all data again (in a plot)"),
+    ("Ctrl+F", "Filter (in the results table)"),
+    ("Ctrl+B", "Baseline row (in the results table)"),
+    ("Ctrl+C", "Copy rows (in the results table)"),
+)
+
+
+class Sheet(QDialog):
+    """Rows of a bold word and a sentence; closes with Escape."""
+
+    def __init__(self, title: str, rows: Sequence[tuple[str, str]], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        cells = "".join(
+            f"<tr><td style='padding:4px 18px 4px 0; white-space:nowrap'><b>{word}</b></td>"
+            f"<td style='padding:4px 0'>{text}</td></tr>"
+            for word, text in rows
+        )
+        self.text = QLabel(f"<table>{cells}</table>", wordWrap=True)
+        self.text.setTextFormat(Qt.TextFormat.RichText)
+        self.text.setContentsMargins(14, 10, 14, 10)
+        self.text.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.text.setAccessibleName(title)
+        area = QScrollArea(widgetResizable=True)
+        area.setWidget(self.text)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(area)
+        layout.addWidget(buttons)
+        self.resize(560, 560)
+
+
+def shortcut_rows(actions: Sequence[QAction]) -> list[tuple[str, str]]:
+    """Every action that has a shortcut, with those that only work inside one view."""
+    native = QKeySequence.SequenceFormat.NativeText
+    rows = [
+        (action.shortcut().toString(native), action.text().replace("&", "").rstrip("…"))
+        for action in actions
+        if not action.shortcut().isEmpty()
+    ]
+    return [*rows, *ELSEWHERE]
+
+
+def term_rows() -> list[tuple[str, str]]:
+    return sorted(TERMS.items())

@@ -1,0 +1,46 @@
+"""The words of the subject, each in a sentence: what tooltips and the glossary show."""
+
+from __future__ import annotations
+
+TERMS: dict[str, str] = {
+    "case": "One point of a sweep: one model on one runtime, with its precision, batch size, "
+    "sequence length, threads, options and scenario all fixed.",
+    "round": "One measuring process of a case. Every case is measured in several of them, because "
+    "processes differ more than iterations do.",
+    "p50": "The median: half of the inferences took at most this long.",
+    "p90": "Nine of ten inferences took at most this long.",
+    "p99": "99 of 100 inferences took at most this long. It needs at least 368 samples, or it "
+    "can't be told with 95 % confidence.",
+    "p99.9": "999 of 1000 inferences took at most this long. It needs at least 3,688 samples.",
+    "interval": "The range that holds the true value with 95 % confidence, the wider of the one "
+    "from ranks and the one between processes.",
+    "provisional": "Read from histogram bins while the round runs, good to about 1.2 %; it is "
+    "recomputed from the raw samples when the round ends.",
+    "spacing": "The idle time between the end of one inference and the start of the next. Caches "
+    "and clocks cool down in it, so spaced latencies are often longer.",
+    "closed loop": "The next inference starts as soon as the last one has finished.",
+    "paced": "The next inference starts a fixed gap after the last one has finished.",
+    "wait policy": "How the gap is waited out: spinning keeps the core awake and is exact, "
+    "sleeping lets it rest and wakes up to 0.1 ms late, hybrid sleeps first and then spins.",
+    "boundary": "Where the outputs are complete when the clock stops: in the host's memory, or "
+    "on the device.",
+    "clock": "Who tells the time: the wall clock of this machine, the device's own, or a "
+    "simulation, which is never a wall time.",
+    "profile": "How long to measure: quick for a first look, standard for comparing, publication "
+    "for figures that others will quote.",
+    "batch": "How many inputs one inference takes at once. Several sizes, with commas, make "
+    "several cases.",
+    "sequence": "How many time steps a sequence model is given at once.",
+    "axes": "Sizes of the axes that a model of your own leaves open, each name with its values.",
+    "threads": "How many threads the engine may compute with; 0 leaves the number to the engine.",
+    "precision": "The number format that the graph is exported in. What the engine really "
+    "executes is read from the compiled graph and shown beside it.",
+    "seed": "Draws the order of the rounds and everything random, so that a sweep can be repeated.",
+    "warm-up": "Inferences before the measurement, until their median stands still. They are "
+    "kept, shaded, and never counted.",
+    "simulated": "Computed from a schedule of the card, not measured with a clock.",
+    "partial": "A node of the graph ran somewhere else than on the engine that the row names, so "
+    "the row is kept but not ranked.",
+    "published": "A figure that a source document prints: a reference to lay beside, never a "
+    "result of this machine.",
+}

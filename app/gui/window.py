@@ -1,0 +1,396 @@
+"""The main window: puts editor, views and panels together and does what the actions say.
+
+It measures nothing and imports no engine: a batch process does, and its folder is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QThreadPool, Slot
+from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox
+
+from app.gui.actions import build_actions, build_tool_bar, menu
+from app.gui.chrome import window_style
+from app.gui.docks import Docks
+from app.gui.editor.draft import Draft
+from app.gui.editor.editor import SweepEditor
+from app.gui.editor.estimate import ASK_ABOVE, Estimate
+from app.gui.editor.presets import FIRST, load_preset
+from app.gui.errors import ErrorDialog, show_error
+from app.gui.file_commands import FileCommands
+from app.gui.follow.state import RunState
+from app.gui.glyphs import glyph
+from app.gui.launch.command import command_line
+from app.gui.launch.control import MISUSE, RunControl, log_of
+from app.gui.launch.queue import SweepQueue
+from app.gui.panels.first_run import FirstRunPanel
+from app.gui.panels.log import LogPanel
+from app.gui.panels.progress import ProgressPanel
+from app.gui.panels.queue import QueuePanel
+from app.gui.run_feed import RunFeed
+from app.gui.settings import Settings
+from app.gui.shortcuts import Sheet, shortcut_rows, term_rows
+from app.gui.tables.results import ResultsTable
+from app.gui.theme import apply_theme
+from app.gui.views import PAGES, VIEWS
+from app.results.manifest import MANIFEST, graphlap_version
+from app.results.text import duration
+from app.sweep.plan import Plan
+from exporters.types import GraphlapError
+
+
+class MainWindow(QMainWindow):
+    """`open_run`, `editor.set_draft` and the actions' methods are its whole interface."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__()
+        self.settings = settings or Settings()
+        self.setWindowTitle("Graphlap")
+        self.setMinimumSize(900, 560)
+        self.setAcceptDrops(True)
+        self.control = RunControl(SweepQueue(self), self.settings.runs_folder, self)
+        self.editor = SweepEditor(self.settings)
+        self.views = {spec.key: spec.make() for spec in VIEWS}
+        self.table = ResultsTable()
+        self.progress, self.log = ProgressPanel(), LogPanel()
+        self._waiting_for: Path | None = None
+        self.queue_panel = QueuePanel(self.control)
+        self.welcome = FirstRunPanel()
+        self.feed = RunFeed(self.views, self.table, self)
+        self.docks = Docks(self, self.settings)
+        self._make_docks()
+        self.files = FileCommands(self)
+        self.actions_by_key = build_actions(self)
+        self._complete_menus()
+        self.tool_bar = build_tool_bar(self, self.actions_by_key)
+        self.statusBar().showMessage("Ready")
+        self._connect()
+        self.set_theme(self.settings.theme)
+        self._restore_geometry()
+        if self.settings.columns:
+            self.table.set_visible_columns(self.settings.columns)
+        self.docks.start()
+        self._show_control_state(self.control.state)
+
+    def _make_docks(self) -> None:
+        self.docks.add("editor", "Sweep", self.editor)
+        self.docks.add("progress", "Progress", self.progress)
+        self.docks.add("welcome", "Welcome", self.welcome)
+        for spec in VIEWS:
+            self.docks.add(spec.key, spec.title, self.views[spec.key])
+        self.docks.add("results", "Results table", self.table)
+        self.docks.add("queue", "Queue", self.queue_panel)
+        self.docks.add("log", "Log", self.log)
+
+    def _complete_menus(self) -> None:
+        """What the table of actions can't hold: undo, recent runs and the docks."""
+        edit = menu(self, "&Edit")
+        undo = self.editor.undo_stack.createUndoAction(self, "&Undo")
+        redo = self.editor.undo_stack.createRedoAction(self, "&Redo")
+        undo.setShortcut("Ctrl+Z")
+        redo.setShortcut("Ctrl+Shift+Z")
+        edit.insertActions(edit.actions()[0], [undo, redo])
+        self.actions_by_key |= {"undo": undo, "redo": redo}
+        file = menu(self, "&File")
+        self.recent_menu = file.addMenu("&Recent runs")
+        file.insertMenu(self.actions_by_key["open_plan"], self.recent_menu)
+        self.recent_menu.aboutToShow.connect(self._fill_recent)
+        panels = menu(self, "&View").addMenu("&Panels")
+        panels.addActions(self.docks.view_actions())
+        pages = QActionGroup(self)
+        for page in PAGES:
+            pages.addAction(self.actions_by_key[page])
+
+    def _connect(self) -> None:
+        self.editor.run_asked.connect(self.run_plan)
+        self.editor.queue_asked.connect(self.queue_plan)
+        self.editor.copy_asked.connect(self.copy_command)
+        self.editor.failed.connect(self.show_error)
+        self.control.started.connect(self._run_started)
+        self.control.ended.connect(self._run_ended)
+        self.control.refused.connect(self.show_error)
+        self.control.state_changed.connect(self._show_control_state)
+        self.feed.opened.connect(self._run_opened)
+        self.feed.changed.connect(self._show_run)
+        self.feed.failed.connect(self.show_error)
+        self.feed.problem.connect(self._show_problem)
+        self.feed.beat.connect(self.log.read_on)
+        self.feed.beat.connect(self._open_when_there)
+        self.table.selected.connect(self.feed.select)
+        self.docks.page_changed.connect(self._page_changed)
+        self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
+        self.welcome.suite_asked.connect(self._begin_with_starter)
+        self.welcome.open_asked.connect(lambda f: self.open_run(f) if f else self.files.open_run())
+        self.welcome.show_recent(self.settings.recent_runs())
+
+    def set_theme(self, name: str) -> None:
+        """Dress everything in a theme and remember it."""
+        theme = apply_theme(QApplication.instance(), name)
+        self.setStyleSheet(window_style(theme))
+        for view in (*self.views.values(), self.table):
+            view.apply_theme(theme)
+        for key in ("run", "pause", "stop", "open_run", *PAGES):
+            name_of_glyph = "open" if key == "open_run" else key
+            self.actions_by_key[key].setIcon(glyph(name_of_glyph, theme.text, theme.muted))
+        self.actions_by_key["dark"].setChecked(theme.dark)
+        self.settings.theme = theme.name
+
+    def open_run(self, folder: Path) -> None:
+        """Follow a run folder, finished or still being written."""
+        self.feed.open(folder)
+        self.log.follow(log_of(folder))
+
+    def run_plan(self, plan: Plan, found: Estimate) -> None:
+        """Measure a checked plan now or after the present one; a huge one is asked about."""
+        if self._agreed(found):
+            self._guarded(lambda: self.control.run(plan))
+
+    def queue_plan(self, plan: Plan, found: Estimate) -> None:
+        if self._agreed(found):
+            self.control.queue.add(plan)
+            self.control.run_next()
+            self.statusBar().showMessage(f"{plan.name} waits in the queue", 5000)
+
+    def _agreed(self, found: Estimate) -> bool:
+        if found.cases <= ASK_ABOVE:
+            return True
+        text = (
+            f"This sweep has {found.cases:,} cases and would take at least "
+            f"{duration(found.shortest_s)}. Measure all of it?"
+        )
+        answer = QMessageBox.question(self, "A very large sweep", text)
+        return answer == QMessageBox.StandardButton.Yes
+
+    def _queue_may_go(self) -> bool:
+        """A sweep that is measured outlives the window, those that wait do not."""
+        waiting = len(self.control.queue.plans)
+        if not waiting:
+            return True
+        noun = "sweep that waits" if waiting == 1 else f"{waiting} sweeps that wait"
+        text = f"The {noun} in the queue would be forgotten. Close all the same?"
+        answer = QMessageBox.question(self, "Sweeps are waiting", text)
+        return answer == QMessageBox.StandardButton.Yes
+
+    def show_error(self, error: Exception) -> ErrorDialog:
+        return show_error(error, self)
+
+    def _guarded(self, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except GraphlapError as error:
+            self.show_error(error)
+
+    @Slot()
+    def run_or_resume(self) -> None:
+        if self.control.state == "paused":
+            self.control.resume()
+        else:
+            self.editor.ask_to_run()
+
+    @Slot()
+    def pause_or_resume(self) -> None:
+        if self.control.state == "paused":
+            self.control.resume()
+        else:
+            self.control.pause()
+
+    @Slot()
+    def stop(self) -> None:
+        self.control.stop()
+
+    @Slot()
+    def queue_sweep(self) -> None:
+        self.editor.ask_to_queue()
+
+    @Slot()
+    def resume_open_run(self) -> None:
+        if self.feed.folder is not None:
+            self._guarded(lambda: self.control.resume_folder(self.feed.folder))
+
+    @Slot()
+    def follow_measurement(self) -> None:
+        self.table.view.clearSelection()
+        self.feed.select(())
+
+    @Slot()
+    def copy_command(self) -> None:
+        def copy() -> None:
+            plan = self.editor.plan()
+            line = command_line(plan, self.settings.runs_folder.with_name("plans"))
+            QGuiApplication.clipboard().setText(line)
+            self.statusBar().showMessage(f"Copied: {line}", 8000)
+
+        self._guarded(copy)
+
+    @Slot()
+    def page_measure(self) -> None:
+        self.docks.go_to("measure")
+
+    @Slot()
+    def page_results(self) -> None:
+        self.docks.go_to("results")
+
+    @Slot()
+    def page_inspect(self) -> None:
+        self.docks.go_to("inspect")
+
+    @Slot()
+    def toggle_theme(self) -> None:
+        self.set_theme("light" if self.settings.theme == "dark" else "dark")
+
+    @Slot()
+    def reset_layout(self) -> None:
+        self.docks.reset()
+
+    @Slot()
+    def keep_layout(self) -> None:
+        self.docks.keep_custom()
+        self.statusBar().showMessage("Kept as this page's custom layout", 5000)
+
+    @Slot()
+    def custom_layout(self) -> None:
+        if not self.docks.restore_custom():
+            self.statusBar().showMessage("No custom layout was kept for this page", 5000)
+
+    @Slot()
+    def show_shortcuts(self) -> None:
+        rows = shortcut_rows(list(self.actions_by_key.values()))
+        Sheet("Keyboard shortcuts", rows, self).open()
+
+    @Slot()
+    def show_terms(self) -> None:
+        Sheet("Terms", term_rows(), self).open()
+
+    @Slot()
+    def show_about(self) -> None:
+        QMessageBox.about(
+            self,
+            "About Graphlap",
+            f"<b>Graphlap {graphlap_version()}</b><p>Lap times for ONNX graphs.</p>",
+        )
+
+    def _begin_with(self, draft: Draft, text: str) -> None:
+        self.editor.set_draft(draft, text)
+        self.docks.show("editor")
+        self.editor.run_button.setFocus()
+        self.statusBar().showMessage("“Run sweep” (F5) measures what the editor shows", 10_000)
+
+    def _begin_with_starter(self) -> None:
+        self._guarded(
+            lambda: self._begin_with(
+                load_preset("Suites", "starter", self.settings), "preset starter"
+            )
+        )
+
+    def _run_started(self, folder: Path) -> None:
+        self.statusBar().showMessage(f"Measuring into {folder}")
+        self._waiting_for = folder
+        self.log.follow(log_of(folder))
+
+    def _open_when_there(self) -> None:
+        """The batch process checks the plan before it makes its folder."""
+        folder = self._waiting_for
+        if folder is not None and (folder / MANIFEST).is_file():
+            self._waiting_for = None
+            if self.feed.folder != folder:
+                self.open_run(folder)
+
+    def _run_ended(self, folder: Path, code: int) -> None:
+        ends = {0: "finished", 1: "finished, some cases failed", 130: "stopped, can be resumed"}
+        self._waiting_for = None if code == MISUSE else self._waiting_for
+        how = ends.get(code, f"ended with exit code {code}")
+        self.statusBar().showMessage(f"{folder.name}: {how}")
+
+    def _run_opened(self, state: RunState) -> None:
+        self.settings.add_recent(state.folder)
+        self.welcome.show_recent(self.settings.recent_runs())
+        self.setWindowTitle(f"{state.folder.name} - Graphlap")
+        self.docks.docks["welcome"].hide()
+        if self.docks.page == "measure":
+            self.docks.docks["histogram"].raise_()
+        if state.alive and self.control.folder != state.folder:
+            pid = state.live.pid if state.live else "?"
+            self.statusBar().showMessage(
+                f"This run is written by another process (pid {pid}); this window only watches."
+            )
+
+    def _show_run(self, state: RunState) -> None:
+        self.progress.show_run(state)
+        lacks = state.live is None or state.live.state != "finished"
+        idle = self.control.state == "idle" and not state.alive and not state.problem
+        self.actions_by_key["resume_run"].setEnabled(lacks and idle)
+
+    def _page_changed(self, page: str) -> None:
+        self.actions_by_key[page].setChecked(True)
+        in_front = self.editor.grid_form.models.search if page == "measure" else self.table.view
+        in_front.setFocus()
+
+    def _show_problem(self, sentence: str) -> None:
+        cause, _, remedy = sentence.partition(": ")
+        self.show_error(GraphlapError(cause, remedy))
+
+    def _show_control_state(self, state: str) -> None:
+        moving = state in ("running", "paused")
+        self.actions_by_key["run"].setEnabled(state != "running")
+        self.actions_by_key["pause"].setEnabled(moving)
+        for key, otherwise in (("run", "&Run sweep"), ("pause", "&Pause")):
+            text = "&Go on" if state == "paused" else otherwise
+            self.actions_by_key[key].setText(text)
+            self.actions_by_key[key].setIconText(text.replace("&", ""))
+        self.actions_by_key["stop"].setEnabled(moving)
+        self.actions_by_key["resume_run"].setEnabled(False)
+        if self.feed.state is not None:
+            self._show_run(self.feed.state)
+
+    def _fill_recent(self) -> None:
+        self.recent_menu.clear()
+        for folder in self.settings.recent_runs():
+            action = self.recent_menu.addAction(folder.name)
+            action.setToolTip(str(folder))
+            action.triggered.connect(lambda _=False, folder=folder: self.open_run(folder))
+        if self.recent_menu.isEmpty():
+            self.recent_menu.addAction("No run was opened yet").setEnabled(False)
+            return
+        self.recent_menu.addSeparator()
+        self.recent_menu.addAction("Forget all", self.settings.clear_recent)
+
+    def _restore_geometry(self) -> None:
+        self.resize(1280, 800)
+        kept = self.settings.layout("geometry")
+        if not kept.isEmpty():
+            self.restoreGeometry(kept)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+        """A run folder or a plan is opened; anything else is taken for a model."""
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls()]
+        event.acceptProposedAction()
+        if len(paths) == 1 and paths[0].is_dir():
+            self.open_run(paths[0])
+        elif len(paths) == 1 and paths[0].suffix == ".toml":
+            self._guarded(lambda: self.editor.open_plan(paths[0]))
+        else:
+            self.docks.show("editor")
+            self.editor.grid_form.models.add_files(map(str, paths))
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """Remember everything and end what is ours; a batch process goes on by itself."""
+        if not self._queue_may_go():
+            event.ignore()
+            return
+        self.docks.save()
+        self.settings.save_layout("geometry", self.saveGeometry())
+        self.settings.columns = self.table.visible_columns()
+        self.settings.sync()
+        self.docks.close()
+        self.editor.close_background()
+        self.feed.close()
+        self.control.close()
+        QThreadPool.globalInstance().waitForDone()
+        event.accept()

@@ -1,0 +1,215 @@
+"""The editor as a user handles it: keys and clicks in, a plan and what it costs out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
+
+from app.gui.editor.editor import SweepEditor
+from app.gui.editor.estimate import ASK_ABOVE
+from app.gui.editor.presets import FIRST
+from app.gui.settings import Settings
+from app.sweep.expand import expand
+from runtimes.base import Available
+from runtimes.registry import RUNTIMES
+from tests.app.gui.runs import tiny_model
+
+
+@pytest.fixture
+def editor(qtbot, tmp_path: Path):
+    made = SweepEditor(Settings(tmp_path / "window.ini"))
+    qtbot.addWidget(made)
+    made.resize(380, 900)
+    made.show()
+    yield made
+    made.close_background()
+
+
+def _check(editor: SweepEditor, name: str) -> None:
+    editor.grid_form.models._items[name].setCheckState(0, Qt.CheckState.Checked)
+
+
+def _drop(widget, *paths: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    widget.dropEvent(
+        QDropEvent(
+            QPointF(5, 5),
+            Qt.DropAction.CopyAction,
+            data,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
+    )
+
+
+def test_what_is_clicked_and_typed_becomes_the_plan(editor) -> None:
+    form = editor.grid_form
+    _check(editor, "cnn_tiny")
+    form.runtimes._items["ort-cpu"].setCheckState(0, Qt.CheckState.Checked)
+    QTest.keyClicks(form.batch, "1, 2,8")
+    QTest.keyClicks(form.threads, "0 2")
+    form.precisions.boxes["int8"].click()
+    form.scenarios.paced.click()
+    form.options.fields["ort-cpu.memory_arena"].boxes[False].click()
+    (sweep,) = editor.plan().sweeps
+    assert sweep.models == ("cnn_tiny",)
+    assert sweep.batch_size == (1, 2, 8)
+    assert sweep.threads == (0, 2)
+    assert sweep.precisions == ("fp32", "int8")
+    assert sweep.scenarios == ("closed_loop", "paced:20us")
+    assert sweep.options == {"ort-cpu.memory_arena": (True, False)}
+
+
+def test_every_step_can_be_undone_and_done_again(editor) -> None:
+    _check(editor, "cnn_tiny")
+    QTest.keyClicks(editor.grid_form.batch, "16")
+    assert editor.undo_stack.count() == 2, "what is typed in one go is one step"
+    editor.undo_stack.undo()
+    assert editor.grid_form.batch.text() == ""
+    editor.undo_stack.undo()
+    assert editor.draft.grids[0].models == ()
+    editor.undo_stack.redo()
+    editor.undo_stack.redo()
+    assert editor.grid_form.batch.text() == "16"
+    assert editor.plan().sweeps[0].batch_size == (16,)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "x", "1, two", "99999999999"])
+def test_a_batch_that_is_no_size_is_named_and_nothing_can_be_run(editor, qtbot, text) -> None:
+    _check(editor, "cnn_tiny")
+    QTest.keyClicks(editor.grid_form.batch, text)
+    qtbot.waitUntil(lambda: text in editor.verdict.text())
+    assert not editor.run_button.isEnabled()
+    editor.grid_form.batch.clear()
+    QTest.keyClicks(editor.grid_form.batch, "2")
+    qtbot.waitUntil(editor.run_button.isEnabled)
+
+
+def test_the_number_of_cases_is_the_one_that_will_be_measured(editor, qtbot) -> None:
+    editor.set_draft(FIRST, "first")
+    QTest.keyClicks(editor.grid_form.batch, "1,2,4")
+    plan = editor.plan()
+    qtbot.waitUntil(lambda: editor.estimate is not None and editor.estimate.exact)
+    qtbot.waitUntil(lambda: editor.estimate.cases == len(expand(plan)))
+    assert editor.verdict.text().startswith(f"{len(expand(plan))} cases")
+
+
+def test_a_hundred_thousand_cases_are_counted_without_being_made(editor, qtbot) -> None:
+    editor.set_draft(FIRST, "first")
+    many = ",".join(map(str, range(1, 1001)))
+    for field in (editor.grid_form.batch, editor.grid_form.threads):
+        field.setText("")
+        field.insert(many)
+        field.textEdited.emit(many)
+    with qtbot.waitSignal(editor.run_asked) as asked:
+        editor.ask_to_run()
+    found = asked.args[1]
+    assert found.cases == 2 * 1000 * 1000
+    assert found.cases > ASK_ABOVE
+    assert not found.exact
+
+
+def test_models_are_found_by_name_suite_and_family(editor) -> None:
+    picker = editor.grid_form.models
+
+    def seen() -> set[str]:
+        return {
+            name
+            for name, item in picker._items.items()
+            if not item.isHidden() and not item.parent().isHidden()
+        }
+
+    picker.search.setText("lstm tiny")
+    assert seen() == {"lstm_tiny", "lstm_tiny_seq"}
+    picker.search.clear()
+    picker.suite.setCurrentText("mlp")
+    assert seen() == {"mlp"}
+    picker.suite.setCurrentIndex(0)
+    picker.family.setCurrentText("squeezenet")
+    assert seen() and all("squeezenet" in name for name in seen())
+
+
+def test_a_dropped_model_is_chosen_and_anything_else_is_refused(editor, qtbot, tmp_path) -> None:
+    tree = editor.grid_form.models.tree
+    model = tiny_model(tmp_path / "mine.onnx")
+    _drop(tree, model)
+    assert editor.draft.grids[0].models == (str(model),)
+    (tmp_path / "notes.txt").write_text("hello")
+    with qtbot.waitSignal(editor.failed) as told:
+        _drop(tree, tmp_path / "notes.txt")
+    assert "'notes.txt' is no .onnx file" in str(told.args[0])
+    assert editor.draft.grids[0].models == (str(model),)
+
+
+def test_an_open_axis_without_a_size_is_asked_for_before_the_start(editor, qtbot, tmp_path) -> None:
+    import onnx
+
+    model = onnx.load(tiny_model(tmp_path / "open.onnx"))
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "rows"
+    onnx.save(model, tmp_path / "open.onnx")
+    _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
+    qtbot.waitUntil(lambda: "'rows'" in editor.verdict.text())
+    QTest.keyClicks(editor.grid_form.axes, "rows=4,8")
+    qtbot.waitUntil(lambda: editor.verdict.text().split()[1].startswith("case"))
+
+
+def test_every_runtime_is_listed_with_its_version_or_its_reason(editor, qtbot) -> None:
+    editor.learn_runtimes()
+    items = editor.grid_form.runtimes._items
+    qtbot.waitUntil(lambda: all(items[name].text(1) for name in RUNTIMES), timeout=10_000)
+    from app.sweep.available import availability
+
+    for name in RUNTIMES:
+        told = availability(name)
+        if isinstance(told, Available):
+            assert items[name].text(1) == told.version
+        else:
+            assert items[name].text(1) == told.reason
+            assert told.remedy in items[name].toolTip(0)
+
+
+def test_options_of_a_runtime_that_is_not_measured_are_not_kept(editor) -> None:
+    editor.set_draft(FIRST, "first")
+    box = editor.grid_form.options.fields["ort-cpu.memory_arena"].boxes[False]
+    box.click()
+    assert editor.draft.grids[0].options
+    editor.grid_form.runtimes._items["ort-cpu"].setCheckState(0, Qt.CheckState.Unchecked)
+    assert not editor.draft.grids[0].options
+    assert not editor.grid_form.options.fields
+
+
+def test_several_grids_keep_what_is_theirs(editor) -> None:
+    _check(editor, "cnn_tiny")
+    editor.add_grid.click()
+    _check(editor, "mlp")
+    assert [sweep.models for sweep in editor.plan().sweeps] == [("cnn_tiny",), ("mlp",)]
+    editor.tabs.setCurrentIndex(0)
+    editor.remove_grid.click()
+    assert [sweep.models for sweep in editor.plan().sweeps] == [("mlp",)]
+
+
+def test_a_preset_that_is_kept_comes_back(editor, tmp_path) -> None:
+    from app.gui.editor.presets import load_preset
+
+    editor.set_draft(FIRST, "first")
+    editor.preset_button.keep("mine")
+    kept = load_preset("My presets", "mine", Settings(tmp_path / "window.ini"))
+    assert kept == FIRST
+
+
+def test_every_control_has_a_name_for_screen_readers(editor) -> None:
+    from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTreeWidget
+
+    editor.set_draft(FIRST, "first")
+    for kind in (QAbstractButton, QComboBox, QLineEdit, QTreeWidget):
+        for control in editor.findChildren(kind):
+            if control.isVisible() and control.objectName() != "qt_toolbar_ext_button":
+                text = control.text() if isinstance(control, QAbstractButton) else ""
+                inner = isinstance(control.parent(), (QLineEdit, QComboBox))
+                assert inner or control.accessibleName() or text, control

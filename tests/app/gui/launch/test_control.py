@@ -1,0 +1,143 @@
+"""Real batch processes, steered as the window does it, on the scripted runtime."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app.gui.launch.child import BatchChild
+from app.gui.launch.control import RunControl
+from app.gui.launch.queue import SweepQueue
+from app.results.folder import is_being_written
+from app.results.reader import read_run
+from tests.app.gui.runs import fake_plan, tiny_model, wait_for_end
+
+TIMEOUT_MS = 60_000
+
+
+@pytest.fixture
+def control(qtbot, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = RunControl(SweepQueue(), tmp_path / "runs")
+    yield made
+    if made.child is not None:
+        os.killpg(made.child.pid, signal.SIGKILL)
+        wait_for_end(made.child)
+    made.close()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return tiny_model(tmp_path / "tiny.onnx")
+
+
+def _recorded(folder: Path) -> int:
+    try:
+        return sum(len(rounds) for rounds in read_run(folder).rounds.values())
+    except Exception:
+        return 0
+
+
+def test_a_sweep_is_measured_and_the_next_one_of_the_queue_after_it(control, qtbot, model) -> None:
+    ended: list[tuple[str, int]] = []
+    control.ended.connect(lambda folder, code: ended.append((folder.name, code)))
+    control.run(fake_plan(model, "first"))
+    control.run(fake_plan(model, "second", fail=["crash"]))
+    assert len(control.queue.plans) == 1
+    qtbot.waitUntil(lambda: len(ended) == 2, timeout=TIMEOUT_MS)
+    assert [name.split("-", 2)[2] for name, _ in ended] == ["first", "second"]
+    assert [code for _, code in ended] == [0, 1], "a crashed worker is a failed row"
+    assert control.state == "idle"
+
+
+def test_pause_holds_between_rounds_and_stop_leaves_a_run_that_resumes(
+    control, qtbot, model
+) -> None:
+    control.run(fake_plan(model, rounds=4))
+    folder = control.folder
+    qtbot.waitUntil(lambda: _recorded(folder) >= 1, timeout=TIMEOUT_MS)
+    control.pause()
+    live = folder / "live.json"
+    qtbot.waitUntil(lambda: '"paused"' in live.read_text(), timeout=TIMEOUT_MS)
+    held = _recorded(folder)
+    qtbot.wait(500)
+    assert _recorded(folder) == held < 4
+    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as ended:
+        control.stop()
+    assert ended.args[1] == 130
+    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as ended:
+        control.resume_folder(folder)
+    assert ended.args[1] == 0
+    assert _recorded(folder) == 4
+
+
+def test_a_stopped_sweep_holds_the_queue(control, qtbot, model) -> None:
+    control.run(fake_plan(model, rounds=50))
+    control.run(fake_plan(model, "waits"))
+    folder = control.folder
+    qtbot.waitUntil((folder / "live.json").is_file, timeout=TIMEOUT_MS)
+    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS):
+        control.stop()
+    assert control.state == "idle"
+    assert [plan.name for plan in control.queue.plans] == ["waits"]
+
+
+def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
+    control, qtbot, tmp_path
+) -> None:
+    (tmp_path / "no-run").mkdir()
+    with qtbot.waitSignal(control.refused, timeout=TIMEOUT_MS) as told:
+        control.resume_folder(tmp_path / "no-run")
+    assert "is no run folder" in str(told.args[0])
+
+
+def test_two_writers_of_one_run_are_refused_in_one_sentence(control, qtbot, model) -> None:
+    control.run(fake_plan(model, rounds=50))
+    folder = control.folder
+    qtbot.waitUntil(lambda: is_being_written(folder), timeout=TIMEOUT_MS)
+    other = BatchChild(["--resume", str(folder)], folder.with_name("other.log"))
+    assert wait_for_end(other) == 2
+    assert "is being written by another process" in other.last_words()
+    other.let_go()
+
+
+def test_the_run_goes_on_when_the_window_is_killed(tmp_path, model, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        "from PySide6.QtCore import QCoreApplication\n"
+        "from app.gui.launch.control import RunControl\n"
+        "from app.gui.launch.queue import SweepQueue\n"
+        "from app.sweep.plan import load_plan\n"
+        "app = QCoreApplication([])\n"
+        "control = RunControl(SweepQueue(), Path(sys.argv[1]))\n"
+        "control.run(load_plan(Path(sys.argv[2])))\n"
+        "print(control.folder, flush=True)\n"
+        "app.exec()\n"
+    )
+    from app.gui.launch.toml_text import plan_toml
+
+    (tmp_path / "plan.toml").write_text(plan_toml(fake_plan(model, rounds=2)))
+    window = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "runs"), str(tmp_path / "plan.toml")],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    folder = Path(window.stdout.readline().strip())
+    os.killpg(window.pid, signal.SIGKILL)
+    window.wait()
+    window.stdout.close()
+    deadline = time.monotonic() + 60
+    while _recorded(folder) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert _recorded(folder) == 2
+    while is_being_written(folder) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert '"finished"' in (folder / "live.json").read_text()

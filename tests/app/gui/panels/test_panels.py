@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.gui.follow.reader import RunReader
+from app.gui.follow.state import RunState
+from app.gui.launch.control import RunControl
+from app.gui.launch.queue import SweepQueue
+from app.gui.panels.first_run import FirstRunPanel
+from app.gui.panels.log import LogPanel
+from app.gui.panels.progress import ProgressPanel
+from app.gui.panels.queue import QueuePanel
+from app.results.live import Live, LiveFile
+from app.stats.quantiles import needed_samples
+from app.sweep.case import Case
+from app.sweep.plan import parse_plan
+from tests.app.gui.runs import new_run
+
+CASE = Case("cnn_tiny", "fake")
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> RunState:
+    """A run whose second round of four is in flight."""
+    live = Live(
+        "measuring",
+        rounds_total=4,
+        rounds_done=1,
+        case_id=CASE.case_id,
+        round=1,
+        phase="measure",
+        iterations=100,
+        p50_us=24.123,
+        eta_s=200.0,
+    )
+    with new_run(tmp_path / "run", [CASE], rounds=4) as folder:
+        LiveFile(folder).write(live, always=True)
+        reader = RunReader(tmp_path / "run")
+        made = reader.poll()
+        reader.close()
+    return made
+
+
+def test_progress_tells_what_p99_still_needs(qtbot, state) -> None:
+    panel = ProgressPanel()
+    qtbot.addWidget(panel)
+    panel.resize(1200, 90)
+    panel.show()
+    panel.show_run(state)
+    shown = {key: label.text() for key, label in panel.values.items()}
+    assert shown["case"] == "cnn_tiny · fake"
+    assert shown["phase"] == "measuring"
+    assert shown["rounds"] == "2 of 4"
+    assert shown["samples"] == "100"
+    assert shown["missing"] == str(needed_samples(0.99) - 100)
+    assert shown["p50"] == "24.1 us"
+    assert shown["eta"] == "3 min 20 s"
+    assert panel.bar.value() == 1 and panel.bar.maximum() == 4
+    panel.show_run(replace(state, samples_in_flight=100_000))
+    assert panel.values["missing"].text() == "enough"
+
+
+def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(qtbot, state) -> None:
+    panel = ProgressPanel()
+    qtbot.addWidget(panel)
+    panel.show_run(replace(state, alive=False))
+    assert panel.bar.format() == "1 of 4 rounds, interrupted, can be resumed"
+    assert panel.values["case"].text() != "cnn_tiny · fake"
+
+
+def test_the_log_follows_its_file_without_its_colours(qtbot, tmp_path) -> None:
+    panel = LogPanel()
+    qtbot.addWidget(panel)
+    panel.follow(tmp_path / "run.log")
+    panel.read_on()
+    assert panel.toPlainText() == ""
+    (tmp_path / "run.log").write_bytes(b"\x1b[32mexported\x1b[0m cnn_tiny\n")
+    panel.read_on()
+    with (tmp_path / "run.log").open("ab") as file:
+        file.write(b"round 1\n")
+    panel.read_on()
+    panel.read_on()
+    assert panel.toPlainText() == "exported cnn_tiny\nround 1\n"
+
+
+def test_the_queue_can_be_ordered_and_shortened(qtbot, tmp_path) -> None:
+    queue = SweepQueue()
+    panel = QueuePanel(RunControl(queue, tmp_path))
+    qtbot.addWidget(panel)
+    for name in ("a", "b", "c"):
+        queue.add(parse_plan({"name": name, "sweeps": [{"models": ["mlp"]}]}, "test"))
+    panel.list.setCurrentRow(2)
+    qtbot.mouseClick(panel.up, Qt.MouseButton.LeftButton)
+    assert [plan.name for plan in queue.plans] == ["a", "c", "b"]
+    assert panel.list.currentRow() == 1
+    qtbot.mouseClick(panel.remove, Qt.MouseButton.LeftButton)
+    assert [plan.name for plan in queue.plans] == ["a", "b"]
+    queue.hold()
+    assert queue.take() is None
+    assert "held" in panel.note.text()
+
+
+def test_recent_runs_are_offered_first_thing(qtbot, tmp_path) -> None:
+    panel = FirstRunPanel()
+    qtbot.addWidget(panel)
+    panel.show_recent([tmp_path / "one", tmp_path / "two"])
+    buttons = [b for b in panel.findChildren(type(panel.try_button)) if b.text() == "two"]
+    with qtbot.waitSignal(panel.open_asked) as asked:
+        buttons[0].click()
+    assert asked.args == [tmp_path / "two"]

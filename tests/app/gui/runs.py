@@ -1,0 +1,104 @@
+"""Run folders and models for the window's tests: written by the real writer, small and quick."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from app.gui.launch.child import BatchChild
+from app.measure.environment import describe_host
+from app.measure.job import MEASURED, SAMPLE, WARMUP, RoundResult
+from app.results.folder import RunFolder
+from app.results.manifest import new_manifest
+from app.sweep.case import Case
+from app.sweep.plan import Plan, parse_plan
+from app.sweep.profiles import profiles
+
+
+def tiny_model(path: Path) -> Path:
+    """One Relu over 8 floats."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "tiny", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    model.ir_version = 10
+    onnx.save(model, path)
+    return path
+
+
+def fake_plan(model: Path, name: str = "t", rounds: int = 1, **options: Sequence) -> Plan:
+    """A sweep of one model on the scripted runtime, its options as `fail=["crash"]`."""
+    sweep = {
+        "models": [str(model)],
+        "runtimes": ["fake"],
+        "options": {f"fake.{key}": list(values) for key, values in options.items()},
+    }
+    return parse_plan({"name": name, "rounds": rounds, "sweeps": [sweep]}, "test")
+
+
+def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
+    """SAMPLE records back to back; the first `warmup` of them are marked so."""
+    latency = np.round(np.asarray(list(latencies_us)) * 1e3).astype(np.int64)
+    made = np.zeros(len(latency), SAMPLE)
+    made["finished_ns"] = np.cumsum(latency)
+    made["started_ns"] = made["scheduled_ns"] = made["finished_ns"] - latency
+    made["phase"] = MEASURED
+    made["phase"][:warmup] = WARMUP
+    return made
+
+
+def new_run(path: Path, cases: Sequence[Case], rounds: int = 1) -> RunFolder:
+    """A run folder that is being written by this process; `close` it to end that."""
+    lengths = profiles()["quick"]
+    folder = RunFolder.create(
+        path,
+        new_manifest(
+            name="t",
+            seed=0,
+            rounds=rounds,
+            time_limit_s=lengths.time_limit_s,
+            limits=lengths.limits,
+            plan={},
+            cases=cases,
+            environment=describe_host(),
+        ),
+    )
+    folder.begin(describe_host())
+    return folder
+
+
+def sample_path(folder: RunFolder, case: Case, number: int) -> Path:
+    return folder.samples / f"{case.case_id}.{number}.bin"
+
+
+def wait_for_end(child: BatchChild, seconds: float = 30.0) -> int | None:
+    """The exit code of a batch process; None if it does not end in time."""
+    until = time.monotonic() + seconds
+    while child.exit_code() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    return child.exit_code()
+
+
+def record_round(
+    folder: RunFolder, case: Case, number: int, samples: np.ndarray, status: str = "ok"
+) -> None:
+    """Write a round's samples and its line, as the batch process does."""
+    path = sample_path(folder, case, number)
+    path.write_bytes(samples.tobytes())
+    warmup = int((samples["phase"] == WARMUP).sum())
+    folder.record_round(
+        RoundResult(
+            case_id=case.case_id,
+            round=number,
+            status=status,
+            reason="" if status == "ok" else "scripted",
+            samples=path.name if len(samples) else "",
+            iterations=len(samples) - warmup,
+            warmup_iterations=warmup,
+        )
+    )

@@ -1,0 +1,166 @@
+"""The window over large and fast runs: start, opening, memory, frames, scrolling.
+
+Each figure comes from a fresh process on the offscreen platform, so that what is measured
+is the program and not a display.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from app.measure.environment import describe_host
+from app.measure.job import MEASURED, SAMPLE, RoundResult
+from app.results.folder import RunFolder
+from app.results.live import Live, LiveFile
+from app.results.manifest import new_manifest
+from app.results.rows import Rows
+from app.results.table import to_csv
+from app.sweep.case import Case
+from app.sweep.profiles import profiles
+
+OPENED = 10_000_000
+STREAMED = 20_000_000
+STREAMED_PER_S = 100_000
+FRAMES_FOR_S = 10.0
+CASES = 5_000
+WINDOW = [sys.executable, "-m", "tests.benchmarks.gui_window"]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _tell("window visible after launch", _ask(folder, "start")["visible_s"], "s", "< 1.5")
+        _large(folder / "large")
+        told = _ask(folder, "open", folder / "large", OPENED)
+        _tell(f"run of {OPENED:,} samples opened", told["opened_s"], "s", "< 2")
+        _tell("  longest pause of the window meanwhile", told["longest_s"], "s", "")
+        _many(folder / "many")
+        told = _ask(folder, "scroll", folder / "many")
+        _tell(f"run of {CASES:,} cases opened", told["opened_s"], "s", "")
+        _tell(f"table of {CASES:,} cases scrolls", told["frames_per_s"], "frames/s", ">= 30")
+        _streams(folder)
+
+
+def _tell(what: str, value: float, unit: str, aim: str) -> None:
+    sys.stdout.write(f"{what:48} {value:9.2f} {unit:9} {f'aim {aim}' if aim else ''}\n")
+    sys.stdout.flush()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "QT_QPA_PLATFORM": "offscreen",
+        "XDG_CONFIG_HOME": str(folder / "home"),
+        "XDG_DATA_HOME": str(folder / "home"),
+        "GRAPHLAP_LAUNCHED_NS": str(time.time_ns()),
+    }
+
+
+def _ask(folder: Path, *words: object) -> dict[str, float]:
+    command = [*WINDOW, *map(str, words)]
+    done = subprocess.run(
+        command, env=_environment(folder), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _streams(folder: Path) -> None:
+    """Samples arrive as from a worker: fast for the memory, at a rate for the frames."""
+    told = _streamed(folder, "frames", STREAMED_PER_S, int(FRAMES_FOR_S * STREAMED_PER_S))
+    _tell(f"drawing while {STREAMED_PER_S:,} samples/s arrive", told["frames_per_s"], "frames/s",
+          ">= 10")  # fmt: skip
+    told = _streamed(folder, "memory", 0, STREAMED)
+    _tell(f"memory gained over {STREAMED:,} samples", told["gained_mb"], "MB", "< 50")
+
+
+def _streamed(folder: Path, mode: str, per_s: int, total: int) -> dict[str, float]:
+    case = Case("cnn_tiny", "fake")
+    path = folder / f"stream-{mode}"
+    with _new(path, [case], 1) as run:
+        live = Live("measuring", os.getpid(), 1, 0, 1, 0, case_id=case.case_id, round=0)
+        live.phase = "measure"
+        LiveFile(run).write(live, always=True)
+        window = subprocess.Popen(
+            [*WINDOW, mode, str(path)],
+            env=_environment(folder),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert window.stdin and window.stdout
+        window.stdout.readline()
+        _pour(run.samples / f"{case.case_id}.0.bin", per_s, total, run, live)
+        window.stdin.write("done\n")
+        window.stdin.close()
+        told = json.loads(window.stdout.readline())
+        window.stdout.close()
+        window.wait()
+    return told
+
+
+def _pour(path: Path, per_s: int, total: int, run: RunFolder, live: Live) -> None:
+    """Blocks twenty times a second at a rate, or of 200,000 as fast as the window reads."""
+    block = per_s // 20 if per_s else 200_000
+    writer = LiveFile(run)
+    begun, clock_ns = time.monotonic(), 0
+    with path.open("wb", buffering=0) as file:
+        for number in range(total // block):
+            file.write(_records(block, number, clock_ns).tobytes())
+            clock_ns += block * 10_000
+            live.iterations += block
+            writer.write(live)
+            due = begun + (number + 1) * (0.05 if per_s else 0.1)
+            time.sleep(max(0.0, due - time.monotonic()))
+
+
+def _records(count: int, seed: int, first_ns: int = 0) -> np.ndarray:
+    latency = np.random.default_rng(seed).lognormal(3.0, 0.2, count) * 1e3
+    made = np.zeros(count, SAMPLE)
+    made["started_ns"] = first_ns + np.arange(count) * 10_000
+    made["finished_ns"] = made["started_ns"] + latency.astype(np.int64)
+    made["phase"] = MEASURED
+    return made
+
+
+def _new(path: Path, cases: list[Case], rounds: int) -> RunFolder:
+    lengths = profiles()["quick"]
+    run = RunFolder.create(
+        path,
+        new_manifest(
+            name="benchmark", seed=0, rounds=rounds, time_limit_s=lengths.time_limit_s,
+            limits=lengths.limits, plan={}, cases=cases, environment=describe_host(),
+        ),
+    )  # fmt: skip
+    run.begin(describe_host())
+    return run
+
+
+def _record(run: RunFolder, case: Case, number: int, samples: np.ndarray) -> None:
+    name = f"{case.case_id}.{number}.bin"
+    (run.samples / name).write_bytes(samples.tobytes())
+    run.record_round(RoundResult(case.case_id, number, "ok", samples=name, iterations=len(samples)))
+
+
+def _large(path: Path) -> None:
+    case = Case("cnn_tiny", "fake")
+    with _new(path, [case], 5) as run:
+        for number in range(5):
+            _record(run, case, number, _records(OPENED // 5, number))
+
+
+def _many(path: Path) -> None:
+    cases = [Case("cnn_tiny", "fake", threads=k + 1) for k in range(CASES)]
+    with _new(path, cases, 1) as run:
+        for number, case in enumerate(cases):
+            _record(run, case, 0, _records(400, number))
+        from app.results.reader import read_run
+
+        run.write("results.csv", to_csv(Rows().of(read_run(path))))

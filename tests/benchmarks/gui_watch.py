@@ -1,0 +1,48 @@
+"""A window that follows the runs whose folders are written to its standard input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QSocketNotifier, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.gui.launch.cores import leave_last_core
+from app.gui.settings import Settings
+from app.gui.window import MainWindow
+from app.results.manifest import MANIFEST
+
+
+def main() -> None:
+    leave_last_core()
+    app = QApplication(sys.argv[:1])
+    window = MainWindow(Settings())
+    window.show()
+    wanted: list[Path] = []
+    look = QTimer(window, interval=50)
+
+    def heard() -> None:
+        line = sys.stdin.readline()
+        if not line:
+            window.close()
+            app.quit()
+            return
+        wanted[:] = [Path(line.strip())]
+        look.start()
+
+    def open_when_there() -> None:
+        if wanted and (wanted[0] / MANIFEST).is_file():
+            look.stop()
+            window.open_run(wanted[0])
+
+    notifier = QSocketNotifier(0, QSocketNotifier.Type.Read)
+    notifier.activated.connect(heard)
+    look.timeout.connect(open_when_there)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    app.exec()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The window's side of `bench_gui_window`: one mode a process, figures as a JSON line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.gui.launch.cores import leave_last_core
+from app.gui.settings import Settings
+from app.gui.window import MainWindow
+
+
+def main() -> None:
+    mode, *rest = sys.argv[1:]
+    leave_last_core()
+    app = QApplication(sys.argv[:1])
+    window = MainWindow(Settings())
+    window.show()
+    app.processEvents()
+    visible_s = (time.time_ns() - int(os.environ["GRAPHLAP_LAUNCHED_NS"])) / 1e9
+    answer: dict[str, Any] = {"visible_s": visible_s}
+    if mode == "open":
+        answer |= _open(window, Path(rest[0]), int(rest[1]))
+    elif mode == "scroll":
+        answer |= _open(window, Path(rest[0])) | _scroll(app, window)
+    elif mode in ("frames", "memory"):
+        window.open_run(Path(rest[0]))
+        _until(lambda: window.feed.state is not None)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        answer |= _frames(window) if mode == "frames" else _memory(window)
+    window.close()
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _until(condition: Any, seconds: float = 600.0) -> float:
+    """Run the event loop until the condition holds; the longest time between two turns."""
+    until, longest = time.monotonic() + seconds, 0.0
+    while not condition():
+        assert time.monotonic() < until
+        turn = time.monotonic()
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        longest = max(longest, time.monotonic() - turn)
+        time.sleep(0.001)
+    return longest
+
+
+def _open(window: MainWindow, folder: Path, samples: int = 1) -> dict[str, float]:
+    """Until a state with so many samples is drawn."""
+    begun = time.monotonic()
+    window.open_run(folder)
+
+    def there() -> bool:
+        state = window.feed.state
+        return state is not None and sum(one.counts.sum() for one in state.series) >= samples
+
+    longest = _until(there)
+    window.views["histogram"].draw_now()
+    return {"opened_s": time.monotonic() - begun, "longest_s": longest}
+
+
+def _scroll(app: QApplication, window: MainWindow) -> dict[str, float]:
+    window.docks.go_to("results")
+    _until(lambda: window.table.view.verticalScrollBar().maximum() > 0)
+    bar = window.table.view.verticalScrollBar()
+    begun, frames = time.monotonic(), 150
+    for frame in range(frames):
+        bar.setValue(bar.maximum() * frame // frames)
+        window.table.view.viewport().repaint()
+    return {"frames_per_s": frames / (time.monotonic() - begun)}
+
+
+def _done() -> Any:
+    """Tells whether the other side has written its line."""
+    from PySide6.QtCore import QSocketNotifier
+
+    heard = []
+    notifier = QSocketNotifier(0, QSocketNotifier.Type.Read)
+    notifier.activated.connect(lambda: (heard.append(True), notifier.setEnabled(False)))
+    return lambda: bool(heard) and notifier is not None
+
+
+def _frames(window: MainWindow) -> dict[str, float]:
+    view, drawn = window.views["histogram"], []
+    original = view.draw_now
+    view.draw_now = lambda: (original(), view.canvas.viewport().repaint(), drawn.append(1))
+    begun = time.monotonic()
+    _until(_done())
+    return {"frames_per_s": len(drawn) / (time.monotonic() - begun)}
+
+
+def _memory(window: MainWindow) -> dict[str, float]:
+    """From the first million samples to the last, all views looked at in turn."""
+    keys = ("histogram", "timeline", "percentiles", "cumulative")
+    turn = QTimer(window, interval=1500)
+    turn.timeout.connect(lambda: window.docks.show(keys[int(time.monotonic()) % len(keys)]))
+    turn.start()
+    process, done = psutil.Process(), _done()
+
+    def samples() -> int:
+        return int(window.feed.state.series[0].counts.sum())
+
+    _until(lambda: samples() >= 1_000_000 or done())
+    before = process.memory_info().rss
+    most = before
+    while not done():
+        _until(lambda: True)
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+        most = max(most, process.memory_info().rss)
+    return {"gained_mb": (most - before) / 1e6}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The real window, with a back channel that tells where a widget is and takes pictures.
+
+Lines on standard input: `where KIND NAME`, `shot PATH`, `busy`, `quit`; a JSON line answers
+each. It presses no key and clicks nothing: that is left to the keyboard and the mouse.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QPoint, QRect, QSocketNotifier, Qt, QTimer
+from PySide6.QtWidgets import QApplication, QTabBar, QTreeWidget, QTreeWidgetItemIterator, QWidget
+
+from app.gui import main
+from app.gui.window import MainWindow
+
+
+class Probe:
+    """Answers questions about the one main window."""
+
+    def __init__(self) -> None:
+        self._notifier = QSocketNotifier(0, QSocketNotifier.Type.Read)
+        self._notifier.activated.connect(self._heard)
+        self._say({"ready": True})
+
+    @property
+    def window(self) -> MainWindow:
+        return next(w for w in QApplication.topLevelWidgets() if isinstance(w, MainWindow))
+
+    def _say(self, answer: dict[str, Any]) -> None:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+    def _heard(self) -> None:
+        line = sys.stdin.readline()
+        if not line:
+            QApplication.quit()
+            return
+        word, _, rest = line.strip().partition(" ")
+        if word == "where":
+            kind, _, name = rest.partition(" ")
+            self._say({"at": self._where(kind, name)})
+        elif word == "shot":
+            screen = self.window.screen()
+            self._say({"saved": screen.grabWindow(0).save(rest)})
+        elif word == "busy":
+            state = self.window.feed.state
+            at = state.live.phase if state and state.live else ""
+            self._say({"state": self.window.control.state, "phase": at})
+        elif word == "quit":
+            self.window.close()
+            QApplication.quit()
+
+    def _where(self, kind: str, name: str) -> list[int] | None:
+        """Device pixels of the middle of what is named, scrolled into view; None if unseen."""
+        found = {"tab": self._tab, "item": self._item, "widget": self._widget}[kind](name)
+        if found is None:
+            return None
+        widget, point = found
+        at = widget.mapToGlobal(point) * widget.devicePixelRatio()
+        return [at.x(), at.y()]
+
+    def _tab(self, name: str) -> tuple[QWidget, QPoint] | None:
+        for bar in self.window.findChildren(QTabBar):
+            for index in range(bar.count()):
+                if bar.isVisible() and bar.tabText(index) == name:
+                    return bar, bar.tabRect(index).center()
+        return None
+
+    def _item(self, name: str) -> tuple[QWidget, QPoint] | None:
+        for tree in self.window.findChildren(QTreeWidget):
+            items = QTreeWidgetItemIterator(tree)
+            while items.value():
+                item = items.value()
+                if item.text(0) == name and not item.isHidden():
+                    tree.scrollToItem(item)
+                    box = tree.visualItemRect(item)
+                    view = tree.viewport()
+                    self._reveal(view, box)
+                    return view, QPoint(box.left() + 8, box.center().y())
+                items += 1
+        return None
+
+    def _widget(self, name: str) -> tuple[QWidget, QPoint] | None:
+        roots = [self.window, *QApplication.topLevelWidgets()]
+        for root in roots:
+            for widget in root.findChildren(QWidget):
+                text = getattr(widget, "text", None)
+                own = {widget.accessibleName(), text() if callable(text) else ""}
+                if widget.isVisible() and name in own:
+                    self._reveal(widget, widget.rect())
+                    return widget, widget.rect().center()
+        return None
+
+    def _reveal(self, widget: QWidget, box: QRect) -> None:
+        area = self.window.editor.scroll
+        if area.isAncestorOf(widget):
+            inner = area.widget()
+            at = widget.mapTo(inner, box.center())
+            area.ensureVisible(at.x(), at.y(), 20, 60)
+            QApplication.processEvents()
+
+
+def _start() -> None:
+    QApplication.instance().setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
+    _start.probe = Probe()
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    original = MainWindow.show
+
+    def show(window: MainWindow) -> None:
+        original(window)
+        QTimer.singleShot(300, _start)
+
+    MainWindow.show = show
+    sys.exit(main.main([]))
