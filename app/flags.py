@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from app.sweep.case import Scenario
 from app.sweep.errors import PlanError, suggestion
-from app.sweep.plan import Plan, load_plan, load_suite, parse_plan
+from app.sweep.plan import Plan, load_plan, load_suite, parse_plan, parse_size
 from exporters.types import PRECISIONS
 
 _WAIT_POLICIES = ("spin", "hybrid", "sleep")
@@ -18,6 +18,8 @@ examples:
   graphlap --headless --suite starter
   graphlap --headless --models cnn_tiny,lstm_tiny --runtimes ort-cpu --scenario paced:20us
   graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --profile standard --out runs/nets
+  graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
+  graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --resume runs/nets
 
 exit codes: 0 all rows are well, 1 a row failed or the disk did, 2 the command or the plan is
@@ -78,10 +80,25 @@ def parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="test each model on a folder of classes, or an .npz of images and labels",
     )
+    what.add_argument(
+        "--profile-ops",
+        action="store_true",
+        help="tell the times of the operators too, in processes of their own",
+    )
+    what.add_argument(
+        "--largest-batch",
+        action="store_true",
+        help="search for the largest batch that fits, from --batch or 1 on",
+    )
     how = top.add_argument_group("how long, and where to")
     how.add_argument("--profile", metavar="NAME", help="quick (default), standard or publication")
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
     how.add_argument("--time-limit", metavar="S", help="seconds after which a round is killed")
+    how.add_argument(
+        "--memory-limit",
+        metavar="SIZE",
+        help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
     how.add_argument("--seed", metavar="N", help="of the order of rounds and of all that is drawn")
     how.add_argument("--out", metavar="DIR", help="a new run folder; default: graphlap-results/…")
     how.add_argument("--export", metavar="parquet", help="write rows and samples as Parquet too")
@@ -126,7 +143,7 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data = {"sweeps": [{"models": models, **given}]}
     else:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
-    return parse_plan({**data, **_lengths(flags)}, "the command line")
+    return parse_plan({**data, **_lengths(flags), **_wanted(flags)}, "the command line")
 
 
 def _grid(flags: argparse.Namespace) -> dict[str, Any]:
@@ -169,6 +186,23 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["seed"] = _number(flags.seed, "--seed", least=0)
     if flags.time_limit is not None:
         given["time_limit_s"] = _number(flags.time_limit, "--time-limit", least=1)
+    return given
+
+
+def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
+    """What the flags add to the plan as a whole, beside its lengths."""
+    given: dict[str, Any] = {}
+    if flags.profile_ops:
+        given["profile_ops"] = True
+    if flags.largest_batch:
+        given["largest_batch"] = True
+    if flags.memory_limit is not None:
+        try:
+            parse_size(flags.memory_limit)
+        except ValueError as error:
+            cause, _, remedy = f"--memory-limit {flags.memory_limit!r} {error}".partition("; ")
+            raise PlanError(cause, remedy) from None
+        given["memory_limit"] = flags.memory_limit
     return given
 
 

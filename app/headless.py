@@ -161,7 +161,7 @@ def _refuse_plan_flags(flags: argparse.Namespace) -> None:
     """A resumed run repeats its own plan, so nothing about it can be said again."""
     plan_flags = (
         "suite plan models runtimes precision batch axis threads option scenario wait profile "
-        "rounds time_limit seed accuracy out"
+        "rounds time_limit memory_limit profile_ops largest_batch seed accuracy out"
     )
     for name in plan_flags.split():
         if getattr(flags, name):

@@ -78,13 +78,15 @@ def export_onnx(request: ExportRequest, store: Store) -> tuple[ExportedModel, bo
     if entry is None:
         entry = _keep(face, proto, is_part, store, key)
     original = path = entry.files[_MODEL]
+    opset = face.opset
     exceptions: tuple[str, ...] = ()
     if request.precision != "fp32":
         digest, samples = calibration(request.calibration, face.inputs, points[0], face.batch)
         other = precision.converted(
             store, source.name, original, request.precision, digest, samples
         )
-        path, exceptions, had_graph = other.path, other.exceptions, had_graph and other.stored
+        path, opset, exceptions = other.path, other.opset, other.exceptions
+        had_graph = had_graph and other.stored
     kind, references, had_references = _references(request, store, face, original, points, is_part)
     counts = count(proto, points[0])
     model = ExportedModel(
@@ -93,7 +95,7 @@ def export_onnx(request: ExportRequest, store: Store) -> tuple[ExportedModel, bo
         family="",
         path=str(path),
         sha256=path.stem,
-        opset=face.opset,
+        opset=opset,
         precision=request.precision,
         inputs=precision.cast_specs(face.inputs, request.precision),
         outputs=precision.cast_specs(

@@ -178,6 +178,9 @@ class ExportedModel:
         return cls(**values)
 
 
+_REPEAT = "repeat:"
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """Inputs and expected outputs of one model at one point of its axes."""
@@ -190,11 +193,27 @@ def load_reference(path: str) -> Reference:
     """Read what `save_reference` wrote; OSError or ValueError if the file is damaged."""
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
+    for repeat in [name for name in arrays if name.startswith(_REPEAT)]:
+        name, (axis, size) = repeat.removeprefix(_REPEAT), arrays.pop(repeat)
+        arrays[name] = arrays[name].take(np.arange(size) % arrays[name].shape[axis], axis)
 
     def part(prefix: str) -> dict[str, np.ndarray]:
         return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
     return Reference(part("input:"), part("output:"))
+
+
+def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: int) -> None:
+    """Write to `target` the reference of `source` with its entries repeated up to `size`.
+
+    `axes` maps each array (`input:NAME`, `output:NAME`) to the position of the axis that
+    grows. It is repeated when it is read, so that the file stays as small as `source`.
+    """
+    with np.load(source, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    marks = {f"{_REPEAT}{name}": np.array([axis, size]) for name, axis in axes.items()}
+    with Path(target).open("wb") as file:
+        np.savez(file, **arrays, **marks)  # type: ignore[arg-type]
 
 
 def save_reference(path: str, reference: Reference) -> None:

@@ -221,6 +221,18 @@ class OpTime:
 
 
 @dataclass(frozen=True, slots=True)
+class Spans:
+    """Parts of runs on the device's own clock, int64 nanoseconds [n] each.
+
+    `h2d_ns` and `d2h_ns` are the copies in and out, None where they lie outside a run.
+    """
+
+    device_ns: np.ndarray
+    h2d_ns: np.ndarray | None = None
+    d2h_ns: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AfterCompletion:
     """Arrivals of a closed loop: the next request `gap_ns` after the last one finished."""
 
@@ -311,6 +323,13 @@ class Session(ABC):
             f"{self.execution.provider} does not tell the times of its operators",
             "profile another runtime",
         )
+
+    def spans(self, runs: int) -> Spans | None:
+        """`runs` more runs of slot 0, marked by the device's clock; None where there is none.
+
+        They are not the timed runs: the marks themselves take time.
+        """
+        return None
 
     def memory(self) -> Memory:
         """What the engine accounts for; all None where it does not say."""

@@ -16,6 +16,7 @@ from app.sweep.events import (
     Event,
     ExportFinished,
     Paused,
+    ProfileFinished,
     RoundDropped,
     RoundFinished,
 )
@@ -47,7 +48,6 @@ class PlainLog:
     def __init__(self, run: SweepRun, stream: TextIO) -> None:
         self._run = run
         self._stream = stream
-        self._cases = {case.case_id: case for case in run.folder.manifest.cases}
         live = run.live
         self._say(
             f"{live.cases_total} cases, {live.rounds_total} rounds, "
@@ -64,6 +64,8 @@ class PlainLog:
                     self._say(self._round_line(result))
                 case AccuracyFinished():
                     self._say(_accuracy_line(event))
+                case ProfileFinished():
+                    self._say(_profile_line(event))
                 case RoundDropped(_, reason, _):
                     self._say(f"round dropped: {reason}")
                 case Paused():
@@ -73,7 +75,7 @@ class PlainLog:
         self._stream.flush()
 
     def _round_line(self, result: RoundResult) -> str:
-        live, case = self._run.live, self._cases[result.case_id]
+        live, case = self._run.live, self._run.cases[result.case_id]
         place = f"[{live.rounds_done}/{live.rounds_total}, {text.duration(live.eta_s)} left]"
         return f"{place} {_round_text(self._run, case, result)}"
 
@@ -90,7 +92,6 @@ class LiveDisplay:
         from rich.live import Live as Redrawn
 
         self._run = run
-        self._cases = {case.case_id: case for case in run.folder.manifest.cases}
         self._drawn = 0.0
         # Refreshed by hand: a refreshing thread would wake beside the measurement for nothing.
         self._live = Redrawn(console=Console(file=stream), auto_refresh=False, transient=True)
@@ -99,12 +100,14 @@ class LiveDisplay:
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, RoundFinished) and event.result.status in FAILED:
-                case = self._cases[event.result.case_id]
+                case = self._run.cases[event.result.case_id]
                 self._live.console.print(
                     _round_text(self._run, case, event.result), markup=False, highlight=False
                 )
             elif isinstance(event, AccuracyFinished) and event.result.top1 is None:
                 self._live.console.print(_accuracy_line(event), markup=False, highlight=False)
+            elif isinstance(event, ProfileFinished) and not event.result.ops:
+                self._live.console.print(_profile_line(event), markup=False, highlight=False)
             elif isinstance(event, ExportFinished) and event.reply.model is None:
                 self._live.console.print(_export_line(event), markup=False, highlight=False)
         if events or time.monotonic() - self._drawn >= 1.0:
@@ -130,7 +133,7 @@ class LiveDisplay:
             what = f"exporting {', '.join(live.exporting)}" if live.exporting else "starting"
             figures = f"{live.exports_done} of {live.exports_total} models"
         else:
-            case = self._cases.get(live.case_id)
+            case = self._run.cases.get(live.case_id)
             what = f"{live.state} {text.case_label(case) if case else ''}"
             figures = _figures(live)
         total = (
@@ -142,6 +145,8 @@ class LiveDisplay:
 
 
 def _figures(live: Live) -> str:
+    if live.phase == "profile":
+        return "profiling the operators"
     if live.phase == "accuracy":
         return f"accuracy, {text.count(live.iterations)} images"
     return (
@@ -155,6 +160,13 @@ def _accuracy_line(event: AccuracyFinished) -> str:
     if result.top1 is None:
         return f"{said}: {result.reason}"
     return f"{said}: {100 * result.top1:.1f} % of {text.count(result.images)} images"
+
+
+def _profile_line(event: ProfileFinished) -> str:
+    said, result = f"operators of {text.case_label(event.job.profile.case)}", event.result
+    if not result.ops:
+        return f"{said}: {result.reason}"
+    return f"{said}: {len(result.ops)} in {text.latency(result.total_us)}"
 
 
 def _export_line(event: ExportFinished) -> str:

@@ -18,12 +18,15 @@ from typing import Any, Self
 
 from app.accuracy.job import AccuracyResult
 from app.measure.job import SAMPLE, RoundResult
+from app.measure.profiling import OpProfile
 from app.measure.telemetry import Reading
 from app.results.atomic import write_atomically
 from app.results.errors import DiskError, ResultsError
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
 from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_manifest
+from app.results.profiles import PROFILES, profile_csv
+from app.sweep.case import Case
 from exporters.types import ExportedModel, Precision
 
 SAMPLES = "samples"
@@ -112,6 +115,22 @@ class RunFolder:
     def record_accuracy(self, result: AccuracyResult) -> None:
         """Keep the accuracy of one subject, or why there is none."""
         self._append({"kind": "accuracy", **result.to_json()})
+
+    def record_case(self, case: Case) -> None:
+        """Keep a case that a search tries and that the manifest does not have."""
+        self._append({"kind": "case", "case": case.to_json()})
+
+    def record_profile(self, result: OpProfile) -> dict[str, Any]:
+        """Write the table of a case's operators, then the line that tells of it."""
+        line = result.to_json()
+        del line["ops"]
+        if result.ops:
+            line |= {"profile": f"{result.case_id}.csv", "total_us": result.total_us}
+            with _disk(self.path):
+                (self.path / PROFILES).mkdir(exist_ok=True)
+            self.write(f"{PROFILES}/{line['profile']}", profile_csv(result))
+        self._append({"kind": "profile", **line})
+        return line
 
     def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
         """Append what the devices told during a round that is in flight."""

@@ -37,7 +37,7 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
         ]
     )
     with parquet.ParquetWriter(samples, schema) as writer:
-        for case in run.manifest.cases:
+        for case in run.cases:
             for result in run.rounds_of(case):
                 if not result.samples:
                     continue

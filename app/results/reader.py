@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,9 @@ class Run:
     """`rounds` maps a case's id to its finished rounds by number, `hosts` to who measured it.
 
     `models` are keyed by the model as the cases name it and the precision asked for,
-    `accuracies` by the id of their subject.
+    `accuracies` by the id of their subject. `tried` are the cases that a search added to
+    those of the plan. `profiles` are journal lines by case, for
+    `app.results.profiles.read_profile`.
     """
 
     path: Path
@@ -36,6 +39,13 @@ class Run:
     hosts: Mapping[str, str]
     models: Mapping[tuple[str, str], ExportedModel]
     accuracies: Mapping[str, AccuracyResult] = field(default_factory=dict)
+    tried: tuple[Case, ...] = ()
+    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The plan's cases in its order, then those that a search added."""
+        return self.manifest.cases + self.tried
 
     def rounds_of(self, case: Case) -> tuple[RoundResult, ...]:
         """The finished rounds of a case in their order."""
@@ -63,6 +73,8 @@ def read_run(path: Path) -> Run:
     hosts: dict[str, str] = {}
     models: dict[tuple[str, str], ExportedModel] = {}
     accuracies: dict[str, AccuracyResult] = {}
+    tried: dict[str, Case] = {}
+    profiles: dict[str, Mapping[str, Any]] = {}
     host = ""
     try:
         for line in read_journals(path):
@@ -79,12 +91,17 @@ def read_run(path: Path) -> Run:
             elif kind == "accuracy":
                 accuracy = AccuracyResult.from_json(line)
                 accuracies.setdefault(accuracy.subject, accuracy)
+            elif kind == "case":
+                case = Case.from_json(line["case"])
+                tried.setdefault(case.case_id, case)
+            elif kind == "profile":
+                profiles.setdefault(line["case_id"], line)
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(
             f"the journal of {path} has a line that can't be understood ({error!r})",
             "restore it, or start a new run",
         ) from None
-    return Run(path, manifest, rounds, hosts, models, accuracies)
+    return Run(path, manifest, rounds, hosts, models, accuracies, tuple(tried.values()), profiles)
 
 
 def read_records(path: Path) -> np.ndarray:

@@ -38,11 +38,11 @@ WORST_FIRST: tuple[Status, ...] = (
 class Rows:
     """The rows of a run; a case's samples are read again only after a new round of it."""
 
-    _summaries: dict[str, tuple[int, Summary | None]] = field(default_factory=dict)
+    _summaries: dict[str, tuple[int, Summary | None, Row]] = field(default_factory=dict)
 
     def of(self, run: Run) -> list[Row]:
-        """One row for each case, in the plan's order."""
-        return [self._row(run, case) for case in run.manifest.cases]
+        """One row for each case, in the plan's order; those that a search tried come after."""
+        return [self._row(run, case) for case in run.cases]
 
     def _row(self, run: Run, case: Case) -> Row:
         rounds = run.rounds_of(case)
@@ -55,20 +55,25 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            summary = self._summary(run, case, rounds)
+            summary, devices = self._summary(run, case, rounds)
+            values |= devices
             if summary is not None:
                 values |= _latency_columns(case, summary, values["batch_size"])
                 warnings = [str(values["warnings"] or ""), *summary.warnings]
                 values["warnings"] = _joined(warnings)
         return {name: values[name] for name in COLUMNS}
 
-    def _summary(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> Summary | None:
+    def _summary(
+        self, run: Run, case: Case, rounds: Sequence[RoundResult]
+    ) -> tuple[Summary | None, Row]:
+        """What the timed rounds give: the statistics, and the columns of the devices."""
         timed = [result for result in rounds if result.samples]
         known = self._summaries.get(case.case_id)
         if known is None or known[0] != len(timed):
-            known = len(timed), summarise([run.samples_of(result) for result in timed])
+            summary = summarise([run.samples_of(result) for result in timed])
+            known = len(timed), summary, device_columns(run.path, timed)
             self._summaries[case.case_id] = known
-        return known[1]
+        return known[1:]
 
 
 def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
@@ -124,12 +129,17 @@ def _setting_columns(run: Run, case: Case) -> Row:
         "precision_asked": case.precision,
         "axes": _pairs(case.axes),
         "threads": case.threads,
-        # All that held, where a round has told; else what was asked for.
-        "options": _pairs(next((r.options for r in run.rounds_of(case) if r.options), case.options)),
+        "options": _pairs(_options(run, case)),
         "scenario": case.scenario.kind,
         "gap_us": case.scenario.gap_us if paced else None,
         "wait_policy": case.wait_policy if paced else None,
     }
+
+
+def _options(run: Run, case: Case) -> Mapping[str, object]:
+    """All of the runtime's, as a round has told them; before one, those that were asked for."""
+    told = (result.options for result in run.rounds_of(case) if result.options)
+    return next(told, case.options)
 
 
 def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
+
 from app.measure.environment import describe_host
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
 from app.sweep.expand import expand
 from app.sweep.plan import Plan
+
+SEARCH_SHARE = 0.75
+"""Of the memory that is free when a search begins, so much is its limit if none is given."""
 
 
 def begin(plan: Plan, path: Path | None = None) -> RunFolder:
@@ -19,10 +24,14 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
     """
     cases = expand(plan)
     lengths = plan.lengths
+    if plan.largest_batch and not plan.memory_limit:
+        available = psutil.virtual_memory().available
+        limit = f"{int(available * SEARCH_SHARE) >> 20}MiB"
+        plan = plan.model_copy(update={"memory_limit": limit})
     manifest = new_manifest(
         name=plan.name,
         seed=plan.seed,
-        rounds=lengths.rounds,
+        rounds=1 if plan.largest_batch else lengths.rounds,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
         plan=plan.model_dump(mode="json"),

@@ -15,12 +15,14 @@ from types import TracebackType
 from typing import Self
 
 from app.accuracy.task import AssessTask
+from app.measure.telemetry import Telemetry
 from app.sweep.events import (
     AccuracyStarted,
     Event,
     ExportStarted,
     Finished,
     Paused,
+    ProfileStarted,
     RoundFinished,
     RoundStarted,
 )
@@ -31,21 +33,26 @@ from app.sweep.jobs import (
     JobSource,
     Measured,
     Outcome,
+    ProfileJob,
     RoundJob,
     SettledJob,
 )
-from app.sweep.tasks import Exporter, ExportTask, MeasureTask
+from app.sweep.tasks import Exporter, ExportTask, MeasureTask, ProfileTask
 
 MEASURE_COMMAND = (sys.executable, "-m", "app.measure.worker")
 EXPORT_COMMAND = (sys.executable, "-m", "exporters.worker")
 ACCURACY_COMMAND = (sys.executable, "-m", "app.accuracy.worker")
+PROFILE_COMMAND = (sys.executable, "-m", "app.measure.profile_worker")
 MOST_EXPORTERS = 2
 LOOK_EVERY_S = 0.2
 """A child whose descendants hold its pipes open ends silently, so its end is looked for."""
 
 
 class Engine:
-    """A context manager over the children of one sweep; see `poll`, `pause`, `stop`."""
+    """A context manager over the children of one sweep; see `poll`, `pause`, `stop`.
+
+    `telemetry` is what is read of the devices while a round runs; None reads nothing.
+    """
 
     def __init__(
         self,
@@ -53,11 +60,13 @@ class Engine:
         *,
         measure_command: Sequence[str] = MEASURE_COMMAND,
         export_command: Sequence[str] = EXPORT_COMMAND,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._source = source
+        self._telemetry = telemetry or Telemetry()
         self._measure_command = measure_command
         self._export_command = export_command
-        self._running: list[MeasureTask | ExportTask | AssessTask] = []
+        self._running: list[MeasureTask | ExportTask | AssessTask | ProfileTask] = []
         self._idle: list[Exporter] = []
         self._most_exporters = min(MOST_EXPORTERS, os.cpu_count() or 1)
         self._waiting: Job | None = None
@@ -153,12 +162,16 @@ class Engine:
             return [RoundFinished(job.result, 0.0)]
         if isinstance(job, RoundJob):
             self._retire_exporters()
-            self._running.append(MeasureTask(job, self._measure_command))
+            self._running.append(MeasureTask(job, self._measure_command, self._telemetry))
             return [RoundStarted(job)]
         if isinstance(job, AssessJob):
             self._retire_exporters()
             self._running.append(AssessTask(job, ACCURACY_COMMAND))
             return [AccuracyStarted(job)]
+        if isinstance(job, ProfileJob):
+            self._retire_exporters()
+            self._running.append(ProfileTask(job, PROFILE_COMMAND))
+            return [ProfileStarted(job)]
         exporter = self._idle.pop() if self._idle else Exporter(self._export_command)
         self._running.append(ExportTask(job, exporter))
         return [ExportStarted(job)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -46,6 +47,8 @@ def expand(plan: Plan) -> tuple[Case, ...]:
         refuse_unusable(plan.accuracy)
     cases: dict[str, Case] = {}
     for sweep in plan.sweeps:
+        if plan.largest_batch:
+            sweep = _first_tries(sweep)  # noqa: PLW2901
         subjects = [subject for text in sweep.models for subject in _subjects(text)]
         _refuse_unknown_axes(sweep, subjects)
         runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
@@ -56,6 +59,22 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             for case in _grid(sweep, subject, runtimes):
                 cases.setdefault(case.case_id, case)
     return tuple(cases.values())
+
+
+def _first_tries(sweep: Sweep) -> Sweep:
+    """The grid from which a search begins: at batch 1 unless the plan says where."""
+    if len(sweep.batch_size) > 1:
+        raise PlanError(
+            "a search for the largest batch begins at one batch size",
+            "give --batch one value, or leave it out",
+        )
+    return sweep.model_copy(update={"batch_size": sweep.batch_size or (1,)})
+
+
+def batch_axis(model: str) -> str | None:
+    """The open axis that is the model's batch; None if its batch is fixed or unknown."""
+    (subject,) = _subjects(model)
+    return subject.batch
 
 
 def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str]) -> Iterator[Case]:
@@ -205,8 +224,9 @@ def _refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
             )
         options = {option.name: option for option in runtime(name).options}
         if option_name not in options:
-            remedy = suggestion(option_name, options) if options else "it has none"
-            raise PlanError(f"{name} has no option {option_name!r}", remedy)
+            raise PlanError(
+                f"{name} has no option {option_name!r}", _known_options(option_name, list(options))
+            )
         for value in values:
             try:
                 options[option_name].parse(str(value))
@@ -215,8 +235,20 @@ def _refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
                 raise PlanError(cause, remedy) from None
 
 
+def _known_options(word: str, known: Sequence[str]) -> str:
+    """All that there are, with the one that was probably meant in front."""
+    if not known:
+        return "it has none"
+    near = [f"did you mean {name!r}? " for name in get_close_matches(word, known, n=1)]
+    return f"{''.join(near)}its options are {', '.join(known)}"
+
+
 def _option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
-    """The product of this runtime's option values, defaults left out."""
+    """The product of this runtime's option values, defaults left out.
+
+    A default that is spelled out is the same case as one that is not: both run the same.
+    The rows tell all options, those with their default too.
+    """
     name = parse_spec(text).name
     options = {option.name: option for option in runtime(name).options}
     axes = {

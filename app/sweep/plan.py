@@ -6,6 +6,7 @@ written. Names of models and runtimes are looked up in `expand`, not here.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,12 @@ from app.sweep.profiles import Profile, profiles
 from exporters.types import Precision
 from runtimes.base import OptionValue
 
+_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[KMGT]i?B)", re.IGNORECASE)
+_UNITS = {
+    f"{letter}{middle}b": base ** (power + 1)
+    for power, letter in enumerate("kmgt")
+    for middle, base in (("i", 1024), ("", 1000))
+}
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
 
@@ -32,7 +39,8 @@ class Sweep(_Part):
 
     `models` are catalogue names, .onnx paths or globs. `runtimes` empty: every one that is
     available. Sizes not given take the model's own defaults. `options` maps
-    `runtime.option` to the values to try. `threads` 0 leaves the number to the engine.
+    `runtime.option` to the values to try, as a quoted key or as a table of the runtime.
+    `threads` 0 leaves the number to the engine.
     """
 
     models: tuple[str, ...] = Field(min_length=1)
@@ -48,6 +56,18 @@ class Sweep(_Part):
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
     wait_policy: WaitPolicy = "spin"
 
+    @field_validator("options", mode="before")
+    @classmethod
+    def _flat_options(cls, given: Any) -> Any:
+        """TOML reads an unquoted `ort-cpu.name = [...]` as a table in a table."""
+        if not isinstance(given, dict):
+            return given
+        flat: dict[Any, Any] = {}
+        for key, value in given.items():
+            inner = value.items() if isinstance(value, dict) else ()
+            flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
+        return flat
+
     @field_validator("scenarios")
     @classmethod
     def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -59,6 +79,9 @@ class Plan(_Part):
 
     `accuracy` is a folder of classes or an .npz of images and labels, on which every model
     that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
+    `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
+    case the first try of a search. `memory_limit` (`8GiB`) is what a measuring process may
+    hold of the host's memory.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -67,6 +90,9 @@ class Plan(_Part):
     rounds: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     time_limit_s: Annotated[float, Field(gt=0)] | None = None
     accuracy: str = ""
+    profile_ops: Annotated[bool, Field(strict=True)] = False
+    largest_batch: Annotated[bool, Field(strict=True)] = False
+    memory_limit: str = ""
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -75,6 +101,13 @@ class Plan(_Part):
         if name not in profiles():
             raise ValueError(f"is not a profile; {suggestion(name, profiles())}")
         return name
+
+    @field_validator("memory_limit")
+    @classmethod
+    def _known_size(cls, text: str) -> str:
+        if text:
+            parse_size(text)
+        return text
 
     @property
     def lengths(self) -> Profile:
@@ -85,6 +118,15 @@ class Plan(_Part):
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
         )
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `8GiB`, `512 MiB` or `2GB`; ValueError with one sentence."""
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match["number"]) * _UNITS[match["unit"].lower()]) if match else 0
+    if size < 1:
+        raise ValueError("is no amount of memory; write it like 8GiB or 512MiB")
+    return size
 
 
 def parse_plan(data: dict[str, Any], origin: str) -> Plan:

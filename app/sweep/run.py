@@ -13,8 +13,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from app.accuracy.source import RAN, WithAccuracy
 from app.measure.job import FAILED
+from app.measure.telemetry import Telemetry
 from app.results.columns import Row
 from app.results.errors import DiskError
 from app.results.folder import RESULTS, RunFolder
@@ -23,6 +23,7 @@ from app.results.reader import Run, read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
 from app.stats.quantiles import needed_samples
+from app.sweep.case import Case
 from app.sweep.engine import EXPORT_COMMAND, MEASURE_COMMAND, Engine
 from app.sweep.events import (
     AccuracyFinished,
@@ -33,13 +34,17 @@ from app.sweep.events import (
     ExportStarted,
     Finished,
     Paused,
+    ProfileFinished,
+    ProfileStarted,
     RoundDropped,
     RoundFinished,
     RoundPhase,
     RoundProgress,
+    RoundReadings,
     RoundStarted,
 )
-from app.sweep.fixed import FixedSweep, Schedule
+from app.sweep.largest import LargestBatch
+from app.sweep.sources import sources
 
 REFRESH_S = 2.0
 REFRESH_SHARE = 0.02
@@ -58,6 +63,7 @@ class SweepRun:
         *,
         measure_command: Sequence[str] = MEASURE_COMMAND,
         export_command: Sequence[str] = EXPORT_COMMAND,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.folder = folder
         self.stopped = False
@@ -69,35 +75,16 @@ class SweepRun:
         self._accuracies = dict(recorded.accuracies)
         self._host = str(environment.get("host", ""))
         self._rows = Rows()
-        self._source = FixedSweep(
-            Schedule(
-                manifest.cases,
-                manifest.rounds,
-                manifest.limits,
-                manifest.time_limit_s,
-                manifest.seed,
-                folder.samples,
-            ),
-            {
-                case_id: {number: result.status for number, result in rounds.items()}
-                for case_id, rounds in self._rounds.items()
-            },
-        )
+        self._cases = {case.case_id: case for case in recorded.cases}
+        self._tried = list(recorded.tried)
+        self._profiles = dict(recorded.profiles)
+        self._source, source = sources(folder, recorded)
         folder.begin(environment)
-        source = WithAccuracy(
-            self._source,
-            manifest.cases,
-            str(manifest.plan.get("accuracy", "")),
-            ran=[
-                case_id
-                for case_id, rounds in self._rounds.items()
-                if any(result.status in RAN for result in rounds.values())
-            ],
-            done=list(self._accuracies),
-            time_limit_s=manifest.time_limit_s,
-        )
         self._engine = Engine(
-            source, measure_command=measure_command, export_command=export_command
+            source,
+            measure_command=measure_command,
+            export_command=export_command,
+            telemetry=Telemetry.of_this_machine() if telemetry is None else telemetry,
         )
         self._seconds: list[float] = []
         self._refreshed_at = time.monotonic()
@@ -106,7 +93,7 @@ class SweepRun:
         self._live_file = LiveFile(folder)
         self.live = Live(
             pid=os.getpid(),
-            cases_total=len(manifest.cases),
+            cases_total=len(self._cases),
             rounds_total=len(manifest.cases) * manifest.rounds,
             exports_total=self._source.exports_left,
         )
@@ -128,7 +115,14 @@ class SweepRun:
             self._hosts,
             self._models,
             self._accuracies,
+            tuple(self._tried),
+            self._profiles,
         )
+
+    @property
+    def cases(self) -> Mapping[str, Case]:
+        """The cases by their ids; a search adds to them."""
+        return self._cases
 
     def rows(self) -> list[Row]:
         """The rows as they stand."""
@@ -192,6 +186,9 @@ class SweepRun:
                     self.folder.record_model(*asked, reply.model)
                     self._models[asked] = reply.model
             case RoundStarted(job):
+                self._know_case(job.measure.case_id)
+                # What a killed writer has left behind of this round.
+                self.folder.drop_readings(job.measure.case_id, job.measure.round)
                 live.state, live.phase = "measuring", "start"
                 live.case_id, live.round = job.measure.case_id, job.measure.round
                 live.iterations, live.elapsed_s = 0, 0.0
@@ -202,7 +199,10 @@ class SweepRun:
                 live.iterations, live.elapsed_s = event.iterations, event.elapsed_s
                 live.p50_us = _supported(event.p50_ns, 0.5, event.iterations)
                 live.p99_us = _supported(event.p99_ns, 0.99, event.iterations)
+            case RoundReadings(job, readings):
+                self.folder.record_readings(job.measure.case_id, job.measure.round, readings)
             case RoundFinished(result, seconds):
+                self._know_case(result.case_id)
                 self.folder.record_round(result)
                 self._rounds.setdefault(result.case_id, {})[result.round] = result
                 self._hosts.setdefault(result.case_id, self._host)
@@ -213,6 +213,7 @@ class SweepRun:
                 self._count()
             case RoundDropped(job, reason, disk_full):
                 self.folder.drop_samples(job.measure.case_id, job.measure.round)
+                self.folder.drop_readings(job.measure.case_id, job.measure.round)
                 if disk_full:
                     raise DiskError(reason)
             case AccuracyStarted(job):
@@ -226,13 +227,32 @@ class SweepRun:
                 self.folder.record_accuracy(result)
                 self._accuracies[result.subject] = result
                 self._stale = True
+            case ProfileStarted(job):
+                live.state, live.phase = "measuring", "profile"
+                live.case_id, live.round = job.profile.case.case_id, None
+                live.iterations, live.elapsed_s = 0, 0.0
+                live.p50_us = live.p99_us = None
+            case ProfileFinished(_, profile):
+                self._profiles[profile.case_id] = self.folder.record_profile(profile)
             case Paused():
                 live.state = "paused"
             case Finished(stopped):
                 self.stopped = stopped
 
+    def _know_case(self, case_id: str) -> None:
+        """Record a case that a search tries for the first time."""
+        if case_id not in self._cases and isinstance(self._source, LargestBatch):
+            case = self._source.case(case_id)
+            self.folder.record_case(case)
+            self._cases[case_id] = case
+            self._tried.append(case)
+
     def _count(self) -> None:
         left = self._source.all_rounds_left()
+        recorded = sum(map(len, self._rounds.values()))
+        # A search does not know beforehand how many tries it will take.
+        self.live.rounds_total = max(self.live.rounds_total, recorded + left)
+        self.live.cases_total = len(self._cases)
         self.live.rounds_done = self.live.rounds_total - left
         self.live.cases_failed = sum(
             any(result.status in FAILED for result in rounds.values())

@@ -14,17 +14,25 @@ from typing import Any
 import psutil
 
 from app.measure.job import RoundResult, Status
+from app.measure.profiling import OpProfile
+from app.measure.telemetry import Telemetry
+from app.sweep.available import runtime
 from app.sweep.child import Child
 from app.sweep.events import (
     Event,
     ExportFinished,
+    ProfileFinished,
     RoundDropped,
     RoundFinished,
     RoundPhase,
     RoundProgress,
+    RoundReadings,
 )
-from app.sweep.jobs import Exported, ExportJob, Measured, RoundJob
+from app.sweep.jobs import Exported, ExportJob, Measured, Profiled, ProfileJob, RoundJob
+from app.sweep.watch import Watch
 from exporters.request import ExportReply
+from runtimes.options import all_options
+from runtimes.registry import parse_spec
 
 GRACE_S = 3.0
 """How long a child may take to end after it was asked to, before its group is killed."""
@@ -107,15 +115,29 @@ class ProcessTask:
 
 
 class MeasureTask(ProcessTask):
-    """One round in its own process."""
+    """One round in its own process, with an eye on its memory and on the devices."""
 
-    def __init__(self, job: RoundJob, command: Sequence[str]) -> None:
+    def __init__(self, job: RoundJob, command: Sequence[str], telemetry: Telemetry) -> None:
         super().__init__(command, job.measure.to_json(), job.time_limit_s)
         self.job = job
+        self._eye = Watch(job, self._child.pid, telemetry)
         self.outcome: Measured | None = None
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._phase = "start"
         self._result: RoundResult | None = None
+
+    def due(self) -> float:
+        return min(super().due(), self._eye.due())
+
+    def advance(self) -> list[Event]:
+        events = super().advance()
+        if not self.over:
+            readings = self._eye.look()
+            if readings:
+                events.append(RoundReadings(self.job, readings))
+            if self._eye.too_large:
+                self._child.kill()
+        return events
 
     def _take(self, kind: str, message: dict[str, Any]) -> list[Event]:
         if kind == "phase":
@@ -133,8 +155,16 @@ class MeasureTask(ProcessTask):
             return [RoundDropped(self.job, "the sweep was stopped", disk_full=False)]
         if result.stop_reason == "disk_full":
             return [RoundDropped(self.job, result.reason, disk_full=True)]
+        if self._broke_its_limit(result):
+            result = self._without_result()
         self.outcome = Measured(self.job, result)
         return [RoundFinished(result, time.monotonic() - self._begun)]
+
+    def _broke_its_limit(self, result: RoundResult) -> bool:
+        """Whether it held too much between two looks: the system has counted the peak."""
+        limit, peak_mb = self.job.memory_limit_bytes, result.rss_peak_mb or 0.0
+        self._eye.too_large |= bool(limit) and peak_mb * 2**20 > limit
+        return self._eye.too_large
 
     def _without_result(self) -> RoundResult:
         """The child is gone without a word of its own: no memory, too late, or crashed."""
@@ -143,7 +173,14 @@ class MeasureTask(ProcessTask):
             f"the measuring process ended in {self._phase} with {self._child.how_it_ended()}: "
             "run this case alone to see all that the engine says"
         )
-        if self._child.ran_out_of_memory():
+        if self._eye.too_large:
+            status = "out_of_memory"
+            limit_mib = self.job.memory_limit_bytes / 2**20
+            reason = (
+                f"the measuring process held more than {limit_mib:,.0f} MiB in {self._phase}: "
+                "raise --memory-limit or use a smaller batch"
+            )
+        elif self._child.ran_out_of_memory():
             status = "out_of_memory"
             reason = (
                 f"the system ended the measuring process in {self._phase} for want of memory: "
@@ -156,13 +193,44 @@ class MeasureTask(ProcessTask):
                 "raise --time-limit or make the case smaller"
             )
         measure = self.job.measure
+        engine = runtime(parse_spec(measure.runtime).name)
         return RoundResult(
             case_id=measure.case_id,
             round=measure.round,
             status=status,
             reason=reason,
             started_at_utc=self._started_at_utc,
+            options=all_options(engine, measure.settings.options),
         )
+
+
+class ProfileTask(ProcessTask):
+    """The profile of one case's operators."""
+
+    def __init__(self, job: ProfileJob, command: Sequence[str]) -> None:
+        super().__init__(command, job.profile.to_json(), job.time_limit_s)
+        self.job = job
+        self.outcome: Profiled | None = None
+        self._result: OpProfile | None = None
+
+    def _take(self, kind: str, message: dict[str, Any]) -> list[Event]:
+        if kind == "result":
+            self._result = OpProfile.from_json(message)
+        return []
+
+    def _settle(self) -> list[Event]:
+        if self._stopping:
+            return []
+        result = self._result or OpProfile(self.job.profile.case.case_id, reason=self._why())
+        self.outcome = Profiled(self.job, result)
+        return [ProfileFinished(self.job, result)]
+
+    def _why(self) -> str:
+        if self._child.ran_out_of_memory():
+            return "the system ended the profiling process for want of memory"
+        if self._kill_at is not None:
+            return f"the profile took longer than {self.job.time_limit_s:g} s"
+        return f"the profiling process ended with {self._child.how_it_ended()}"
 
 
 class Exporter:

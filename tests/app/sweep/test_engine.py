@@ -27,8 +27,9 @@ from app.sweep.events import (
     RoundProgress,
     RoundStarted,
 )
-from app.sweep.fixed import FixedSweep, Schedule
+from app.sweep.fixed import FixedSweep
 from app.sweep.jobs import ExportJob, Job, Outcome, RoundJob
+from app.sweep.rounds import Schedule
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel
 from runtimes.base import OptionValue, Settings

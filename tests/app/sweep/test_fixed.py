@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from app.measure.job import RoundResult, Status
-from app.sweep import fixed
+from app.sweep import rounds
 from app.sweep.case import Case
-from app.sweep.fixed import FixedSweep, Schedule, cores_for
+from app.sweep.fixed import FixedSweep
 from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, RoundJob, SettledJob
+from app.sweep.rounds import Schedule, cores_for
 from exporters.request import ExportReply
 from exporters.types import ExportedModel
 from runtimes.base import Unavailable
@@ -142,7 +143,7 @@ def test_a_precision_the_runtime_lacks_is_refused_before_any_export() -> None:
 
 
 def test_a_missing_runtime_is_a_row_without_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixed, "availability", lambda _: Unavailable("no libfoo", "install foo"))
+    monkeypatch.setattr(rounds, "availability", lambda _: Unavailable("no libfoo", "install foo"))
     (job,) = run_through(sweep_of(CASES[:1]), None)
     assert isinstance(job, SettledJob)
     assert (job.result.status, job.result.reason) == ("unavailable", "no libfoo: install foo")

@@ -1,0 +1,69 @@
+"""What an accuracy process is told, and what it tells back: JSON lines on its pipes.
+
+The parent writes one `AccuracyJob` line; the child writes `progress` events with the images
+done, and a `result` event with an `AccuracyResult` last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+from app.sweep.case import Case, Scenario
+from exporters.types import ExportedModel
+
+BATCH = 64
+"""Accuracy is measured at this batch where the graph's batch is open."""
+
+
+def subject_of(case: Case, model: ExportedModel) -> Case:
+    """The case with all that can't change an output at its default: one accuracy for each.
+
+    What is left is the model in its precision, the runtime with its options, and the sizes
+    of the axes beside the batch, which is `BATCH`.
+    """
+    axes = dict(case.axes)
+    if isinstance(model.batch, str):
+        axes[model.batch] = BATCH
+    return replace(case, axes=axes, threads=0, scenario=Scenario(), wait_policy="spin", suite="")
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyJob:
+    """One subject on one set of labelled data; `data` is as `app.accuracy.data` takes it."""
+
+    subject: Case
+    model: ExportedModel
+    data: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        model = ExportedModel.from_json(values["model"])
+        return cls(Case.from_json(values["subject"]), model, values["data"])
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyResult:
+    """`top1` is the share of `images` whose largest output is their label.
+
+    `subject` is the subject's case id. `top1` is None where it could not be measured, and
+    `reason` is then one sentence.
+    """
+
+    subject: str
+    data: str
+    top1: float | None = None
+    images: int = 0
+    batch_size: int = 0
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**values)

@@ -1,0 +1,246 @@
+"""NeurIO's and dlmark's programming interfaces over our own sweeps.
+
+A benchmark is a suite on one runtime, measured as the batch mode measures it and left in a
+run folder; its result tells the runs in the fields of NeurIO's profiler. `load_results` gives
+the rows of any number of runs, as dlmark's function of that name does.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from app.headless import exit_code
+from app.measure.environment import describe_host
+from app.measure.job import RoundResult
+from app.results.errors import ResultsError
+from app.results.reader import Run, read_run
+from app.results.rows import Rows, worst
+from app.results.table import neutralised, to_csv
+from app.sweep.begin import begin
+from app.sweep.case import Case
+from app.sweep.errors import PlanError, suggestion
+from app.sweep.plan import load_suite, parse_plan
+from app.sweep.run import SweepRun
+from exporters.types import ExportedModel
+from runtimes.base import Runtime
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_STEP_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkResult:
+    """What a benchmark measured: a profile for each model, and the run folder with all of it.
+
+    >>> result = LayerBasedBenchmark().run_on("ort-cpu")
+    >>> result.to_frame().sort_values("model_load_time")
+    """
+
+    path: Path
+    profiles: tuple[dict[str, Any], ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line for each model and the profiler's fields as its columns.
+
+        A field that two parts share carries its part's name: `device_name`, `runtime_name`.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_flat(profile) for profile in self.profiles])
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The frame as CSV, written to `path` if one is given; lists are JSON in their cell.
+
+        >>> LayerBasedBenchmark().run_on("ort-cpu").to_csv("layers.csv")
+        """
+        return _written(self.to_frame().map(_as_cell).to_csv(index=False), path)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The profiles as a JSON list, written to `path` if one is given.
+
+        >>> CellBasedBenchmark().run_on("torch-cpu").to_json("cells.json")
+        """
+        return _written(json.dumps(self.profiles, indent=1) + "\n", path)
+
+
+class _SuiteBenchmark:
+    """A suite that ships, at one batch size.
+
+    `seed` draws the order of the rounds and all data; `profile` says how long each model is
+    measured (`quick`, `standard`, `publication`); `num_inference` is how many of its times a
+    profile lists, evenly spread over all that were measured; `models` keeps a part.
+    """
+
+    suite: ClassVar[str]
+
+    def __init__(
+        self,
+        seed: int = 0,
+        num_inference: int = 1000,
+        *,
+        batch_size: int = 1,
+        profile: str = "quick",
+        models: Sequence[str] | None = None,
+    ) -> None:
+        known = [name for sweep in load_suite(self.suite).sweeps for name in sweep.models]
+        for name in models or ():
+            if name not in known:
+                raise PlanError(
+                    f"the suite {self.suite} has no model {name!r}", suggestion(name, known)
+                )
+        self.models = tuple(known if models is None else models)
+        self.seed = seed
+        self.num_inference = num_inference
+        self.batch_size = batch_size
+        self.profile = profile
+
+    def run_on(self, device: str | Runtime, out: str | Path | None = None) -> BenchmarkResult:
+        """Measure on a runtime, by its name (`ort-cpu`, `fpga:v80`) or as an object.
+
+        `out` is a new run folder, by default one in `graphlap-results`. A model that the
+        runtime can't take has a profile with its status and no times. PlanError for an
+        unknown runtime or profile, ResultsError for a folder that is taken.
+        """
+        grid = {
+            "models": self.models,
+            "runtimes": [device.name if isinstance(device, Runtime) else device],
+            "batch_size": [self.batch_size],
+        }
+        values = {"name": self.suite, "seed": self.seed, "profile": self.profile}
+        plan = parse_plan({**values, "sweeps": [grid]}, f"the benchmark {self.suite}")
+        with (
+            begin(plan, Path(out) if out else None) as folder,
+            SweepRun(folder, describe_host()) as sweep,
+        ):
+            while not sweep.finished:
+                sweep.step(_STEP_S)
+            sweep.close(exit_code(sweep.rows(), strict=False))
+            run = sweep.run
+        profiles = (_profile(run, case, self.num_inference) for case in run.manifest.cases)
+        return BenchmarkResult(folder.path, tuple(profiles))
+
+
+class LayerBasedBenchmark(_SuiteBenchmark):
+    """The 60 layers of NeurIO's block-based benchmark page.
+
+    >>> benchmark = LayerBasedBenchmark()
+    >>> results = benchmark.run_on("ort-cpu")
+    """
+
+    suite = "layers"
+
+
+class CellBasedBenchmark(_SuiteBenchmark):
+    """The 22 cells of NeurIO's block-based benchmark page.
+
+    >>> benchmark = CellBasedBenchmark(profile="standard")
+    >>> results = benchmark.run_on("fpga:v80")
+    """
+
+    suite = "cells"
+
+
+def load_results(pattern: str) -> pd.DataFrame:
+    """The rows of all run folders and `results.csv` files that a glob matches, as one frame.
+
+    Columns as in `results.csv`; a folder that is still being written gives its rows so far.
+    ResultsError if nothing matches or a match is neither.
+
+    >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
+    """
+    import pandas as pd
+
+    paths = [Path(name) for name in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
+    if not paths:
+        raise ResultsError(f"nothing matches {pattern!r}", "give a glob of run folders")
+    return pd.concat([_frame(path) for path in paths], ignore_index=True)
+
+
+def _frame(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    if path.is_dir():
+        return pd.read_csv(BytesIO(to_csv(Rows().of(read_run(path)))))
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise ResultsError(
+            f"{path} can't be read as results ({error})", "give run folders or results.csv files"
+        ) from None
+
+
+def _profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
+    """One case in the profiler's fields, and its status and clock; times in seconds."""
+    rounds = run.rounds_of(case)
+    model = run.models.get((case.model, case.precision))
+    decisive = worst(rounds)
+    last = rounds[-1] if rounds else RoundResult(case.case_id, 0, "cancelled")
+    loads = [result.phases_ms["compile"] for result in rounds if "compile" in result.phases_ms]
+    return {
+        "model": {
+            "model_name": case.model,
+            "inputs": _shapes(model, case, "inputs"),
+            "outputs": _shapes(model, case, "outputs"),
+            "parameters": None if model is None else model.parameters,
+            "macc": None if model is None else model.macs,
+        },
+        "device": {"name": last.device_name or None, "system": run.hosts.get(case.case_id)},
+        "runtime": {"name": case.runtime, "version": last.runtime_version or None},
+        "inference": {
+            "batch_size": case.axes.get("batch"),
+            "model_load_time": float(np.median(loads)) / 1e3 if loads else None,
+            "inference_time": _times_s(run, rounds, most_times),
+            "clock": next((result.clock for result in rounds if result.samples), None),
+        },
+        "status": "cancelled" if decisive is None else decisive.status,
+        "reason": "" if decisive is None else decisive.reason,
+    }
+
+
+def _shapes(model: ExportedModel | None, case: Case, side: str) -> dict[str, list[int]] | None:
+    if model is None:
+        return None
+    return {spec.name: list(spec.shape_at(case.axes)) for spec in getattr(model, side)}
+
+
+def _times_s(run: Run, rounds: Sequence[RoundResult], most: int) -> list[float]:
+    """At most so many of the measured latencies, evenly spread over all rounds, in seconds."""
+    timed = [run.samples_of(result).latency_ns for result in rounds if result.samples]
+    if not timed:
+        return []
+    all_ns = np.concatenate(timed)
+    kept = np.linspace(0, len(all_ns) - 1, min(most, len(all_ns))).astype(int)
+    return [float(nanoseconds) / 1e9 for nanoseconds in all_ns[kept]]
+
+
+def _flat(profile: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **profile["model"],
+        **{f"device_{name}": value for name, value in profile["device"].items()},
+        **{f"runtime_{name}": value for name, value in profile["runtime"].items()},
+        **profile["inference"],
+        "status": profile["status"],
+        "reason": profile["reason"],
+    }
+
+
+def _as_cell(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    return neutralised(value) if isinstance(value, str) else value
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        Path(path).write_text(text, "utf-8")
+    return text

@@ -1,0 +1,71 @@
+"""What a profiling process is told and what it tells back: the times of a case's operators.
+
+Profilers slow down what they look at, so a profile has a process of its own, after the
+timed rounds, and no time of it is ever a latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from app.sweep.case import Case
+from exporters.types import ExportedModel
+from runtimes.base import Clock, OpTime, Settings
+from runtimes.registry import parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """The case whose operators are to be told, and its model."""
+
+    case: Case
+    model: ExportedModel
+
+    @property
+    def settings(self) -> Settings:
+        """How the case is compiled, for a session that tells."""
+        case, spec = self.case, parse_spec(self.case.runtime)
+        return Settings(
+            precision=case.precision,
+            threads=case.threads,
+            device=spec.device,
+            release=spec.release,
+            options=case.options,
+            profile=True,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(Case.from_json(data["case"]), ExportedModel.from_json(data["model"]))
+
+
+@dataclass(frozen=True, slots=True)
+class OpProfile:
+    """The mean times of one case's operators over `runs` runs, in graph order.
+
+    Without any, `reason` is one sentence.
+    """
+
+    case_id: str
+    clock: Clock = "wall"
+    runs: int = 0
+    ops: tuple[OpTime, ...] = ()
+    reason: str = ""
+
+    @property
+    def total_us(self) -> float:
+        """All operators together, of which each has its share."""
+        return sum(op.time_us for op in self.ops)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        ops = tuple(OpTime(**op) for op in data["ops"])
+        return cls(**{**data, "ops": ops})

@@ -1,0 +1,104 @@
+"""`telemetry/<case>.<round>.jsonl`: what the devices told during a round, joined to its samples.
+
+Takes the recorded rounds of a case, gives the device columns of its row. What was simulated
+took no energy of a device, so it has none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from app.measure.job import MEASURED, RoundResult
+from app.measure.telemetry import CPU_DEVICE, Reading
+from app.results.columns import Row
+from app.results.folder import SAMPLES, TELEMETRY, telemetry_name
+from app.results.reader import read_records
+
+LEAST_SPAN_S = 0.5
+"""Energy counters move in steps of up to 0.1 s, so a shorter difference says little."""
+
+
+def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
+    """The columns that readings give: medians over the rounds, the most memory, all throttling."""
+    found = [_of_round(run, result) for result in rounds if result.clock != "simulated"]
+    memory = [value for row in found if (value := row.get("device_memory_peak_mb")) is not None]
+    throttle = [str(value) for row in found if (value := row.get("throttle")) is not None]
+    values: Row = {
+        name: statistics.median(known)
+        for name in ("energy_mj_per_inference", "power_w", "gpu_clock_mhz")
+        if (known := [float(v) for row in found if (v := row.get(name)) is not None])
+    }
+    if memory:
+        values["device_memory_peak_mb"] = max(map(float, memory))
+    if throttle:
+        words = dict.fromkeys(word for text in throttle for word in text.split(" "))
+        held = [word for word in words if word != "none"]
+        values["throttle"] = " ".join(held) or "none"
+    return values
+
+
+def read_readings(path: Path) -> list[Reading]:
+    """The readings of one round in their order; none without the file, a torn end left out."""
+    try:
+        *lines, _ = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    return [Reading.from_json(json.loads(line)) for line in lines]
+
+
+def _of_round(run: Path, result: RoundResult) -> Row:
+    readings = read_readings(run / TELEMETRY / telemetry_name(result.case_id, result.round))
+    gpu = [reading for reading in readings if reading.device != CPU_DEVICE]
+    readings = gpu or readings
+    memory = [r.process_memory_mb for r in readings if r.process_memory_mb is not None]
+    values: Row = {"device_memory_peak_mb": max(memory)} if memory else {}
+    if not readings or not result.samples:
+        return values
+    records = read_records(run / SAMPLES / result.samples)
+    measured = records[records["phase"] == MEASURED]
+    if not len(measured):
+        return values
+    begun, ended = measured["started_ns"][0], measured["finished_ns"][-1]
+    inside = [reading for reading in readings if begun <= reading.time_ns <= ended]
+    clocks = [reading.clock_mhz for reading in inside if reading.clock_mhz is not None]
+    throttles = [reading.throttle for reading in inside if reading.throttle is not None]
+    if clocks:
+        values["gpu_clock_mhz"] = statistics.median(clocks)
+    if throttles:
+        words = dict.fromkeys(word for words in throttles for word in words)
+        values["throttle"] = " ".join(words) or "none"
+    return values | _energy(inside, np.sort(records["finished_ns"]))
+
+
+def _energy(inside: Sequence[Reading], finished_ns: np.ndarray) -> Row:
+    """Energy between the first and the last reading, and for each run that ended between."""
+    counted = [reading for reading in inside if reading.energy_mj is not None]
+    powered = [reading for reading in inside if reading.power_w is not None]
+    known = counted or powered
+    if len(known) < 2:
+        return {}
+    first, last = known[0].time_ns, known[-1].time_ns
+    seconds = (last - first) / 1e9
+    if seconds < LEAST_SPAN_S:
+        return {}
+    if counted:
+        millijoules = _difference(reading.energy_mj for reading in counted)
+    else:
+        watts = np.array([reading.power_w for reading in powered], float)
+        times_s = np.array([reading.time_ns for reading in powered], float) / 1e9
+        millijoules = float(np.trapezoid(watts, times_s)) * 1e3
+    runs = int(np.diff(np.searchsorted(finished_ns, [first, last], side="right"))[0])
+    return {
+        "power_w": millijoules / 1e3 / seconds,
+        "energy_mj_per_inference": millijoules / runs if runs else None,
+    }
+
+
+def _difference(values: Iterable[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return known[-1] - known[0]

@@ -1,0 +1,131 @@
+"""From a case and its exported model to the job of one round, or to why there can be none.
+
+Shared by the job sources: a fixed grid and a search build the same rounds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.measure.environment import usable_cores
+from app.measure.job import FAILED, Limits, MeasureJob, RoundResult, Status
+from app.results.folder import samples_name
+from app.sweep.available import availability, runtime
+from app.sweep.case import Case
+from app.sweep.jobs import CPU, Needs, RoundJob, SettledJob
+from exporters.request import ExportReply
+from runtimes.base import Available, RuntimeFault, Settings, Unavailable
+from runtimes.options import all_options
+from runtimes.registry import parse_spec
+
+ENDED: frozenset[Status] = FAILED | {"unavailable", "unsupported"}
+"""After a round with one of these a case gets no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a sweep is: the cases and how long each is measured.
+
+    `memory_limit_bytes` is what a measuring process may hold of the host's memory, 0 for
+    no limit.
+    """
+
+    cases: Sequence[Case]
+    rounds: int
+    limits: Limits
+    time_limit_s: float
+    seed: int
+    samples_folder: Path
+    memory_limit_bytes: int = 0
+
+    @property
+    def export_limit_s(self) -> float:
+        """Exports of the largest networks take half a minute; a hung one must not hold a sweep."""
+        return max(600.0, self.time_limit_s)
+
+
+def round_job(
+    schedule: Schedule, case: Case, number: int, reply: ExportReply
+) -> RoundJob | SettledJob:
+    """The job of one round; settled if what is known now ends the case without a process."""
+    if reply.model is None:
+        return settled(case, number, as_status(reply.status), reply.reason)
+    spec = parse_spec(case.runtime)
+    engine = runtime(spec.name)
+    settings = Settings(
+        precision=case.precision,
+        threads=case.threads,
+        device=spec.device,
+        release=spec.release,
+        options=case.options,
+    )
+    try:
+        engine.refuse(reply.model, case.axes, settings)
+    except RuntimeFault as fault:
+        return settled(case, number, as_status(fault.status), str(fault))
+    measure = MeasureJob(
+        case_id=case.case_id,
+        round=number,
+        model=reply.model,
+        axes=case.axes,
+        runtime=case.runtime,
+        settings=settings,
+        scenario=case.scenario,
+        wait_policy=case.wait_policy,
+        limits=schedule.limits,
+        seed=round_seed(schedule.seed, case.case_id, number),
+        samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
+        affinity=cores_for(case.threads, usable_cores()),
+    )
+    alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
+    return RoundJob(
+        measure, schedule.time_limit_s, Needs(frozenset(alone)), schedule.memory_limit_bytes
+    )
+
+
+def settled(case: Case, number: int, status: Status, reason: str) -> SettledJob:
+    """A round that ended before it began."""
+    name = parse_spec(case.runtime).name
+    state = availability(name)
+    result = RoundResult(
+        case_id=case.case_id,
+        round=number,
+        status=status,
+        reason=reason,
+        started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        runtime_version=state.version if isinstance(state, Available) else "",
+        options=all_options(runtime(name), case.options),
+    )
+    return SettledJob(result)
+
+
+def refused_without_model(case: Case) -> tuple[Status, str] | None:
+    """What is known of a case before anything is exported."""
+    name = parse_spec(case.runtime).name
+    state = availability(name)
+    if isinstance(state, Unavailable):
+        return "unavailable", f"{state.reason}: {state.remedy}"
+    known = runtime(name).precisions
+    if case.precision not in known:
+        return "unsupported", f"{name} does not execute {case.precision}: use {', '.join(known)}"
+    return None
+
+
+def round_seed(seed: int, case_id: str, number: int) -> int:
+    """A 63-bit seed of one round, the same on every host."""
+    digest = hashlib.sha256(f"{seed}:{case_id}:{number}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def cores_for(threads: int, usable: Collection[int]) -> tuple[int, ...]:
+    """The last `threads` cores, so that the parent has another; () lets the system choose."""
+    cores = sorted(usable)
+    return tuple(cores[-threads:]) if 0 < threads < len(cores) else ()
+
+
+def as_status(text: str) -> Status:
+    return text or "run_failed"  # type: ignore[return-value]

@@ -1,0 +1,166 @@
+"""Parameters and multiply-accumulates of a user's graph, read from the graph itself.
+
+Constants are folded first, by shape: what follows from weights alone is one weight, counted
+where a node that also takes data reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+from exporters.onnx_part import reads
+from exporters.onnx_shapes import Shape, ShapeConflict, inferred, known_shapes
+
+_WEIGHT_TYPES = frozenset(
+    {
+        TensorProto.FLOAT,
+        TensorProto.FLOAT16,
+        TensorProto.BFLOAT16,
+        TensorProto.DOUBLE,
+        TensorProto.INT8,
+        TensorProto.UINT8,
+    }
+)
+_STATE_INPUTS = {"LSTM": (4, 5, 6), "GRU": (4, 5), "RNN": (4, 5)}
+"""Sequence lengths and first states: data, even where they are constant."""
+_RUNNING_STATISTICS = {"BatchNormalization": (3, 4)}
+# The scales and zero points of quantised tensors are no weights.
+_SCALES = {
+    "QuantizeLinear": (1, 2),
+    "DequantizeLinear": (1, 2),
+    "QLinearConv": (1, 2, 4, 5, 6, 7),
+    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
+}
+_MATRIX_OPS_UNCOUNTED = ("Conv", "Gemm", "MatMul", "Attention", "Einsum", "LSTM", "GRU", "RNN")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """As `ExportedModel` has them; None where a shape or an operator is not known."""
+
+    parameters: int | None
+    parameters_with_buffers: int | None
+    macs: int | None
+
+
+def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
+    """Weights of the graph, and the multiply-accumulates of one run at this point.
+
+    `parameters` are the elements of every constant of at least one dimension, in floating
+    point or 8 bits, that a node reads together with data; running statistics of norms count
+    only in `parameters_with_buffers`. `macs` covers convolutions, matrix products and
+    recurrent layers with the formulas of `exporters.accounting`; products of two
+    activations count too.
+    """
+    try:
+        values = inferred(model, point)
+    except ShapeConflict:
+        return Counts(None, None, None)
+    weights, buffers = _weights(model.graph, values)
+    return Counts(weights, None if weights is None else weights + buffers, _macs(model, values))
+
+
+def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[int | None, int]:
+    """Elements of the weights, and of the running statistics."""
+    if graph.sparse_initializer:
+        return None, 0
+    folded = {tensor.name for tensor in graph.initializer}
+    sizes = known_shapes(values)
+    read: dict[str, bool] = {}
+    for node in graph.node:
+        names = list(reads(node))
+        if all(name in folded for name in names) and not _is_random(node):
+            folded.update(node.output)
+            continue
+        states = _STATE_INPUTS.get(node.op_type, ()) + _SCALES.get(node.op_type, ())
+        running = _RUNNING_STATISTICS.get(node.op_type, ())
+        positions = {name: place for place, name in enumerate(node.input)}
+        for name in names:
+            if name in folded and positions.get(name) not in states:
+                read.setdefault(name, positions.get(name) in running)
+    totals = {True: 0, False: 0}
+    for name, is_running in read.items():
+        if name not in values or name not in sizes:
+            return None, 0
+        if sizes[name] and values[name].type.tensor_type.elem_type in _WEIGHT_TYPES:
+            totals[is_running] += prod(sizes[name])
+    return totals[False], totals[True]
+
+
+def _macs(model: ModelProto, values: Mapping[str, ValueInfoProto]) -> int | None:
+    """None if a product has an unknown shape, lies in an inner graph, or has no formula."""
+    shapes = known_shapes(values)
+    own_functions = {(function.domain, function.name) for function in model.functions}
+    total = 0
+    for node in model.graph.node:
+        formula = _FORMULAS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+        if formula is not None:
+            try:
+                total += formula(node, shapes)
+            except KeyError:
+                return None
+        elif (node.domain, node.op_type) in own_functions or _may_multiply(node):
+            return None
+    return total
+
+
+def _may_multiply(node: NodeProto) -> bool:
+    if any(part in node.op_type for part in _MATRIX_OPS_UNCOUNTED):
+        return True
+    return any(
+        _may_multiply(inner)
+        for attribute in node.attribute
+        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
+        for inner in graph.node
+    )
+
+
+def _is_random(node: NodeProto) -> bool:
+    return node.op_type.startswith("Random") or node.op_type in ("Bernoulli", "Multinomial")
+
+
+def _convolution(weight: int) -> Callable[[NodeProto, Mapping[str, Shape]], int]:
+    """Each output element takes (channels / group) x kernel, the weight's sizes but the first."""
+
+    def macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+        return prod(shapes[node.output[0]]) * prod(shapes[node.input[weight]][1:])
+
+    return macs
+
+
+def _transposed(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    return prod(shapes[node.input[0]]) * prod(shapes[node.input[1]][1:])
+
+
+def _gemm(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    transposed = any(a.name == "transA" and a.i for a in node.attribute)
+    return prod(shapes[node.output[0]]) * shapes[node.input[0]][0 if transposed else -1]
+
+
+def _matmul(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    return prod(shapes[node.output[0]]) * shapes[node.input[0]][-1]
+
+
+def _recurrent(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    """Both weight matrices [directions, gates x hidden, columns] meet each step of each row."""
+    steps, batch, _ = shapes[node.input[0]]
+    return steps * batch * (prod(shapes[node.input[1]]) + prod(shapes[node.input[2]]))
+
+
+_FORMULAS: Mapping[str, Callable[[NodeProto, Mapping[str, Shape]], int]] = {
+    "Conv": _convolution(1),
+    "ConvInteger": _convolution(1),
+    "QLinearConv": _convolution(3),
+    "ConvTranspose": _transposed,
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+    "MatMulInteger": _matmul,
+    "QLinearMatMul": _matmul,
+    "LSTM": _recurrent,
+    "GRU": _recurrent,
+    "RNN": _recurrent,
+}

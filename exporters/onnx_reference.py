@@ -1,0 +1,78 @@
+"""Expected outputs of a user's graph, from ONNX's own reference evaluator.
+
+Where the graph cannot run at the sizes asked for, the node that fails is named.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from onnx.reference import ReferenceEvaluator
+
+from exporters.onnx_file import NotBenchmarkable
+from exporters.onnx_shapes import node_name
+from exporters.types import ExportError, TensorSpec, axes_key
+
+_REMEDY = "lay inputs and expected outputs beside it, as in test_data_set_0/output_0.pb"
+
+
+class ReferenceRun:
+    """One file for the evaluator, which reads it when it is first run."""
+
+    def __init__(self, name: str, path: Path, outputs: Sequence[TensorSpec]) -> None:
+        self._name = name
+        self._path = path
+        self._outputs = [spec.name for spec in outputs]
+
+    def outputs(
+        self, inputs: Mapping[str, np.ndarray], point: Mapping[str, int]
+    ) -> dict[str, np.ndarray]:
+        """The outputs by name.
+
+        ExportError, with the node's name, if the graph cannot take these inputs;
+        NotBenchmarkable if the evaluator does not know an operator.
+        """
+        evaluator = self._evaluator
+        try:
+            with np.errstate(all="ignore"):
+                values = evaluator.run(self._outputs, dict(inputs))
+        except NotImplementedError as error:
+            raise self._not_vouched_for(error) from error
+        except Exception as error:
+            node = _failing_node(error)
+            at = f" in node {node!r}" if node else ""
+            raise ExportError(
+                f"{self._name} cannot run at {axes_key(point)}: it fails{at} ({_sentence(error)})",
+                "set its axes to sizes that the graph takes",
+            ) from error
+        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+
+    @cached_property
+    def _evaluator(self) -> ReferenceEvaluator:
+        try:
+            return ReferenceEvaluator(str(self._path))
+        except Exception as error:
+            raise self._not_vouched_for(error) from error
+
+    def _not_vouched_for(self, error: Exception) -> NotBenchmarkable:
+        cause = f"ONNX's reference evaluator cannot check {self._name} ({_sentence(error)})"
+        return NotBenchmarkable(cause, _REMEDY)
+
+
+def _failing_node(error: Exception) -> str:
+    """The node that the evaluator was at; its error says no name, its frame has the node."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is ReferenceEvaluator.run.__code__:
+            node = frame.f_locals.get("node")
+            if node is not None:
+                return node_name(node.onnx_node)
+    return ""
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

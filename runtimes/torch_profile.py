@@ -1,0 +1,93 @@
+"""The times of operators of a torch module, from torch's own profiler.
+
+An operator is what a module calls, such as `aten::linear`; what that calls in turn is in its
+time, and the part of it that takes longest is the engine's name for the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from runtimes.base import OpTime
+
+_MODULE = "graphlap module "
+_RUN = "graphlap run"
+
+
+def op_times(
+    run: Callable[[], object], module: torch.nn.Module | None, runs: int
+) -> tuple[OpTime, ...]:
+    """The mean time of each operator over `runs` runs, in the order of execution.
+
+    `module` names the nodes; None for a compiled one, whose kernels have names of their own.
+    """
+    with ExitStack() as hooks:
+        if module is not None:
+            _name_modules(module, hooks)
+        run()
+        with profile(activities=[ProfilerActivity.CPU]) as profiler:
+            for _ in range(runs):
+                with record_function(_RUN):
+                    run()
+    spent_us: dict[tuple[str, str], tuple[float, str]] = {}
+    for event in profiler.events() or ():
+        if event.name == _RUN:
+            for position, (scope, op) in enumerate(_operators(event, "")):
+                # The same operator of the same module in each run, by where it comes in it.
+                key = (f"{scope or 'module'} #{position}", op.name)
+                total, _ = spent_us.get(key, (0.0, ""))
+                spent_us[key] = (total + op.cpu_time_total, _longest(op).name)
+    return tuple(
+        OpTime(node, op.removeprefix("aten::"), total / runs, longest)
+        for (node, op), (total, longest) in spent_us.items()
+    )
+
+
+def _name_modules(module: torch.nn.Module, hooks: ExitStack) -> None:
+    """Let each module tell the profiler when it begins and ends."""
+    open_scopes: list[Any] = []
+
+    def enter(name: str) -> Callable[..., None]:
+        def hook(*_: object) -> None:
+            open_scopes.append(record_function(_MODULE + name))
+            open_scopes[-1].__enter__()
+
+        return hook
+
+    def leave(*_: object) -> None:
+        open_scopes.pop().__exit__(None, None, None)
+
+    for name, part in module.named_modules():
+        if name:
+            hooks.callback(part.register_forward_pre_hook(enter(name)).remove)
+            hooks.callback(part.register_forward_hook(leave).remove)
+
+
+def _operators(event: Any, scope: str) -> Iterator[tuple[str, Any]]:
+    """The operators called directly by modules, each with the innermost module's name."""
+    for child in _in_order(event.cpu_children):
+        if child.name.startswith(_MODULE):
+            yield from _operators(child, child.name.removeprefix(_MODULE))
+        elif child.name.startswith("Torch-Compiled Region") or child.name.startswith("## Call"):
+            yield from _operators(child, scope)
+        else:
+            yield scope, child
+
+
+def _longest(event: Any) -> Any:
+    """The one of an operator and all that it calls that spends most time itself."""
+    everything, left = [event], [event]
+    while left:
+        children = left.pop().cpu_children
+        everything += children
+        left += children
+    return max(everything, key=lambda one: one.self_cpu_time_total)
+
+
+def _in_order(events: Iterable[Any]) -> list[Any]:
+    return sorted(events, key=lambda event: event.time_range.start)

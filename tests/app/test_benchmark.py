@@ -1,0 +1,117 @@
+"""The programming interface: a suite on a runtime, its profiles, and rows of many runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from app.benchmark import BenchmarkResult, CellBasedBenchmark, LayerBasedBenchmark, load_results
+from app.results.errors import ResultsError
+from app.results.reader import read_run
+from app.sweep.errors import PlanError
+from runtimes.registry import load
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+    """Two layers on ONNX Runtime, measured for real."""
+    folder = tmp_path_factory.mktemp("layers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+        benchmark = LayerBasedBenchmark(
+            num_inference=50, batch_size=2, models=["dense_128_32", "reshape_1d"]
+        )
+        return benchmark.run_on("ort-cpu", folder / "run")
+
+
+def test_a_profile_has_neurios_fields(result: BenchmarkResult) -> None:
+    profile = next(p for p in result.profiles if p["model"]["model_name"] == "dense_128_32")
+    assert profile["model"]["inputs"] == {"x": [2, 128]}
+    assert profile["model"]["outputs"] == {"y": [2, 32]}
+    assert profile["model"]["parameters"] == 128 * 32 + 32
+    assert profile["model"]["macc"] == 128 * 32
+    assert profile["runtime"]["name"] == "ort-cpu"
+    assert profile["inference"]["batch_size"] == 2
+    assert 0 < profile["inference"]["model_load_time"] < 60
+    assert profile["inference"]["clock"] == "wall"
+    assert profile["status"] == "ok"
+
+
+def test_listed_times_are_measured_ones_in_seconds(result: BenchmarkResult) -> None:
+    run = read_run(result.path)
+    for profile, case in zip(result.profiles, run.manifest.cases, strict=True):
+        times = profile["inference"]["inference_time"]
+        measured = {
+            int(latency)
+            for one in run.rounds_of(case)
+            for latency in run.samples_of(one).latency_ns
+        }
+        assert len(times) == 50
+        assert {round(seconds * 1e9) for seconds in times} <= measured
+
+
+def test_frame_csv_and_json_tell_the_same(result: BenchmarkResult, tmp_path: Path) -> None:
+    frame = result.to_frame()
+    assert list(frame.model_name) == [p["model"]["model_name"] for p in result.profiles]
+    assert json.loads(result.to_json(tmp_path / "a.json")) == list(result.profiles)
+    assert json.loads((tmp_path / "a.json").read_text()) == list(result.profiles)
+    rows = list(csv.DictReader(result.to_csv(tmp_path / "a.csv").splitlines()))
+    assert (tmp_path / "a.csv").read_text() == result.to_csv()
+    assert json.loads(rows[0]["inference_time"]) == list(frame.inference_time[0])
+
+
+def test_a_runtime_object_names_its_runtime_and_a_refusal_is_a_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    fake = load("fake")
+    (profile,) = CellBasedBenchmark(models=["skip_add_2"]).run_on(fake, tmp_path / "run").profiles
+    assert profile["runtime"]["name"] == "fake"
+    with pytest.raises(PlanError, match="no runtime called 'ort-cqu'"):
+        CellBasedBenchmark().run_on("ort-cqu", tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_model_that_the_runtime_refuses_has_a_profile_without_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    benchmark = CellBasedBenchmark(models=["skip_add_2"])
+    (profile,) = benchmark.run_on("fpga:v80@sdk00", tmp_path / "run").profiles
+    assert profile["status"] != "ok"
+    assert profile["reason"]
+    assert profile["inference"]["inference_time"] == []
+    assert profile["inference"]["clock"] is None
+
+
+def test_a_model_of_another_suite_is_refused() -> None:
+    with pytest.raises(PlanError, match=r"layers has no model 'dense_128_23'.*'dense_128_32'"):
+        LayerBasedBenchmark(models=["dense_128_23"])
+    with pytest.raises(PlanError, match="profile 'quik' is not a profile"):
+        LayerBasedBenchmark(profile="quik").run_on("ort-cpu")
+
+
+def test_results_of_folders_and_of_files_are_one_frame(
+    result: BenchmarkResult, tmp_path: Path
+) -> None:
+    folder = load_results(str(result.path))
+    (tmp_path / "copy.csv").write_bytes((result.path / "results.csv").read_bytes())
+    both = load_results(f"{result.path.parent}/r*")
+    assert list(both.model) == ["dense_128_32", "reshape_1d"]
+    file = load_results(str(tmp_path / "*.csv"))
+    assert file.equals(folder)
+    assert (folder.batch_size == 2).all()
+    assert (folder.throughput_per_s > 0).all()
+
+
+def test_what_holds_no_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="nothing matches"):
+        load_results(str(tmp_path / "none-*"))
+    with pytest.raises(ResultsError, match="no run folder"):
+        load_results(str(tmp_path))
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(ResultsError, match="can't be read as results"):
+        load_results(str(tmp_path / "empty.csv"))

@@ -1,0 +1,108 @@
+"""Runs ONNX's own node tests as users' files, one JSON line each: name, outcome and cause.
+
+A process of its own, so that an engine that dies is seen as such and not as a broken test run.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from app.measure.check import TOLERANCE, compare
+from app.measure.job import Check
+from exporters.export import export
+from exporters.onnx_file import NotBenchmarkable
+from exporters.request import ExportRequest
+from exporters.types import ExportedModel, ExportError, load_reference
+from runtimes.base import RuntimeFault, Settings, Unsupported
+from runtimes.ort import OrtCpu
+
+PASSED = "pass"
+NEWER_OPSET = "opset newer than the runtime"
+NO_KERNEL = "no kernel"
+NOT_BENCHMARKABLE = "input kind not benchmarkable"
+WRONG = "wrong"
+
+
+def main() -> None:
+    """All cases that the installed onnx generates."""
+    warnings.simplefilter("ignore")
+    from onnx.backend.test.case.node import collect_testcases
+
+    with TemporaryDirectory() as scratch:
+        cache = Path(scratch) / "cache"
+        for case in collect_testcases():
+            outcome, cause = judge(case, Path(scratch) / case.name, cache)
+            print(json.dumps([case.name, outcome, cause]), flush=True)
+
+
+def judge(case: Any, folder: Path, cache: Path) -> tuple[str, str]:
+    """The outcome of one case, and what it is due to."""
+    try:
+        path = save(case, folder)
+        model, _ = export(ExportRequest(str(path), cache_dir=str(cache)))
+        check, got = measured(model)
+    except NotBenchmarkable as error:
+        return NOT_BENCHMARKABLE, str(error)
+    except ExportError as error:
+        return WRONG, f"export: {error}"
+    except Unsupported as error:
+        return (NEWER_OPSET if "newer than" in str(error) else NO_KERNEL), str(error)
+    except RuntimeFault as error:
+        return WRONG, f"{error.status}: {error}"
+    return verdict(case, check, got)
+
+
+def save(case: Any, folder: Path) -> Path:
+    """The case as ONNX lays it out: the model, and its first data set beside it."""
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True)
+    path = folder / "model.onnx"
+    onnx.save(case.model, path)
+    for kind, values in zip(("input", "output"), case.data_sets[0], strict=True):
+        for index, value in enumerate(values):
+            file = data / f"{kind}_{index}.pb"
+            if isinstance(value, np.ndarray | np.generic):
+                file.write_bytes(numpy_helper.from_array(np.asarray(value)).SerializeToString())
+            elif isinstance(value, onnx.TensorProto):
+                file.write_bytes(value.SerializeToString())
+    return path
+
+
+def measured(model: ExportedModel) -> tuple[Check, dict[str, np.ndarray]]:
+    """ort-cpu's outputs for the model's reference inputs, judged as a round judges them."""
+    (file,) = model.references.values()
+    reference = load_reference(file)
+    halves = any(spec.dtype == "float16" for spec in model.outputs)
+    with OrtCpu().compile(model, model.axes, Settings()) as session:
+        session.bind(reference.inputs)
+        session.poison()
+        try:
+            session.run()
+        except Exception as error:
+            raise session.fault(error) from error
+        got = session.outputs()
+    tolerance = TOLERANCE["fp16" if halves else "fp32"]
+    return compare(got, reference.outputs, model.reference, tolerance), got
+
+
+def verdict(case: Any, check: Check, got: dict[str, np.ndarray]) -> tuple[str, str]:
+    for value in case.model.graph.output:
+        wanted = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        if got[value.name].dtype != wanted:
+            return WRONG, f"output: {value.name} is {got[value.name].dtype}, not {wanted}"
+    if not check.output_ok:
+        return WRONG, f"output: {check.worst_output} differs by {check.max_rel_error:.2g}"
+    return PASSED, ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

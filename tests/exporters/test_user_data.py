@@ -1,0 +1,127 @@
+"""A user's own arrays are fed as they are, or what does not fit is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from exporters.export import export
+from exporters.request import ExportRequest
+from exporters.types import ExportedModel, ExportError, TensorSpec, load_reference
+from exporters.user_data import axes_of, calibration
+from tests.exporters.support import WorkerProcess, save_affine
+
+
+@pytest.fixture
+def affine(tmp_path: Path) -> Path:
+    path = tmp_path / "affine.onnx"
+    save_affine(path)
+    return path
+
+
+def _export(path: Path, arrays: dict[str, np.ndarray], **rest: object) -> ExportedModel:
+    file = path.parent / "mine.npz"
+    np.savez(file, allow_pickle=False, **arrays)
+    request = ExportRequest(str(path), inputs=str(file), cache_dir=str(path.parent / "c"), **rest)  # type: ignore[arg-type]
+    return export(request)[0]
+
+
+def test_own_inputs_are_what_is_measured_and_set_the_axes(affine: Path) -> None:
+    weights = save_affine(affine)
+    mine = np.linspace(-1, 1, 3 * 64).reshape(3, 64)
+    model = _export(affine, {"x": mine})
+    assert dict(model.axes) == {"batch": 3}
+    reference = load_reference(model.references["batch=3"])
+    assert np.array_equal(reference.inputs["x"], mine.astype(np.float32))
+    assert np.allclose(reference.outputs["y"], mine @ weights, rtol=1e-4, atol=1e-4)
+
+
+def test_other_inputs_are_other_references_of_the_same_graph(affine: Path) -> None:
+    first = _export(affine, {"x": np.ones((1, 64), np.float32)})
+    second = _export(affine, {"x": np.zeros((1, 64), np.float32)})
+    assert first.sha256 == second.sha256
+    assert first.references != second.references
+
+
+def test_own_inputs_feed_a_definition(worker: WorkerProcess, tmp_path: Path) -> None:
+    file = tmp_path / "mine.npz"
+    np.savez(file, x=np.full((2, 256), 0.5, np.float32))
+    reply = worker.ask(ExportRequest("mlp", "fp16", points=({"batch": 2},), inputs=str(file)))
+    assert reply.model is not None, reply.reason
+    reference = load_reference(reply.model.references["batch=2"])
+    assert np.array_equal(reference.inputs["x"], np.full((2, 256), 0.5, np.float16))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"xs": np.ones((1, 64))}, r"no input 'xs', which mine\.npz gives: did you mean 'x'"),
+        ({}, r"mine\.npz has no array for x"),
+        ({"x": np.ones((1, 63))}, r"shape \[1, 63\], and the graph takes \[batch, 64\]"),
+        ({"x": np.ones(64)}, r"has 1 dimensions: the graph takes 2"),
+        ({"x": np.full((1, 64), "a")}, r"is <U1, and the graph takes float32"),
+        ({"x": np.ones((1, 64), complex)}, r"is complex128, and the graph takes float32"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(
+    affine: Path, arrays: dict[str, np.ndarray], words: str
+) -> None:
+    with pytest.raises(ExportError, match=words):
+        _export(affine, arrays)
+
+
+def test_arrays_of_another_size_than_the_axis_asked_for(affine: Path) -> None:
+    with pytest.raises(ExportError, match=r"\[3, 64\], and the graph takes \[2, 64\] at batch=2"):
+        _export(affine, {"x": np.ones((3, 64))}, points=({"batch": 2},))
+
+
+def test_integers_keep_their_values_or_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ids.onnx"
+    x, y = (helper.make_tensor_value_info(name, TensorProto.INT8, [2]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "ids", [x], [y])
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    model = _export(path, {"x": np.array([1, -2])})
+    assert load_reference(model.references["-"]).inputs["x"].tolist() == [1, -2]
+    for array in (np.array([1, 300]), np.array([0.5, 1.0])):
+        with pytest.raises(ExportError, match="and the graph takes int8"):
+            _export(path, {"x": array})
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut short"])
+def test_a_file_that_is_no_npz_says_so(affine: Path, content: bytes) -> None:
+    file = affine.parent / "bad.npz"
+    file.write_bytes(content)
+    with pytest.raises(ExportError, match=r"bad\.npz"):
+        axes_of(file, [TensorSpec("x", "float32", ("batch", 64))])
+    with pytest.raises(ExportError, match=r"none\.npz cannot be read"):
+        axes_of(affine.parent / "none.npz", [TensorSpec("x", "float32", ("batch", 64))])
+
+
+def test_arrays_that_give_one_axis_two_sizes(tmp_path: Path) -> None:
+    file = tmp_path / "two.npz"
+    np.savez(file, a=np.ones((2, 3)), b=np.ones((4, 3)))
+    specs = [TensorSpec(name, "float32", ("batch", 3)) for name in "ab"]
+    with pytest.raises(ExportError, match=r"'b' in two\.npz.*batch = 2"):
+        axes_of(file, specs)
+
+
+def test_calibration_is_cut_along_the_batch(tmp_path: Path) -> None:
+    file = tmp_path / "samples.npz"
+    np.savez(file, x=np.arange(12.0).reshape(4, 3), h=np.arange(8.0).reshape(1, 4, 2))
+    x, h = TensorSpec("x", "float32", ("batch", 3)), TensorSpec("h", "float32", (1, "batch", 2))
+    _, samples = calibration(str(file), [x, h], {"batch": 1}, "batch")
+    pieces = samples()
+    assert [piece["x"].shape for piece in pieces] == [(1, 3)] * 4
+    assert pieces[2]["x"].tolist() == [[6, 7, 8]]
+    assert pieces[2]["h"].tolist() == [[[4, 5]]]
+    np.savez(file, x=np.arange(12.0).reshape(4, 3))
+    _, samples = calibration(str(file), [TensorSpec("x", "float32", (2, 3))], {}, 2)
+    assert [piece["x"].shape for piece in samples()] == [(2, 3)] * 2
+    _, samples = calibration(str(file), [TensorSpec("x", "float32", (3, 3))], {}, 3)
+    with pytest.raises(ExportError, match="same whole number of samples"):
+        samples()
