@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from app.flags import parse
+from app.flags import parse, size_of
 from app.results.errors import DiskError
 from app.sweep.errors import PlanError
+from exporters.cache import LIMIT_VARIABLE
 from exporters.types import GraphlapError
 
 
@@ -41,7 +42,20 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if flags.doctor:
         from app.console.doctor import doctor
 
-        sys.stdout.write(doctor())
+        report, code = doctor()
+        sys.stdout.write(report)
+        return code
+    if flags.install_desktop:
+        from app.gui.desktop_entry import install_desktop
+
+        sys.stdout.write("".join(f"wrote {path}\n" for path in install_desktop()))
+        return 0
+    if flags.cache_limit is not None:
+        os.environ[LIMIT_VARIABLE] = str(size_of(flags.cache_limit, "--cache-limit"))
+    if flags.cache_clear or flags.cache_info:
+        from app.console.cache import cache_text
+
+        sys.stdout.write(cache_text(clear=flags.cache_clear))
         return 0
     if flags.headless or flags.resume:
         from app.headless import run_headless

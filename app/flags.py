@@ -15,6 +15,7 @@ from exporters.types import PRECISIONS
 _WAIT_POLICIES = ("spin", "hybrid", "sleep")
 _EPILOG = """\
 examples:
+  graphlap runs/nets
   graphlap --headless --suite starter
   graphlap --headless --models cnn_tiny,lstm_tiny --runtimes ort-cpu --scenario paced:20us
   graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --profile standard --out runs/nets
@@ -22,9 +23,9 @@ examples:
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --resume runs/nets
 
-exit codes: 0 all rows are well, 1 a row failed or the disk did, 2 the command or the plan is
-wrong and nothing was written, 130 interrupted. Ctrl-C once ends after the block in flight,
-twice at once; --resume goes on from there.
+exit codes: 0 all rows are well, 1 a row failed, the disk did, or --doctor found a broken
+runtime, 2 the command or the plan is wrong and nothing was written, 130 interrupted. Ctrl-C
+once ends after the block in flight, twice at once; --resume goes on from there.
 """
 
 
@@ -45,11 +46,25 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    top.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="for the window: a run folder to open, a plan or .onnx files for its editor",
+    )
     mode = top.add_argument_group("what to do")
     mode.add_argument("--headless", action="store_true", help="measure without a window")
     mode.add_argument("--list", action="store_true", help="list the models, or those of --suite")
     mode.add_argument("--format", default="table", help="of --list: table, csv or json")
     mode.add_argument("--doctor", action="store_true", help="what is here, what is missing")
+    mode.add_argument(
+        "--install-desktop",
+        action="store_true",
+        help="put the window among the desktop's applications",
+    )
+    mode.add_argument("--cache-info", action="store_true", help="what the export cache holds")
+    mode.add_argument("--cache-clear", action="store_true", help="empty the export cache")
+    mode.add_argument("--cache-limit", metavar="SIZE", help="what it may hold; default 16GiB")
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")
     what.add_argument("--suite", metavar="NAME", help="a plan that ships, such as starter")
@@ -90,6 +105,16 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="search for the largest batch that fits, from --batch or 1 on",
     )
+    own = top.add_argument_group("of your own")
+    own.add_argument("--weights", metavar="FILE", help="safetensors for the models named")
+    own.add_argument(
+        "--inputs", metavar="FILE", help=".npz of inputs by name; default: drawn"
+    )
+    own.add_argument("--calibration", metavar="FILE", help=".npz of samples for int8")
+    own.add_argument(
+        "--from-node", metavar="A,B", help="measure part of an .onnx, from here"
+    )
+    own.add_argument("--to-node", metavar="A,B", help="to here")
     how = top.add_argument_group("how long, and where to")
     how.add_argument("--profile", metavar="NAME", help="quick (default), standard or publication")
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
@@ -116,11 +141,25 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if rest:
         names = [name for action in known._actions for name in action.option_strings]
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
+    if flags.paths and (flags.headless or flags.resume is not None):
+        raise PlanError(
+            f"{flags.paths[0]} would be opened in the window, and none is asked for",
+            "name models with --models, a plan with --plan",
+        )
     if flags.export not in (None, "parquet"):
         raise PlanError(
             f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])
         )
     return flags
+
+
+def size_of(text: str, flag: str) -> int:
+    """Bytes of a size like 8GiB; PlanError if it is none."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        cause, _, remedy = f"{flag} {text!r} {error}".partition("; ")
+        raise PlanError(cause, remedy) from None
 
 
 def plan_from_flags(flags: argparse.Namespace) -> Plan:
@@ -178,8 +217,13 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if flags.profile is not None:
         given["profile"] = flags.profile
-    if flags.accuracy is not None:
-        given["accuracy"] = flags.accuracy
+    for name in ("accuracy", "weights", "inputs", "calibration"):
+        if getattr(flags, name) is not None:
+            given[name] = getattr(flags, name)
+    for flag, name in (("--from-node", "from_nodes"), ("--to-node", "to_nodes")):
+        words = _words(getattr(flags, flag[2:].replace("-", "_")), flag)
+        if words:
+            given[name] = words
     if flags.rounds is not None:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
@@ -197,11 +241,7 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.largest_batch:
         given["largest_batch"] = True
     if flags.memory_limit is not None:
-        try:
-            parse_size(flags.memory_limit)
-        except ValueError as error:
-            cause, _, remedy = f"--memory-limit {flags.memory_limit!r} {error}".partition("; ")
-            raise PlanError(cause, remedy) from None
+        size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
     return given
 

@@ -16,21 +16,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from app.console.extras import extra_tables
 from app.console.progress import Display, display_for
 from app.console.report import final_table, reasons
 from app.flags import plan_from_flags
 from app.measure.environment import describe_host
-from app.measure.job import FAILED
+from app.measure.job import FAILED, Status
 from app.results.columns import Row
 from app.results.errors import DiskError
 from app.results.folder import RunFolder
+from app.results.reader import Run
 from app.sweep.begin import begin
 from app.sweep.errors import PlanError
 from app.sweep.run import SweepRun, close_quietly
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
-_STRICTLY = frozenset({"unavailable", "unsupported", "partial"})
+_STRICTLY: frozenset[Status] = frozenset({"unavailable", "unsupported", "partial"})
+_TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 
 
 def run_headless(flags: argparse.Namespace) -> int:
@@ -64,7 +67,9 @@ def measure(
             return FAILURE
         display.close()
         rows = run.rows()
-        code = INTERRUPTED if run.stopped else exit_code(rows, strict)
+        # To a search, too little memory is an answer and no failure.
+        expected = _TOO_LARGE if folder.manifest.plan.get("largest_batch") else frozenset()
+        code = INTERRUPTED if run.stopped else exit_code(rows, strict, expected)
         try:
             run.close(code)
             if export:
@@ -73,22 +78,24 @@ def measure(
                 export_parquet(run.run, rows)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
-        report(rows, folder.path, out)
+        report(rows, folder.path, out, run.run)
         return code
 
 
-def exit_code(rows: Sequence[Row], strict: bool) -> int:
-    """1 if a row failed; with `strict` also for what could not be run as asked."""
-    bad = FAILED | _STRICTLY if strict else FAILED
+def exit_code(rows: Sequence[Row], strict: bool, expected: frozenset[Status] = frozenset()) -> int:
+    """1 if a row failed, other than as expected; with `strict` also for what could not be run."""
+    bad = (FAILED | _STRICTLY if strict else FAILED) - expected
     return FAILURE if any(row["status"] in bad for row in rows) else OK
 
 
-def report(rows: Sequence[Row], path: Path, out: TextIO) -> None:
-    """The table for people, the reasons of what is not ok, and where it all lies."""
+def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run) -> None:
+    """The tables for people, the reasons of what is not ok, and where it all lies."""
     from rich.console import Console
 
     console = Console(file=out, width=None if out.isatty() else 160)
     console.print(final_table(rows))
+    for table in extra_tables(run):
+        console.print(table)
     for line in reasons(rows):
         console.print(line, markup=False, highlight=False)
     console.print(f"results: {path / 'results.csv'}", markup=False, highlight=False, soft_wrap=True)
@@ -161,7 +168,8 @@ def _refuse_plan_flags(flags: argparse.Namespace) -> None:
     """A resumed run repeats its own plan, so nothing about it can be said again."""
     plan_flags = (
         "suite plan models runtimes precision batch axis threads option scenario wait profile "
-        "rounds time_limit memory_limit profile_ops largest_batch seed accuracy out"
+        "rounds time_limit memory_limit profile_ops largest_batch seed accuracy weights "
+        "inputs calibration from_node to_node out"
     )
     for name in plan_flags.split():
         if getattr(flags, name):

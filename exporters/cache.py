@@ -27,6 +27,7 @@ from exporters import leases
 from exporters.types import ExportError, GraphlapError
 
 DEFAULT_LIMIT_BYTES = 16 * 2**30
+LIMIT_VARIABLE = "GRAPHLAP_CACHE_LIMIT"
 
 _ABANDONED_AFTER_S = 24 * 3600.0
 
@@ -53,6 +54,11 @@ class CacheInfo:
 def default_root() -> Path:
     """$GRAPHLAP_CACHE, or the user's cache folder of this platform."""
     return Path(os.environ.get("GRAPHLAP_CACHE") or user_cache_dir("graphlap", appauthor=False))
+
+
+def default_limit_bytes() -> int:
+    """$GRAPHLAP_CACHE_LIMIT in bytes, or 16 GiB."""
+    return int(os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT_BYTES)
 
 
 def info(root: Path | None = None) -> CacheInfo:

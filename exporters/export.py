@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporters import precision
-from exporters.cache import Store, default_root
+from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.export_torch import MODEL, Source, run_module, source_of
 from exporters.inputs import seeded_inputs
 from exporters.references import Point, full_points, stored_references
@@ -28,7 +28,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     NotBenchmarkable (status `unsupported`) for what is not to be timed.
     """
     root = Path(request.cache_dir) if request.cache_dir else default_root()
-    store = Store(root, request.cache_limit_bytes, holder)
+    store = Store(root, request.cache_limit_bytes or default_limit_bytes(), holder)
     if request.model.endswith(".onnx"):
         from exporters.export_onnx import export_onnx
 

@@ -8,7 +8,7 @@ that importing torch is paid once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from exporters.types import ExportedModel, Precision
@@ -21,7 +21,8 @@ class ExportRequest:
     `model` is a catalogue name or alias, an .onnx path, or `path/file.py:factory`.
     `points` are full assignments of the model's axes. `weights` is a safetensors file for
     a definition, `inputs` an .npz of the user's own inputs, `calibration` one for int8;
-    `from_nodes` and `to_nodes` cut a part out of a user's graph.
+    `from_nodes` and `to_nodes` cut a part out of a user's graph. `cache_limit_bytes` 0 is the
+    cache's own limit.
     """
 
     model: str
@@ -34,7 +35,7 @@ class ExportRequest:
     to_nodes: tuple[str, ...] = ()
     cache_dir: str = ""
     seed: int = 0
-    cache_limit_bytes: int = field(default=16 * 2**30)
+    cache_limit_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -377,11 +377,13 @@ class Runtime(ABC):
 
     def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
         """Raise Unsupported for what is known not to work, without creating a session."""
-        if settings.precision not in self.precisions:
-            known = ", ".join(self.precisions)
-            raise Unsupported(
-                f"{self.name} does not execute {settings.precision}", f"use one of {known}"
-            )
+        self.refuse_precision(settings.precision)
+
+    def refuse_precision(self, precision: Precision) -> None:
+        """Raise Unsupported for a precision that this runtime never executes."""
+        if precision not in self.precisions:
+            known = " or ".join(self.precisions)
+            raise Unsupported(f"{self.name} does not execute {precision}", f"use {known}")
 
     def load(self) -> None:  # noqa: B027 - an engine without an import has nothing to do
         """Import the engine, so that the time of `compile` is compilation alone."""

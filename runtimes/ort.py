@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from exporters.types import ExportedModel, axes_key, load_reference
+from exporters.types import ExportedModel, Precision, axes_key, load_reference
 from runtimes.base import (
     Arrays,
     Availability,
@@ -88,14 +88,18 @@ class OrtCpu(Runtime):
         chosen(self, settings)
         fixed_shapes(model, model.inputs, axes)
         halves = any(spec.dtype == "float16" for spec in (*model.inputs, *model.outputs))
-        if settings.precision == "fp16":
+        self.refuse_precision(settings.precision)
+        if settings.precision == "int8" or halves:
+            self._refuse_recurrent(model, "fp16" if halves else "int8")
+        super().refuse(model, axes, settings)
+
+    def refuse_precision(self, precision: Precision) -> None:
+        if precision == "fp16":
             raise Unsupported(
                 "ONNX Runtime's CPU provider computes fp16 graphs in fp32 behind casts",
                 "use fp32 here, or another runtime for fp16",
             )
-        if settings.precision == "int8" or halves:
-            self._refuse_recurrent(model, "fp16" if halves else "int8")
-        super().refuse(model, axes, settings)
+        super().refuse_precision(precision)
 
     def _refuse_recurrent(self, model: ExportedModel, precision: str) -> None:
         for node, op in _recurrent_nodes(model.path):

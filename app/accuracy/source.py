@@ -19,8 +19,9 @@ from app.sweep.jobs import (
     Measured,
     Outcome,
 )
+from app.sweep.rounds import export_request
 from exporters import catalogue
-from exporters.request import ExportReply, ExportRequest
+from exporters.request import ExportReply
 from exporters.types import GraphlapError
 
 RAN: frozenset[Status] = frozenset({"ok", "partial", "wrong_output"})
@@ -89,7 +90,7 @@ class WithAccuracy:
             reply = self._models.get((case.model, case.precision))
             if reply is None:
                 # A resumed run whose rounds are all there has exported nothing yet.
-                request = ExportRequest(case.model, case.precision, (case.axes,))
+                request = export_request(case, [case.axes])
                 self._own_export = ExportJob(request, self._time_limit_s)
                 return self._own_export
             self._waiting.popleft()

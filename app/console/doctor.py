@@ -1,23 +1,42 @@
-"""`--doctor`: what this machine has for measuring, what it lacks, and the remedy."""
+"""`--doctor`: what this machine has for measuring, what it lacks, and the remedy.
+
+Each runtime is loaded in a process of its own; this one imports no engine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
+from app.console.probes import PROBE_COMMAND, Probed, probe_all
 from app.measure.environment import describe_host
+from app.measure.telemetry import POWERCAP, open_nvml, open_rapl
 from app.results.manifest import graphlap_version
-from app.sweep.available import availability, runtime
 from exporters.cache import default_root
-from runtimes.base import Unavailable
 from runtimes.registry import RUNTIMES
 
 
-def doctor() -> str:
-    """The whole report; imports no engine."""
-    return "\n".join([*_machine(), "", "runtimes", *_runtimes(), "", "parts", *_parts()]) + "\n"
+def doctor(command: Sequence[str] = PROBE_COMMAND) -> tuple[str, int]:
+    """The whole report, and 1 if a runtime that is installed can't be used, else 0.
+
+    `command` and the name of a runtime start the process that loads it.
+    """
+    runtimes = list(probe_all(tuple(RUNTIMES), command))
+    lines = [
+        *_machine(),
+        "",
+        "runtimes",
+        *_runtimes(runtimes),
+        "",
+        "power and clocks",
+        *_telemetry(),
+        "",
+        "parts",
+        *_parts(),
+    ]
+    return "\n".join(lines) + "\n", int(any(probed.broken for probed in runtimes))
 
 
 def _machine() -> Iterator[str]:
@@ -50,15 +69,32 @@ def _machine() -> Iterator[str]:
 _SLOW_GOVERNORS = ("powersave", "conservative")
 
 
-def _runtimes() -> Iterator[str]:
+def _runtimes(runtimes: Sequence[Probed]) -> Iterator[str]:
     width = max(map(len, RUNTIMES))
-    for name in RUNTIMES:
-        state = availability(name)
-        if isinstance(state, Unavailable):
-            yield f"  {name:<{width}}  missing: {state.reason}; {state.remedy}"
+    for probed in runtimes:
+        name = f"  {probed.name:<{width}}  "
+        if not probed.reason:
+            devices = f"; devices: {', '.join(probed.devices)}" if probed.devices else ""
+            yield f"{name}{probed.version}, loads in {probed.load_ms / 1e3:.1f} s{devices}"
             continue
-        devices = ", ".join(f"{d.key} ({d.name})" for d in runtime(name).devices())
-        yield f"  {name:<{width}}  {state.version}" + (f"; devices: {devices}" if devices else "")
+        state = f"{probed.version}, broken" if probed.broken else "missing"
+        yield f"{name}{state}: {probed.reason}; {probed.remedy}"
+        yield from (f"  {'':<{width}}    its loader: {line}" for line in probed.loader)
+
+
+def _telemetry() -> Iterator[str]:
+    nvml = open_nvml()
+    if nvml is None:
+        yield "  gpu  no NVIDIA driver answers; a GPU needs one, and pip install nvidia-ml-py"
+    else:
+        for number, name in enumerate(nvml.names()):
+            yield f"  gpu:{number}  {name}: power, clock, temperature and memory are recorded"
+    if open_rapl() is not None:
+        yield "  cpu  the energy of the processor packages is recorded"
+    elif any(POWERCAP.glob("*/energy_uj")):
+        yield f"  cpu  energy counters may not be read; sudo chmod a+r {POWERCAP}/*/energy_uj"
+    else:
+        yield "  cpu  this system shows no energy counters"
 
 
 def _parts() -> Iterator[str]:

@@ -60,8 +60,10 @@ def final_table(rows: Sequence[Row]) -> Table:
 def reasons(rows: Sequence[Row]) -> Iterator[str]:
     """One line for each row that is not ok, and for each that broke its protocol."""
     labels = text.model_labels(str(row["model"]) for row in rows)
+    several = len({row["batch_size"] for row in rows}) > 1
     for row in rows:
-        told = (row["runtime"], _shown(row, "scenario"), row["options"])
+        batch = f"batch={row['batch_size']}" if several and row["batch_size"] else ""
+        told = (row["runtime"], batch, _shown(row, "scenario"), _shown(row, "options"))
         label = " ".join([labels[str(row["model"])], *(str(part) for part in told if part)])
         if row["status"] != "ok":
             yield f"{label}: {row['status']}: {row['reason']}"
@@ -87,8 +89,12 @@ def _shown(row: Row, column: str) -> str:
     value = row[column]
     if column == "scenario" and row["gap_us"] is not None:
         return f"{value}:{row['gap_us']:g}us"
+    if column == "options":
+        return text.unusual_options(str(row["runtime"]), str(value or ""))
     if column == "accuracy_top1" and isinstance(value, float):
         return f"{100 * value:.1f} %"
+    if column == "precision" and value is None:
+        value = row["precision_asked"]  # nothing was executed
     return "" if value is None else str(value)
 
 

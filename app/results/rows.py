@@ -44,6 +44,10 @@ class Rows:
         """One row for each case, in the plan's order; those that a search tried come after."""
         return [self._row(run, case) for case in run.cases]
 
+    def summary(self, run: Run, case: Case) -> Summary | None:
+        """The statistics that the case's row is made of; None where nothing was timed."""
+        return self._summary(run, case, run.rounds_of(case))[0]
+
     def _row(self, run: Run, case: Case) -> Row:
         rounds = run.rounds_of(case)
         model = run.models.get((case.model, case.precision))
@@ -128,6 +132,7 @@ def _setting_columns(run: Run, case: Case) -> Row:
         "device": case.runtime.partition("@")[0].partition(":")[2] or None,
         "precision_asked": case.precision,
         "axes": _pairs(case.axes),
+        "given": str(case.given) or None,
         "threads": case.threads,
         "options": _pairs(_options(run, case)),
         "scenario": case.scenario.kind,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from app.sweep.available import runtime
 from app.sweep.case import Case, Scenario
 from exporters.types import axes_key
+from runtimes.registry import RUNTIMES, parse_spec
 
 NOT_MEASURED = "-"
 _FAR_APART = 100
@@ -66,6 +68,14 @@ def case_label(case: Case) -> str:
     if case.scenario != Scenario():
         parts.append(str(case.scenario))
     return " ".join(parts)
+
+
+def unusual_options(spec: str, options: str) -> str:
+    """Of a row's `options`, those that are not the runtime's defaults."""
+    name = parse_spec(spec).name
+    known = runtime(name).options if name in RUNTIMES else ()
+    usual = {f"{option.name}={option.default}" for option in known}
+    return " ".join(pair for pair in options.split(" ") if pair not in usual)
 
 
 def model_labels(models: Iterable[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+from app.sweep.given import NOTHING, Given
 from exporters.types import Precision
 from runtimes.base import OptionValue
 
@@ -60,12 +61,14 @@ class Case:
     scenario: Scenario = Scenario()
     wait_policy: WaitPolicy = "spin"
     suite: str = ""
+    given: Given = NOTHING
 
     @property
     def case_id(self) -> str:
-        """12 hex digits of the sha256 of the axes; the suite's name is no axis."""
+        """12 hex digits of the sha256 of the axes; neither suite nor paths of files are axes."""
         axes = asdict(self)
-        del axes["suite"]
+        del axes["suite"], axes["given"]
+        axes |= self.given.identity
         text = json.dumps(axes, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -74,4 +77,5 @@ class Case:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**{**data, "scenario": Scenario(**data["scenario"])})
+        scenario, given = Scenario(**data["scenario"]), Given.from_json(data.get("given", {}))
+        return cls(**{**data, "scenario": scenario, "given": given})

@@ -13,17 +13,22 @@ from difflib import get_close_matches
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.accuracy.data import refuse_unusable
 from app.sweep.available import available_names, runtime
 from app.sweep.case import Case, Scenario
 from app.sweep.errors import PlanError, suggestion
+from app.sweep.given import NOTHING, Given
 from app.sweep.plan import Plan, Sweep
 from exporters import catalogue
 from exporters.factory_file import is_factory_file, locate
-from exporters.types import ExportError, GraphlapError
+from exporters.types import ExportError, GraphlapError, TensorSpec
 from runtimes.base import OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
+
+if TYPE_CHECKING:
+    from exporters.onnx_file import OnnxFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +50,19 @@ def expand(plan: Plan) -> tuple[Case, ...]:
     """The plan's cases in its order, each once; PlanError names what it can't resolve."""
     if plan.accuracy:
         refuse_unusable(plan.accuracy)
+    given = _given(plan)
     cases: dict[str, Case] = {}
     for sweep in plan.sweeps:
         if plan.largest_batch:
             sweep = _first_tries(sweep)  # noqa: PLW2901
-        subjects = [subject for text in sweep.models for subject in _subjects(text)]
+        subjects = [subject for text in sweep.models for subject in _subjects(text, given)]
         _refuse_unknown_axes(sweep, subjects)
         runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
         if not runtimes:
             raise PlanError("no runtime is available on this machine", "see --doctor")
         _refuse_unknown_options(sweep, runtimes)
         for subject in subjects:
-            for case in _grid(sweep, subject, runtimes):
+            for case in _grid(sweep, subject, runtimes, given):
                 cases.setdefault(case.case_id, case)
     return tuple(cases.values())
 
@@ -73,11 +79,18 @@ def _first_tries(sweep: Sweep) -> Sweep:
 
 def batch_axis(model: str) -> str | None:
     """The open axis that is the model's batch; None if its batch is fixed or unknown."""
-    (subject,) = _subjects(model)
+    (subject,) = _subjects(model, NOTHING)
     return subject.batch
 
 
-def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str]) -> Iterator[Case]:
+def _given(plan: Plan) -> Given:
+    """The plan's own files and nodes; PlanError for a file that can't be read."""
+    files = {name: getattr(plan, name) for name in ("weights", "inputs", "calibration")}
+    paths = {name: path for name, path in files.items() if path}
+    return Given.of(paths, plan.from_nodes, plan.to_nodes)
+
+
+def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:
     points = list(_points(sweep, subject))
     for name in runtimes:
         options = list(_option_sets(sweep, name))
@@ -95,28 +108,34 @@ def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str]) -> Iterator[
                 scenario=scenario,
                 wait_policy=sweep.wait_policy if scenario.gap_us else "spin",
                 suite=subject.suite,
+                given=given.at(precision),
             )
 
 
-def _subjects(text: str) -> Iterator[_Subject]:
+def _subjects(text: str, given: Given) -> Iterator[_Subject]:
     """One model for a name or a path, several for a glob."""
+    if (given.from_nodes or given.to_nodes) and not text.endswith(".onnx"):
+        raise PlanError(
+            f"{text} is no .onnx file, and --from-node and --to-node take a part out of one",
+            "give the path of a file",
+        )
     if is_factory_file(text):
         yield _from_factory(text)
         return
     if not text.endswith(".onnx"):
-        yield _from_catalogue(text)
+        yield _from_catalogue(text, given)
         return
     if Path(text).is_file():
-        yield _from_file(text)
+        yield _from_file(text, given)
         return
     found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - it may be absolute
     if not found:
         raise PlanError(f"no file matches {text!r}", "give the path of an .onnx file or a glob")
     for path in found:
-        yield _from_file(path)
+        yield _from_file(path, given)
 
 
-def _from_catalogue(name: str) -> _Subject:
+def _from_catalogue(name: str, given: Given) -> _Subject:
     try:
         definition = catalogue.find(name)
     except GraphlapError as error:
@@ -125,7 +144,7 @@ def _from_catalogue(name: str) -> _Subject:
     return _Subject(
         definition.name,
         definition.suite,
-        axes,
+        {**axes, **_own_sizes(given, definition.inputs)},
         "batch" if "batch" in axes else None,
         "sequence" if "sequence" in axes else None,
     )
@@ -140,21 +159,39 @@ def _from_factory(text: str) -> _Subject:
     return _Subject(text, "", {"batch": 1}, "batch", None)
 
 
-@cache
-def _from_file(path: str) -> _Subject:
-    from exporters.onnx_file import inspect
-
+def _from_file(path: str, given: Given) -> _Subject:
     try:
-        face = inspect(Path(path))
-    except ExportError:
+        face = _inspect(path, given.from_nodes, given.to_nodes)
+    except ExportError as error:
+        if given.from_nodes or given.to_nodes:
+            raise PlanError(error.cause, error.remedy) from None
         return _Subject(path, "", {}, None, None, readable=False)
     return _Subject(
         path,
         "",
-        dict.fromkeys(face.axes),
+        {**dict.fromkeys(face.axes), **_own_sizes(given, face.inputs)},
         face.batch if isinstance(face.batch, str) else None,
         face.sequence if isinstance(face.sequence, str) else None,
     )
+
+
+@cache
+def _inspect(path: str, from_nodes: tuple[str, ...], to_nodes: tuple[str, ...]) -> OnnxFile:
+    from exporters.onnx_file import inspect
+
+    return inspect(Path(path), from_nodes, to_nodes)
+
+
+def _own_sizes(given: Given, specs: Sequence[TensorSpec]) -> dict[str, int]:
+    """The sizes of the axes that the user's own inputs have; PlanError if they do not fit."""
+    if not given.inputs:
+        return {}
+    from exporters.user_data import axes_of
+
+    try:
+        return axes_of(Path(given.inputs), specs)
+    except ExportError as error:
+        raise PlanError(error.cause, error.remedy) from None
 
 
 def _asked(sweep: Sweep, subject: _Subject) -> dict[str, tuple[int, ...]]:

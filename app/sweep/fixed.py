@@ -14,8 +14,15 @@ from dataclasses import dataclass, field
 from app.measure.job import RoundResult, Status
 from app.sweep.case import Case
 from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, SettledJob
-from app.sweep.rounds import ENDED, Schedule, refused_without_model, round_job, settled
-from exporters.request import ExportReply, ExportRequest
+from app.sweep.rounds import (
+    ENDED,
+    Schedule,
+    export_request,
+    refused_without_model,
+    round_job,
+    settled,
+)
+from exporters.request import ExportReply
 from exporters.types import Precision
 
 ModelKey = tuple[str, Precision]
@@ -95,13 +102,13 @@ class FixedSweep:
             self._ended.add(result.case_id)
 
     def _queue_exports(self, cases: Sequence[Case]) -> None:
-        points: dict[ModelKey, list[Mapping[str, int]]] = {}
+        points: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
         for case in cases:
-            wanted = points.setdefault((case.model, case.precision), [])
+            _, wanted = points.setdefault((case.model, case.precision), (case, []))
             if case.axes not in wanted:
                 wanted.append(case.axes)
-        for (model, precision), wanted in points.items():
-            request = ExportRequest(model, precision, tuple(wanted))
+        for case, wanted in points.values():
+            request = export_request(case, wanted)
             self._exports.append(ExportJob(request, self.schedule.export_limit_s))
 
     def _queue_rounds(self, cases: Sequence[Case]) -> None:

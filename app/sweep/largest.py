@@ -14,8 +14,14 @@ from app.measure.job import RoundResult, Status
 from app.sweep.case import Case
 from app.sweep.expand import batch_axis
 from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, SettledJob
-from app.sweep.rounds import Schedule, refused_without_model, round_job, settled
-from exporters.request import ExportReply, ExportRequest
+from app.sweep.rounds import (
+    Schedule,
+    export_request,
+    refused_without_model,
+    round_job,
+    settled,
+)
+from exporters.request import ExportReply
 from exporters.types import ExportedModel, Precision, axes_key, repeat_reference
 
 FITS: frozenset[Status] = frozenset({"ok", "partial"})
@@ -177,15 +183,15 @@ class LargestBatch:
         return round_job(self._schedule, case, 0, replace(reply, model=model))
 
     def _queue_exports(self, wanted: Iterable[Search]) -> None:
-        points: dict[tuple[str, Precision], list[Mapping[str, int]]] = {}
+        points: dict[tuple[str, Precision], tuple[Case, list[Mapping[str, int]]]] = {}
         for search in wanted:
             case = search.base
-            known = points.setdefault((case.model, case.precision), [])
+            _, known = points.setdefault((case.model, case.precision), (case, []))
             point = search.case_at(REFERENCE_BATCH).axes
             if point not in known:
                 known.append(point)
-        for (model, precision), of_model in points.items():
-            request = ExportRequest(model, precision, tuple(of_model))
+        for case, of_model in points.values():
+            request = export_request(case, of_model)
             self._exports.append(ExportJob(request, self._schedule.export_limit_s))
 
 

@@ -81,7 +81,8 @@ class Plan(_Part):
     that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
     case the first try of a search. `memory_limit` (`8GiB`) is what a measuring process may
-    hold of the host's memory.
+    hold of the host's memory. `weights`, `inputs` and `calibration` are files of the user's own
+    and hold for all models; `from_nodes` and `to_nodes` cut a part out of each graph.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -93,6 +94,11 @@ class Plan(_Part):
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
     memory_limit: str = ""
+    weights: str = ""
+    inputs: str = ""
+    calibration: str = ""
+    from_nodes: tuple[str, ...] = ()
+    to_nodes: tuple[str, ...] = ()
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")

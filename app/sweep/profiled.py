@@ -21,7 +21,8 @@ from app.sweep.jobs import (
     Profiled,
     ProfileJob,
 )
-from exporters.request import ExportReply, ExportRequest
+from app.sweep.rounds import export_request
+from exporters.request import ExportReply
 
 RAN: frozenset[Status] = frozenset({"ok", "wrong_output"})
 """A case with a round that ended so has operators to profile, all of them in its engine."""
@@ -78,7 +79,7 @@ class WithProfiles:
             if reply is None:
                 # A resumed run whose rounds are all there has exported nothing yet.
                 points = [c.axes for c in self._waiting if _same_model(c, case)]
-                request = ExportRequest(case.model, case.precision, tuple(points))
+                request = export_request(case, points)
                 self._own_export = ExportJob(request, self._time_limit_s)
                 return self._own_export
             self._waiting.popleft()

@@ -6,7 +6,7 @@ Shared by the job sources: a fixed grid and a search build the same rounds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from app.results.folder import samples_name
 from app.sweep.available import availability, runtime
 from app.sweep.case import Case
 from app.sweep.jobs import CPU, Needs, RoundJob, SettledJob
-from exporters.request import ExportReply
+from exporters.request import ExportReply, ExportRequest
 from runtimes.base import Available, RuntimeFault, Settings, Unavailable
 from runtimes.options import all_options
 from runtimes.registry import parse_spec
@@ -87,6 +87,11 @@ def round_job(
     )
 
 
+def export_request(case: Case, points: Sequence[Mapping[str, int]]) -> ExportRequest:
+    """What to ask for a case's model, with references at `points`."""
+    return ExportRequest(case.model, case.precision, tuple(points), **case.given.request)
+
+
 def settled(case: Case, number: int, status: Status, reason: str) -> SettledJob:
     """A round that ended before it began."""
     name = parse_spec(case.runtime).name
@@ -109,9 +114,10 @@ def refused_without_model(case: Case) -> tuple[Status, str] | None:
     state = availability(name)
     if isinstance(state, Unavailable):
         return "unavailable", f"{state.reason}: {state.remedy}"
-    known = runtime(name).precisions
-    if case.precision not in known:
-        return "unsupported", f"{name} does not execute {case.precision}: use {', '.join(known)}"
+    try:
+        runtime(name).refuse_precision(case.precision)
+    except RuntimeFault as fault:
+        return as_status(fault.status), str(fault)
     return None
 
 

@@ -238,6 +238,7 @@ class SweepRun:
                 live.state = "paused"
             case Finished(stopped):
                 self.stopped = stopped
+                self._count()
 
     def _know_case(self, case_id: str) -> None:
         """Record a case that a search tries for the first time."""
@@ -249,10 +250,10 @@ class SweepRun:
 
     def _count(self) -> None:
         left = self._source.all_rounds_left()
-        recorded = sum(map(len, self._rounds.values()))
-        # A search does not know beforehand how many tries it will take.
-        self.live.rounds_total = max(self.live.rounds_total, recorded + left)
-        self.live.cases_total = len(self._cases)
+        if isinstance(self._source, LargestBatch):
+            # A search does not know beforehand how many tries it will take.
+            self.live.rounds_total = sum(map(len, self._rounds.values())) + left
+            self.live.cases_total = len(self._cases)
         self.live.rounds_done = self.live.rounds_total - left
         self.live.cases_failed = sum(
             any(result.status in FAILED for result in rounds.values())

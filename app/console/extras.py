@@ -1,0 +1,98 @@
+"""Under the table of a sweep: where searches ended, and the operators that take longest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.results import text
+from app.results.profiles import PROFILES, read_profile
+from app.results.reader import Run
+from app.results.rows import worst
+from app.sweep.largest import Search, largest_fit, searches, smallest_misfit
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_OPS = 10
+
+
+def extra_tables(run: Run) -> Iterator[Table]:
+    """What the plan asked for beside the rows."""
+    if run.manifest.plan.get("largest_batch"):
+        yield largest_table(run)
+    for case in run.cases:
+        line = run.profiles.get(case.case_id)
+        if line is not None and line.get("profile"):
+            yield _profile_table(run, text.case_label(case), line)
+
+
+def largest_table(run: Run) -> Table:
+    """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    limit = run.manifest.plan.get("memory_limit")
+    table = Table(
+        box=SIMPLE_HEAD,
+        title="largest batch",
+        title_justify="left",
+        caption=f"memory limit of a measuring process: {limit}",
+        caption_justify="left",
+        pad_edge=False,
+    )
+    for heading in ("model", "runtime", "largest batch", "stopped by", "tried"):
+        table.add_column(heading, overflow="fold")
+    found = list(searches(run.manifest.cases))
+    labels = text.model_labels(search.base.model for search in found)
+    for search in found:
+        table.add_row(labels[search.base.model], search.base.runtime, *_ending(run, search))
+    return table
+
+
+def _ending(run: Run, search: Search) -> tuple[str, str, str]:
+    statuses = {
+        case_id: decisive.status
+        for case_id, rounds in run.rounds.items()
+        if (decisive := worst(rounds.values())) is not None
+    }
+    tried = search.tried(statuses)
+    fits, misfit = largest_fit(tried), smallest_misfit(tried)
+    others = {batch: status for batch, status in tried.items() if status not in ("ok", "partial")}
+    beyond = min((batch for batch in others if batch > fits), default=None)
+    if misfit is not None and beyond == misfit:
+        stopped = f"out of memory at {misfit}"
+    elif beyond is not None:
+        stopped = f"{others[beyond].replace('_', ' ')} at {beyond}"
+    else:
+        stopped = "none larger was tried"
+    return str(fits or text.NOT_MEASURED), stopped, ", ".join(map(str, tried))
+
+
+def _profile_table(run: Run, label: str, line: Mapping[str, Any]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    profile = read_profile(run.path, line)
+    slowest = sorted(profile.ops, key=lambda op: -op.time_us)[:MOST_OPS]
+    how = f"mean of {profile.runs} profiled runs"
+    if profile.clock == "simulated":
+        how = "from the simulated schedule"
+    table = Table(
+        box=SIMPLE_HEAD,
+        title=f"operators of {label}",
+        title_justify="left",
+        caption=f"{len(slowest)} of {len(profile.ops)}, {text.latency(profile.total_us)} in all, "
+        f"{how}; {PROFILES}/{line['profile']}",
+        caption_justify="left",
+        pad_edge=False,
+    )
+    for heading in ("operator", "node"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("time", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("in the engine's words", overflow="fold")
+    for op in slowest:
+        share = op.time_us / profile.total_us if profile.total_us else 0.0
+        table.add_row(op.op, op.node, text.latency(op.time_us), f"{share:.1%}", op.engine_name)
+    return table

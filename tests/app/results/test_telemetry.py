@@ -1,0 +1,95 @@
+"""Readings and samples joined by time: energies worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.measure.job import MEASURED, SAMPLE, WARMUP, RoundResult
+from app.measure.telemetry import Reading
+from app.results.telemetry import device_columns, read_readings
+from runtimes.base import Clock
+
+SECOND = 1_000_000_000
+
+
+def write_round(
+    run: Path, readings: Sequence[Reading], number: int = 0, clock: Clock = "wall"
+) -> RoundResult:
+    """A round of one warm-up run and then one run every 10 ms for 2 s, from second 1 on."""
+    (run / "samples").mkdir(exist_ok=True)
+    (run / "telemetry").mkdir(exist_ok=True)
+    records = np.zeros(201, SAMPLE)
+    records["started_ns"] = SECOND + np.arange(-1, 200) * 10_000_000
+    records["finished_ns"] = records["started_ns"] + 9_000_000
+    records["phase"] = MEASURED
+    records["phase"][0] = WARMUP
+    (run / "samples" / f"case.{number}.bin").write_bytes(records.tobytes())
+    text = "".join(json.dumps(reading.to_json()) + "\n" for reading in readings)
+    (run / "telemetry" / f"case.{number}.jsonl").write_text(text)
+    return RoundResult("case", number, "ok", samples=f"case.{number}.bin", clock=clock)
+
+
+def at(seconds: float) -> int:
+    return round(seconds * SECOND)
+
+
+def test_energy_is_a_difference_over_the_runs_in_between(tmp_path: Path) -> None:
+    readings = [Reading(at(t), "cpu", energy_mj=1000.0 + 20_000.0 * t) for t in (0.5, 1.2, 2.2, 9)]
+    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    assert row["power_w"] == pytest.approx(20.0)
+    assert row["energy_mj_per_inference"] == pytest.approx(20_000.0 / 100)
+    assert "gpu_clock_mhz" not in row
+
+
+def test_without_a_counter_the_power_is_integrated(tmp_path: Path) -> None:
+    readings = [
+        Reading(at(t), "gpu:0", power_w=w) for t, w in ((1.1, 100.0), (1.6, 200.0), (2.1, 100.0))
+    ]
+    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    assert row["power_w"] == pytest.approx(150.0)
+    assert row["energy_mj_per_inference"] == pytest.approx(150_000.0 / 100)
+
+
+def test_a_gpus_row_has_the_gpus_figures(tmp_path: Path) -> None:
+    readings = [
+        Reading(at(t), device, energy_mj=scale * t, clock_mhz=clock, throttle=why)
+        for t, clock, why in ((1.1, 1500.0, ()), (1.5, 1400.0, ("thermal",)), (2.1, 1200.0, ()))
+        for device, scale in (("gpu:0", 300_000.0), ("cpu", 1.0))
+    ]
+    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    assert row["power_w"] == pytest.approx(300.0)
+    assert row["gpu_clock_mhz"] == 1400.0
+    assert row["throttle"] == "thermal"
+
+
+def test_memory_counts_over_the_whole_round_and_throttling_in_any(tmp_path: Path) -> None:
+    first = [Reading(at(0.1), "gpu:0", process_memory_mb=900.0, throttle=("power_cap",))]
+    second = [Reading(at(1.5), "gpu:0", process_memory_mb=500.0, throttle=())]
+    rounds = [write_round(tmp_path, r, number) for number, r in enumerate((first, second))]
+    row = device_columns(tmp_path, rounds)
+    assert row["device_memory_peak_mb"] == 900.0
+    assert row["throttle"] == "none", "what held it down before the measurement does not count"
+
+
+def test_too_short_a_span_tells_no_energy(tmp_path: Path) -> None:
+    readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, 1.2)]
+    assert device_columns(tmp_path, [write_round(tmp_path, readings)]) == {}
+
+
+def test_what_was_simulated_took_no_energy(tmp_path: Path) -> None:
+    readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, 2.9)]
+    rounds = [write_round(tmp_path, readings, clock="simulated")]
+    assert device_columns(tmp_path, rounds) == {}
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "readings.jsonl"
+    whole = json.dumps(Reading(1, "cpu", energy_mj=1.0).to_json())
+    path.write_text(f"{whole}\n{whole[:9]}")
+    assert read_readings(path) == [Reading(1, "cpu", energy_mj=1.0)]
+    assert read_readings(tmp_path / "absent.jsonl") == []
