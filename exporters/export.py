@@ -12,8 +12,9 @@ from pathlib import Path
 from exporters import precision
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.export_torch import MODEL, Source, run_module, source_of
+from exporters.factory_file import is_factory_file
 from exporters.inputs import seeded_inputs
-from exporters.references import Point, full_points, stored_references
+from exporters.references import LARGEST_COMPUTED, Point, full_points, stored_references
 from exporters.request import ExportRequest
 from exporters.types import Dimension, ExportedModel, ExportError, Reference, TensorSpec
 from exporters.user_data import axes_of, calibration, digest_of, own_inputs
@@ -99,7 +100,21 @@ def _references(
         "types": [spec.dtype for spec in fed_specs],
         "versions": made_by("inputs", packages=("numpy", "torch")),
     }
-    return stored_references(store, about, points, compute)
+    repeatable = None if own or is_factory_file(request.model) else _batch_positions(source)
+    about["repeated_beyond"] = LARGEST_COMPUTED if repeatable else 0
+    return stored_references(store, about, points, compute, repeatable)
+
+
+def _batch_positions(source: Source) -> dict[str, int] | None:
+    """Where each input and output of a catalogue model has its batch; None if one has none.
+
+    The rows of the catalogue's models do not depend on each other, which its tests show.
+    """
+    shapes = {f"input:{spec.name}": spec.shape for spec in source.definition.inputs}
+    shapes |= {f"output:{s['name']}": tuple(s["shape"]) for s in source.entry.facts["outputs"]}
+    if any(shape.count("batch") != 1 for shape in shapes.values()):
+        return None
+    return {name: shape.index("batch") for name, shape in shapes.items()}
 
 
 def _exported_model(request: ExportRequest, source: Source, path: Path) -> ExportedModel:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from exporters.cache import Store, key_of
-from exporters.types import ExportError, Reference, axes_key, save_reference
+from exporters.types import (
+    ExportError,
+    Reference,
+    axes_key,
+    repeat_reference,
+    save_reference,
+)
 
 _LABEL = "reference"
+LARGEST_COMPUTED = 8
+"""Rows of the largest batch whose every row is computed by itself."""
 
 Point = Mapping[str, int]
 
@@ -40,11 +48,15 @@ def stored_references(
     about: Mapping[str, object],
     points: Sequence[Point],
     compute: Callable[[Point], Reference],
+    batch_positions: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, str], bool]:
     """The file of each point by `axes_key`, and whether all of them were there already.
 
     `about` holds all else that the outputs depend on: the graph's sha256, the seed, who
-    computes them and in which version.
+    computes them and in which version. `batch_positions`, for graphs whose rows do not
+    depend on each other, is where each array (`input:NAME`, `output:NAME`) has its batch:
+    beyond `LARGEST_COMPUTED` rows those are repeated, so that neither the export process
+    nor the store grows with the batch.
     """
     files = {}
     had_all = True
@@ -55,7 +67,13 @@ def stored_references(
             had_all = False
             with store.scratch() as folder:
                 path = folder / "reference.npz"
-                save_reference(str(path), compute(point))
+                batch = point.get("batch", 1)
+                if batch_positions and batch > LARGEST_COMPUTED:
+                    small = folder / "small.npz"
+                    save_reference(str(small), compute({**point, "batch": LARGEST_COMPUTED}))
+                    repeat_reference(str(small), str(path), batch_positions, batch)
+                else:
+                    save_reference(str(path), compute(point))
                 entry = store.put(key, {}, {_LABEL: path})
         files[axes_key(point)] = str(entry.files[_LABEL])
     return files, had_all

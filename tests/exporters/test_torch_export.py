@@ -15,10 +15,13 @@ import torch
 from torch import nn
 
 from exporters.catalogue import find
+from exporters.export_torch import run_module
 from exporters.inputs import seeded_inputs
 from exporters.request import ExportRequest
 from exporters.torch_export import output_shapes, to_onnx
+from exporters.torch_module import build
 from exporters.types import Definition, ExportError, Factory, TensorSpec, load_reference
+from exporters.validate import relative_error
 from tests.exporters.support import ROOT, WorkerProcess
 
 MODELS = ["cnn_tiny", "cnn_tiny_seq", "lstm_tiny", "lstm_tiny_seq", "mlp"]
@@ -175,3 +178,16 @@ def test_inputs_follow_their_seed_and_their_range() -> None:
     assert first["flag"].dtype == np.bool_
     assert first["level"].min() >= 2.0
     assert first["level"].max() < 3.0
+
+
+@pytest.mark.parametrize("name", ["mobilenet0.25", "lstm_tiny"])
+def test_what_is_repeated_for_a_large_batch_is_what_the_module_computes(
+    worker: WorkerProcess, name: str
+) -> None:
+    model, _ = _exported(worker, name, {"batch": 8}, {"batch": 11})
+    small, large = (model.references[f"batch={rows}"] for rows in (8, 11))
+    assert Path(large).stat().st_size < 1.1 * Path(small).stat().st_size
+    definition, reference = find(name), load_reference(large)
+    outputs = run_module(build(definition.factory), definition.inputs, reference.inputs)
+    for output, array in zip(definition.outputs, outputs, strict=True):
+        assert relative_error(array, reference.outputs[output]) <= 1e-5
