@@ -12,8 +12,12 @@ from runtimes.base import Runtime
 
 RUNTIMES: dict[str, str] = {
     "ort-cpu": "runtimes.ort:OrtCpu",
+    "ort-cuda": "runtimes.ort_gpu:OrtCuda",
+    "ort-tensorrt": "runtimes.ort_gpu:OrtTensorRt",
+    "tensorrt": "runtimes.trt_native:TensorRt",
     "openvino-cpu": "runtimes.openvino_cpu:OpenVinoCpu",
     "torch-cpu": "runtimes.torch_native:TorchCpu",
+    "torch-cuda": "runtimes.torch_cuda:TorchCuda",
     "fpga": "runtimes.fpga.runtime:Fpga",
     "fake": "runtimes.fake:Fake",
 }

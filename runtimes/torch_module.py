@@ -49,8 +49,10 @@ def build_module(factory: Factory) -> nn.Module:
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether it is the host's memory that torch found too small."""
-    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+    """Whether it is memory, the host's or a GPU's, that torch found too small."""
+    text = str(error)
+    too_small = "can't allocate memory" in text or "CUDA out of memory" in text
+    return isinstance(error, MemoryError) or too_small
 
 
 def _from_file(path: Path, name: str) -> Callable[[], Any]:

@@ -25,13 +25,11 @@ from runtimes.base import (
 from runtimes.host_session import fixed_shapes
 from runtimes.options import chosen, refuse_device
 
-OPTIONS = (
-    Option(
-        "mode",
-        "eager",
-        "run the module as it is written, or compile it into one graph first",
-        ("eager", "compile"),
-    ),
+MODE = Option(
+    "mode",
+    "eager",
+    "run the module as it is written, or compile it into one graph first",
+    ("eager", "compile"),
 )
 
 
@@ -40,7 +38,7 @@ class TorchCpu(Runtime):
 
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
-    options = OPTIONS
+    options = (MODE,)
 
     def availability(self) -> Availability:
         if find_spec("torch") is None:
@@ -55,11 +53,7 @@ class TorchCpu(Runtime):
         chosen(self, settings)
         fixed_shapes(model, model.inputs, axes)
         super().refuse(model, axes, settings)
-        if model.factory is None:
-            raise Unsupported(
-                f"there is no torch module behind {model.name}",
-                "give the module as path/file.py:factory, or use another runtime",
-            )
+        refuse_without_module(model)
 
     def load(self) -> None:
         import runtimes.torch_session  # noqa: F401 - and with it torch
@@ -70,4 +64,13 @@ class TorchCpu(Runtime):
         self.refuse(model, axes, settings)
         return TorchSession(
             model, axes, settings, compiled=chosen(self, settings)["mode"] == "compile"
+        )
+
+
+def refuse_without_module(model: ExportedModel) -> None:
+    """Raise Unsupported for a graph that no torch module stands behind."""
+    if model.factory is None:
+        raise Unsupported(
+            f"there is no torch module behind {model.name}",
+            "give the module as path/file.py:factory, or use another runtime",
         )

@@ -54,12 +54,12 @@ class TorchSession(HostSession):
         self._open = True
         self._compiled = compiled
         module: Any = build_module(model.factory)
-        precision = _precision(module, self._inputs.values())
-        _process.enter()
+        precision = module_precision(module, self._inputs.values())
+        shared_process.enter()
         try:
             tensors = {name: torch.from_numpy(array) for name, array in self._inputs.items()}
             if compiled:
-                module = _compile(module, tuple(tensors.values()), settings)
+                module = compile_module(module, tuple(tensors.values()), settings)
         except BaseException:
             self.close()
             raise
@@ -81,7 +81,7 @@ class TorchSession(HostSession):
 
     def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
         self._only_slot(slot)
-        tensors = _flat(self._result[0])
+        tensors = flat(self._result[0])
         if not tensors:
             return {}
         if len(tensors) != len(self._output_names):
@@ -99,7 +99,7 @@ class TorchSession(HostSession):
 
     def advance_state(self, slot: int = 0) -> None:
         self._only_slot(slot)
-        tensors = _flat(self._result[0])
+        tensors = flat(self._result[0])
         # Cloned first: a module that shifts its history returns one state as the next.
         following = [tensors[index].clone() for _, index in self._feedback]
         for (state, _), value in zip(self._feedback, following, strict=True):
@@ -115,7 +115,7 @@ class TorchSession(HostSession):
     def fault(self, error: Exception) -> RuntimeFault:
         if out_of_memory(error):
             return OutOfMemory("PyTorch ran out of memory in a run", "use a smaller batch")
-        return RunFault(f"the torch module failed in a run ({_first_line(error)})")
+        return RunFault(f"the torch module failed in a run ({first_line(error)})")
 
     def close(self) -> None:
         super().close()
@@ -124,7 +124,7 @@ class TorchSession(HostSession):
         self._feedback = []
         if self._open:
             self._open = False
-            _process.leave(self._compiled)
+            shared_process.leave(self._compiled)
 
 
 class _Process:
@@ -154,7 +154,7 @@ class _Process:
                 self._compiled = False
 
 
-_process = _Process()
+shared_process = _Process()
 
 
 def _timed_call(
@@ -166,7 +166,7 @@ def _timed_call(
     return run
 
 
-def _compile(
+def compile_module(
     module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], settings: Settings
 ) -> Callable[..., Any]:
     """The module compiled whole for these shapes; its first call, here, does the work."""
@@ -191,19 +191,19 @@ def _compile(
         compiled(*inputs)
     except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:
         raise Unsupported(
-            f"torch.compile cannot take the module whole ({_first_line(error)})",
+            f"torch.compile cannot take the module whole ({first_line(error)})",
             "use mode=eager",
         ) from error
     except Exception as error:
         if out_of_memory(error):
             raise OutOfMemory("PyTorch ran out of memory", "use a smaller batch") from error
         raise CompileFault(
-            f"torch.compile failed ({_first_line(error)})", "use mode=eager"
+            f"torch.compile failed ({first_line(error)})", "use mode=eager"
         ) from error
     return compiled
 
 
-def _precision(module: torch.nn.Module, inputs: Iterable[np.ndarray]) -> str:
+def module_precision(module: torch.nn.Module, inputs: Iterable[np.ndarray]) -> str:
     """The float type of the weights, or of the inputs where there are none.
 
     Eager and compiled torch compute in the type of the tensors: autocast is off and matrix
@@ -215,13 +215,14 @@ def _precision(module: torch.nn.Module, inputs: Iterable[np.ndarray]) -> str:
     return "+".join(sorted(_PRECISIONS.get(dtype, str(dtype)) for dtype in found)) or "integer"
 
 
-def _flat(result: Any) -> tuple[torch.Tensor, ...]:
+def flat(result: Any) -> tuple[torch.Tensor, ...]:
+    """What a module returned, in order; empty for None."""
     if result is None:
         return ()
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The sentence that matters: torch's compiler wraps it in one of its own."""
     error = getattr(error, "inner_exception", error)
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -19,6 +19,9 @@ TOLERANCE: dict[str, float] = {
 """Largest accepted max|a-b| / max|b| by executed precision."""
 
 
+_PART = 2**18
+
+
 def check_session(
     session: Session,
     inputs: Mapping[str, np.ndarray],
@@ -62,21 +65,29 @@ def compare(
 
 
 def _errors(got: np.ndarray | None, wanted: np.ndarray) -> tuple[float, float, float]:
-    """(max|a-b|, max|a-b| / max|b|, cosine) of one output."""
+    """(max|a-b|, max|a-b| / max|b|, cosine) of one output.
+
+    In parts, so that checking a large output does not take several times its memory.
+    """
     if got is None or got.shape != wanted.shape:
         return np.inf, np.inf, 0.0
-    a = got.astype(np.float64, copy=False).ravel()
-    b = wanted.astype(np.float64, copy=False).ravel()
-    if a.size == 0:
+    absolute = scale = product = square_a = square_b = 0.0
+    flat_a, flat_b = got.ravel(), wanted.ravel()
+    for start in range(0, flat_b.size, _PART):
+        a = flat_a[start : start + _PART].astype(np.float64)
+        b = flat_b[start : start + _PART].astype(np.float64)
+        differs = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        if not np.isfinite(a[differs]).all() or not np.isfinite(b[differs]).all():
+            return np.inf, np.inf, 0.0
+        finite = np.isfinite(b)
+        a, b = a[finite], b[finite]
+        absolute = max(absolute, float(np.max(np.abs(a - b), initial=0.0)))
+        scale = max(scale, float(np.max(np.abs(b), initial=0.0)))
+        product += float(a @ b)
+        square_a += float(a @ a)
+        square_b += float(b @ b)
+    if absolute == 0.0:
         return 0.0, 0.0, 1.0
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    if same.all():
-        return 0.0, 0.0, 1.0
-    if not np.isfinite(a[~same]).all() or not np.isfinite(b[~same]).all():
-        return np.inf, np.inf, 0.0
-    finite = np.isfinite(b)
-    absolute = float(np.max(np.abs(a[~same] - b[~same])))
-    scale = float(np.max(np.abs(b[finite])))
-    norms = float(np.linalg.norm(a[finite]) * np.linalg.norm(b[finite]))
-    cosine = float(a[finite] @ b[finite]) / norms if norms else 0.0
+    norms = float(np.sqrt(square_a) * np.sqrt(square_b))
+    cosine = product / norms if norms else 0.0
     return absolute, absolute / scale if scale else np.inf, cosine

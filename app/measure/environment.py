@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import socket
+import sys
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -73,6 +75,19 @@ def round_warnings(environment: Mapping[str, Any]) -> list[str]:
             "set it to performance for steady clocks"
         )
     return warnings
+
+
+def peak_rss_mb() -> float:
+    """The most memory that this process has held, in MiB.
+
+    What `getrusage` tells begins, on Linux, with what the process held that started this
+    one, so that a small child of a large parent would look large.
+    """
+    for line in (_read(Path("/proc/self/status")) or "").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def usable_cores() -> set[int]:

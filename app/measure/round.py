@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import resource
 import sys
 import time
 import traceback
@@ -23,7 +22,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from app.measure.check import check_session
-from app.measure.environment import describe_round, round_warnings
+from app.measure.environment import describe_round, peak_rss_mb, round_warnings
 from app.measure.floor import harness_floor_ns
 from app.measure.job import MEASURED, SAMPLE, Check, MeasureJob, Phase, RoundResult, Status
 from app.measure.sampling import Progress, Sampler
@@ -64,8 +63,7 @@ def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> R
     except Exception as error:
         this.note(**_unexpected(error, this.phase))
     this.leave()
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return replace(this.result, phases_ms=this.phases_ms, rss_peak_mb=peak_mb)
+    return replace(this.result, phases_ms=this.phases_ms, rss_peak_mb=peak_rss_mb())
 
 
 def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 
-from app.measure.job import Status
+from app.accuracy.source import RAN
 from app.measure.profiling import ProfileRequest
 from app.sweep.case import Case
 from app.sweep.jobs import (
@@ -23,9 +23,7 @@ from app.sweep.jobs import (
 )
 from app.sweep.rounds import export_request
 from exporters.request import ExportReply
-
-RAN: frozenset[Status] = frozenset({"ok", "wrong_output"})
-"""A case with a round that ended so has operators to profile, all of them in its engine."""
+from exporters.types import axes_key
 
 
 class WithProfiles:
@@ -76,8 +74,8 @@ class WithProfiles:
                 self._waiting.popleft()
                 continue
             reply = self._models.get((case.model, case.precision))
-            if reply is None:
-                # A resumed run whose rounds are all there has exported nothing yet.
+            if reply is None or _lacks(reply, case):
+                # A resumed run exports only what its rounds still need.
                 points = [c.axes for c in self._waiting if _same_model(c, case)]
                 request = export_request(case, points)
                 self._own_export = ExportJob(request, self._time_limit_s)
@@ -86,6 +84,11 @@ class WithProfiles:
             if reply.model is not None:
                 return ProfileJob(ProfileRequest(case, reply.model), self._time_limit_s)
         return None
+
+
+def _lacks(reply: ExportReply, case: Case) -> bool:
+    """Whether the model is there without a reference for this case."""
+    return reply.model is not None and axes_key(case.axes) not in reply.model.references
 
 
 def _same_model(one: Case, other: Case) -> bool:

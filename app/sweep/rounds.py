@@ -17,11 +17,14 @@ from app.results.folder import samples_name
 from app.sweep.available import availability, runtime
 from app.sweep.case import Case
 from app.sweep.jobs import CPU, Needs, RoundJob, SettledJob
+from exporters.cache import default_root
 from exporters.request import ExportReply, ExportRequest
 from runtimes.base import Available, RuntimeFault, Settings, Unavailable
 from runtimes.options import all_options
 from runtimes.registry import parse_spec
 
+ENGINES = "engines"
+"""Where under the cache the runtimes keep what they compiled."""
 ENDED: frozenset[Status] = FAILED | {"unavailable", "unsupported"}
 """After a round with one of these a case gets no more."""
 
@@ -62,6 +65,7 @@ def round_job(
         device=spec.device,
         release=spec.release,
         options=case.options,
+        cache_dir=str(default_root() / ENGINES),
     )
     try:
         engine.refuse(reply.model, case.axes, settings)

@@ -19,7 +19,10 @@ import pytest
 from app.__main__ import main
 from app.results.manifest import MANIFEST
 from app.results.reader import read_run
+from app.results.text import unusual_options
+from runtimes.ort import OrtCpu
 from tests.app.sweep.sweeps import write_add_graph
+from tests.app.sweep.test_largest import write_wide_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ("--runtimes", "fake")
@@ -121,6 +124,15 @@ def test_a_sweep_leaves_rows_a_table_and_no_process(work: Path) -> None:
         (["--models", "mlp", "--wait", "spinn"], "did you mean 'spin'?"),
         (["--models", "mlp", "--export", "parket"], "did you mean 'parquet'?"),
         (["--models", "mlp", "--option", "fake.latency=1"], "did you mean 'latency_us'?"),
+        (["--models", "mlp", "--option", "fake.latency=1"], "distribution, spread_us, wait"),
+        (["--models", "mlp", "--option", "fake.seed=x"], "fake.seed=x is no whole number"),
+        (["--models", "mlp", "--option", "fake.latency_us=nan"], "is no number"),
+        (["--models", "mlp", "--option", "fake.latency_us=-1"], "the least is 0"),
+        (["--models", "mlp", "--option", "fake.wait=spinn"], "use one of spin, sleep"),
+        (["--models", "mlp", "--memory-limit", "8"], "8GiB"),
+        (["--models", "mlp", "--memory-limit", "0GiB"], "8GiB"),
+        (["--models", "mlp", "--largest-batch", "--batch", "1,2"], "give --batch one value"),
+        (["--resume", "future", "--profile-ops"], "--profile-ops"),
         (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
         (["--models"], "expected one argument"),
         (["--models", ""], "empty part"),
@@ -187,7 +199,7 @@ def test_failures_are_rows_and_decide_the_exit_code(work: Path) -> None:
         *base, "--option", "fake.fail=crash,hang,wrong,run,unsupported,none", "--out", "run"
     )
     assert code == 1
-    found = {row["options"]: row for row in rows(work / "run")}
+    found = {unusual_options("fake", row["options"]): row for row in rows(work / "run")}
     statuses = {options: row["status"] for options, row in found.items()}
     assert statuses == {
         "fail=crash": "crashed",
@@ -324,3 +336,77 @@ def test_a_plan_file_and_the_same_flags_give_the_same_cases(work: Path) -> None:
     assert run(*flags, "--out", "two")[0] == 0
     one, two = ([row["case_id"] for row in rows(work / name)] for name in ("one", "two"))
     assert one == two
+
+
+def test_rows_tell_all_options_and_a_spelled_out_default_is_no_other_case(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu", "--rounds", "1")
+    option = "ort-cpu.graph_optimization=all,basic,off"
+    code, out, _ = run(*base, "--option", option, "--out", "one")
+    assert code == 0
+    (work / "plan.toml").write_text(
+        'rounds = 1\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["ort-cpu"]\n'
+        "[sweeps.options.ort-cpu]\n"
+        'graph_optimization = ["all", "basic", "off"]\nintra_op_spinning = [true]\n'
+    )
+    assert run("--headless", "--plan", "plan.toml", "--out", "two")[0] == 0
+    one, two = rows(work / "one"), rows(work / "two")
+    assert [row["case_id"] for row in one] == [row["case_id"] for row in two]
+    assert [row["options"] for row in one] == [row["options"] for row in two]
+    plain, basic, off = (dict(p.split("=") for p in row["options"].split()) for row in one)
+    assert plain["graph_optimization"] == "all"
+    assert plain | {"graph_optimization": "basic"} == basic
+    assert {name for name in plain if plain[name] != off[name]} == {"graph_optimization"}
+    assert set(plain) == {option.name for option in OrtCpu().options}
+    assert "graph_optimization=off" in out
+    assert "memory_arena" not in out, "people are told what differs"
+
+
+def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(work: Path) -> None:
+    arguments = ("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu,fake")
+    code, out, _ = run(*arguments, "--rounds", "1", "--profile-ops", "--out", "run")
+    assert code == 0
+    assert "operators of add.onnx ort-cpu" in out
+    lines = profile_lines(work / "run")
+    by_reason = {bool(line["reason"]): line for line in lines}
+    assert len(lines) == 2
+    assert "does not tell" in by_reason[True]["reason"], "fake runs no operators"
+    table = work / "run" / "profiles" / by_reason[False]["profile"]
+    (operator,) = csv.DictReader(table.read_text().splitlines())
+    assert operator["op"] == "Add"
+    assert float(operator["share"]) == 1.0
+    assert [row["status"] for row in rows(work / "run")] == ["ok", "ok"]
+
+    (journal,) = (work / "run" / "journal").iterdir()
+    kept = [line for line in journal.read_text().splitlines() if '"kind":"profile"' not in line]
+    journal.write_text("\n".join(kept) + "\n")
+    assert run("--resume", "run")[0] == 0
+    assert len(profile_lines(work / "run")) == 2
+    assert recorded(work / "run") == 2
+
+
+def profile_lines(folder: Path) -> list[dict[str, str]]:
+    return [
+        line
+        for path in sorted((folder / "journal").iterdir())
+        for line in map(json.loads, path.read_text().splitlines())
+        if line["kind"] == "profile"
+    ]
+
+
+def test_a_search_keeps_its_tries_tells_its_result_and_resumes(work: Path) -> None:
+    write_wide_graph(work / "wide.onnx", ("N", 4))
+    arguments = ("--headless", "--models", "wide.onnx", "--runtimes", "ort-cpu")
+    code, out, log = run(
+        *arguments, "--largest-batch", "--memory-limit", "160MiB", "--batch", "8", "--out", "run"
+    )
+    assert code == 0, log
+    found = {int(row["axes"].removeprefix("N=")): row["status"] for row in rows(work / "run")}
+    assert next(iter(found)) == 8
+    assert set(found.values()) == {"ok", "out_of_memory"}
+    largest = max(size for size, status in found.items() if status == "ok")
+    assert f" {largest} " in out
+    assert "out of memory at" in out and "160MiB" in out
+    live = json.loads((work / "run" / "live.json").read_text())
+    assert live["rounds_done"] == live["rounds_total"] == live["cases_total"] == len(found)
+    assert run("--resume", "run")[0] == 0
+    assert recorded(work / "run") == len(found)

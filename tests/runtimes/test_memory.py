@@ -35,7 +35,7 @@ print(json.dumps(sizes))
 """
 
 
-@pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu"])
+@pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu", "fpga"])
 def test_two_hundred_sessions_do_not_grow_the_process(graphs: Graphs, name: str) -> None:
     model = json.dumps(graphs.wide.to_json())
     done = subprocess.run(

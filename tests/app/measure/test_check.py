@@ -46,3 +46,17 @@ def test_the_worst_of_several_outputs_decides() -> None:
 def test_equal_infinities_and_all_zero_outputs_agree() -> None:
     wanted = {"y": np.array([np.inf, 0.0, 1.0], np.float32), "z": np.zeros(2, np.float32)}
     assert compare(dict(wanted), wanted, "onnx", 1e-4).output_ok
+
+
+def test_an_error_is_found_in_any_part_of_a_large_output() -> None:
+    wanted = np.linspace(-1.0, 1.0, 700_001, dtype=np.float32)
+    for position in (0, 300_000, 700_000):
+        actual = wanted.copy()
+        actual[position] += 0.5
+        found = compare({"y": actual}, {"y": wanted}, "torch", 1e-4)
+        assert not found.output_ok
+        assert found.max_rel_error == pytest.approx(0.5, abs=1e-6)
+        a, b = actual.astype(np.float64), wanted.astype(np.float64)
+        assert found.cosine == pytest.approx(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+        actual[position] = np.nan
+        assert compare({"y": actual}, {"y": wanted}, "torch", 1e-4).max_rel_error == np.inf

@@ -213,3 +213,13 @@ def test_the_process_dies_with_its_parent(counter: ExportedModel, tmp_path: Path
 
 def _is_zombie(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_the_memory_peak_is_the_rounds_own_and_not_that_of_who_started_it(
+    measure: Measure,
+) -> None:
+    held = bytearray(1 << 30)
+    held[::4096] = b"x" * len(held[::4096])
+    result, _, _ = measure()
+    assert result.rss_peak_mb is not None
+    assert 20 < result.rss_peak_mb < 512

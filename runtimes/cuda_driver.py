@@ -1,0 +1,237 @@
+"""The CUDA driver's C interface by ctypes: a device, its memory, streams, events and graphs.
+
+It needs libcuda.so.1 alone, which comes with the driver, and shares the primary context
+with every engine of the process; so no choice of CUDA packages decides how we copy or time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+SONAME = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
+OUT_OF_MEMORY = 2
+_NO_DEVICE = 100
+_NON_BLOCKING_STREAM = 1
+_CAPTURE_THREAD_LOCAL = 1
+_COMPUTE_CAPABILITY = (75, 76)
+_NAME_BYTES = 256
+
+# Prototypes of cuda.h. A device address is 64 bits wide, a handle is a pointer.
+_PROTOTYPES: dict[str, tuple[Any, ...]] = {
+    "cuInit": (c_uint,),
+    "cuDriverGetVersion": (POINTER(c_int),),
+    "cuDeviceGetCount": (POINTER(c_int),),
+    "cuDeviceGet": (POINTER(c_int), c_int),
+    "cuDeviceGetName": (c_char_p, c_int, c_int),
+    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
+    "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
+    "cuDevicePrimaryCtxRelease_v2": (c_int,),
+    "cuCtxSetCurrent": (c_void_p,),
+    "cuCtxSynchronize": (),
+    "cuMemAlloc_v2": (POINTER(c_uint64), c_size_t),
+    "cuMemFree_v2": (c_uint64,),
+    "cuMemAllocHost_v2": (POINTER(c_void_p), c_size_t),
+    "cuMemFreeHost": (c_void_p,),
+    "cuMemcpyHtoDAsync_v2": (c_uint64, c_void_p, c_size_t, c_void_p),
+    "cuMemcpyDtoHAsync_v2": (c_void_p, c_uint64, c_size_t, c_void_p),
+    "cuMemcpyDtoDAsync_v2": (c_uint64, c_uint64, c_size_t, c_void_p),
+    "cuStreamCreate": (POINTER(c_void_p), c_uint),
+    "cuStreamDestroy_v2": (c_void_p,),
+    "cuStreamSynchronize": (c_void_p,),
+    "cuStreamBeginCapture_v2": (c_void_p, c_int),
+    "cuStreamEndCapture": (c_void_p, POINTER(c_void_p)),
+    "cuGraphInstantiateWithFlags": (POINTER(c_void_p), c_void_p, c_uint64),
+    "cuGraphLaunch": (c_void_p, c_void_p),
+    "cuGraphExecDestroy": (c_void_p,),
+    "cuGraphDestroy": (c_void_p,),
+    "cuEventCreate": (POINTER(c_void_p), c_uint),
+    "cuEventRecord": (c_void_p, c_void_p),
+    "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
+    "cuEventDestroy_v2": (c_void_p,),
+}
+
+
+Call = Callable[[], object]
+"""A call of the driver with its arguments made beforehand."""
+
+
+class CudaError(Exception):
+    """A call of the driver that failed; `code` is its CUresult."""
+
+    def __init__(self, code: int, function: str, text: str) -> None:
+        super().__init__(f"{function}: {text}, error {code}")
+        self.code = code
+
+
+@cache
+def library() -> Any:
+    """The driver's library with checked prototypes; OSError if there is none."""
+    loaded = ctypes.CDLL(SONAME)
+    loaded.cuGetErrorString.argtypes = (c_int, POINTER(c_char_p))
+
+    def check(code: int, function: Any, _arguments: Any) -> int:
+        if code:
+            text = c_char_p()
+            loaded.cuGetErrorString(code, byref(text))
+            raise CudaError(code, function.__name__, (text.value or b"unknown").decode())
+        return code
+
+    for name, types in _PROTOTYPES.items():
+        function = getattr(loaded, name)
+        function.argtypes, function.restype, function.errcheck = types, c_int, check
+    return loaded
+
+
+def version() -> tuple[int, int]:
+    """The newest CUDA release that the driver knows, as (major, minor)."""
+    number = c_int()
+    library().cuDriverGetVersion(byref(number))
+    return number.value // 1000, number.value % 1000 // 10
+
+
+def device_names() -> tuple[str, ...]:
+    """The names of the devices that this process may use, by index; empty for none."""
+    driver = library()
+    try:
+        driver.cuInit(0)
+    except CudaError as error:
+        if error.code == _NO_DEVICE:
+            return ()
+        raise
+    count = c_int()
+    driver.cuDeviceGetCount(byref(count))
+    return tuple(_name(index) for index in range(count.value))
+
+
+def _name(index: int) -> str:
+    device, text = c_int(), ctypes.create_string_buffer(_NAME_BYTES)
+    library().cuDeviceGet(byref(device), index)
+    library().cuDeviceGetName(text, _NAME_BYTES, device)
+    return text.value.decode(errors="replace")
+
+
+class Gpu:
+    """One device, current in this thread, and all that was made on it until `close`."""
+
+    kind = "cuda"
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.name = device_names()[index]
+        self._c = library()
+        self._held = ExitStack()
+        device, context = c_int(), c_void_p()
+        self._c.cuDeviceGet(byref(device), index)
+        parts = [c_int() for _ in _COMPUTE_CAPABILITY]
+        for part, attribute in zip(parts, _COMPUTE_CAPABILITY, strict=True):
+            self._c.cuDeviceGetAttribute(byref(part), attribute, device)
+        self.compute_capability = (parts[0].value, parts[1].value)
+        self._c.cuDevicePrimaryCtxRetain(byref(context), device)
+        self._held.callback(self._c.cuDevicePrimaryCtxRelease_v2, device)
+        self._context = context
+        self._c.cuCtxSetCurrent(context)
+        self._copies: c_void_p | None = None
+        self.allocated_bytes = 0
+
+    def close(self) -> None:
+        """Free everything in the reverse order of its making; idempotent.
+
+        A run that failed may have left work behind that still reads what is freed here; and
+        after a fault of the device every call fails, the frees too.
+        """
+        with suppress(CudaError):
+            self._c.cuCtxSynchronize()
+        with suppress(CudaError):
+            self._held.close()
+
+    def device_buffer(self, size: int) -> int:
+        """The address of `size` bytes on the device."""
+        address = c_uint64()
+        self._c.cuMemAlloc_v2(byref(address), max(size, 1))
+        self._held.callback(self._c.cuMemFree_v2, address)
+        self.allocated_bytes += size
+        return address.value
+
+    def pinned(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A zeroed array in page-locked host memory, which the device copies by itself."""
+        size = math.prod(shape) * dtype.itemsize
+        address = c_void_p()
+        self._c.cuMemAllocHost_v2(byref(address), max(size, 1))
+        self._held.callback(self._c.cuMemFreeHost, address)
+        memory = np.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(address.value or 0))
+        array: np.ndarray = memory.view(dtype).reshape(shape)
+        array.fill(0)
+        return array
+
+    def stream(self) -> c_void_p:
+        """A queue that does not wait for the legacy default stream."""
+        stream = c_void_p()
+        self._c.cuStreamCreate(byref(stream), _NON_BLOCKING_STREAM)
+        self._held.callback(self._c.cuStreamDestroy_v2, stream)
+        return stream
+
+    def event(self) -> c_void_p:
+        """A mark in a stream that carries the device's time."""
+        event = c_void_p()
+        self._c.cuEventCreate(byref(event), 0)
+        self._held.callback(self._c.cuEventDestroy_v2, event)
+        return event
+
+    def graph(self, stream: c_void_p, enqueue: Call) -> c_void_p:
+        """What `enqueue` puts into the stream, recorded as one launchable graph."""
+        recorded, graph = c_void_p(), c_void_p()
+        self._c.cuStreamBeginCapture_v2(stream, _CAPTURE_THREAD_LOCAL)
+        try:
+            enqueue()
+        finally:
+            self._c.cuStreamEndCapture(stream, byref(recorded))
+        try:
+            self._c.cuGraphInstantiateWithFlags(byref(graph), recorded, 0)
+        finally:
+            self._c.cuGraphDestroy(recorded)
+        self._held.callback(self._c.cuGraphExecDestroy, graph)
+        return graph
+
+    def launching(self, graph: c_void_p, stream: c_void_p) -> Call:
+        """The call that queues the graph."""
+        return partial(self._c.cuGraphLaunch, graph, stream)
+
+    def upload(self, address: int, array: np.ndarray, stream: c_void_p) -> Call:
+        """The call that queues a copy of a pinned, contiguous array to the device."""
+        host, size = c_void_p(array.ctypes.data), c_size_t(array.nbytes)
+        return partial(self._c.cuMemcpyHtoDAsync_v2, c_uint64(address), host, size, stream)
+
+    def download(self, array: np.ndarray, address: int, stream: c_void_p) -> Call:
+        """The call that queues a copy from the device into a pinned, contiguous array."""
+        host, size = c_void_p(array.ctypes.data), c_size_t(array.nbytes)
+        return partial(self._c.cuMemcpyDtoHAsync_v2, host, c_uint64(address), size, stream)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy between two addresses of the device, complete when it returns."""
+        if self._copies is None:
+            self._copies = self.stream()
+        self._c.cuMemcpyDtoDAsync_v2(target, source, size, self._copies)
+        self._c.cuStreamSynchronize(self._copies)
+
+    def record(self, event: c_void_p, stream: c_void_p) -> None:
+        self._c.cuEventRecord(event, stream)
+
+    def elapsed_ns(self, start: c_void_p, end: c_void_p) -> int:
+        """The device's time between two completed events; its resolution is about 500 ns."""
+        milliseconds = c_float()
+        self._c.cuEventElapsedTime(byref(milliseconds), start, end)
+        return round(milliseconds.value * 1e6)
+
+    def synchronizing(self, stream: c_void_p) -> Call:
+        """The call that waits until all that is in the stream is complete."""
+        return partial(self._c.cuStreamSynchronize, stream)

@@ -1,0 +1,90 @@
+"""The doctor: every runtime really loaded, elsewhere, and its loader's own words kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.console.doctor import doctor
+from app.console.probes import probe_all
+from runtimes.registry import RUNTIMES
+
+ROOT = Path(__file__).resolve().parents[3]
+ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt"}
+
+
+def script(path: Path, body: str) -> tuple[str, ...]:
+    path.write_text("import ctypes, json, os, sys, time\n" + body)
+    return sys.executable, str(path)
+
+
+def test_each_runtime_is_told_with_its_version_or_its_remedy() -> None:
+    probed = {one.name: one for one in probe_all()}
+    assert list(probed) == list(RUNTIMES)
+    for name in ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga"):
+        assert probed[name].version[0].isdigit()
+        assert not probed[name].reason
+        assert probed[name].load_ms > 0, "it was really loaded"
+    assert any("v80" in device for device in probed["fpga"].devices)
+    for one in probed.values():
+        if one.reason:
+            assert one.remedy
+
+
+def test_the_one_that_asks_imports_no_engine() -> None:
+    code = (
+        "import sys; from app.__main__ import main; code = main(['--doctor']); "
+        "sys.stderr.write(' '.join(sys.modules)); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert not ENGINES & set(done.stderr.split())
+    for name in RUNTIMES:
+        assert f"\n  {name} " in done.stdout
+
+
+LOADER = """
+ctypes.CDLL(None).write(2, b"libfoo.so.9: cannot open shared object file\\n", 45)
+json.dump({"version": "1.2", "reason": "it does not load", "remedy": "mend it"}, sys.stdout)
+"""
+
+
+def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Path) -> None:
+    report, code = doctor(script(tmp_path / "broken.py", LOADER))
+    assert code == 1
+    assert "1.2, broken: it does not load; mend it" in report
+    assert "its loader: libfoo.so.9: cannot open shared object file" in report
+
+
+def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> None:
+    command = script(tmp_path / "crash.py", "os.kill(os.getpid(), 11)")
+    (one,) = probe_all(["ort-cpu"], command)
+    assert one.broken
+    assert "signal 11" in one.reason
+
+
+def test_what_is_only_missing_is_no_failure(tmp_path: Path) -> None:
+    body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
+    report, code = doctor(script(tmp_path / "missing.py", body))
+    assert code == 0
+    assert "missing: no such package; pip install it" in report
+
+
+def test_what_an_engine_prints_does_not_spoil_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "onnxruntime"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "print('hello from the engine')\nraise OSError('no luck')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
+    (one,) = probe_all(["ort-cpu"])
+    assert one.broken
+    assert "no luck" in one.reason
+    assert one.loader[-1] == "hello from the engine"

@@ -1,0 +1,43 @@
+"""Checks that need a GPU: each is skipped, with the reason, where its runtime is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.register_assert_rewrite("tests.runtimes.contract")
+
+from runtimes import cuda_libraries, registry  # noqa: E402
+from runtimes.base import Runtime, Unavailable  # noqa: E402
+from tests.runtimes.graphs import Graphs  # noqa: E402
+
+GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
+
+
+@pytest.fixture(scope="session")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
+    return Graphs(Path(tmp_path_factory.mktemp("graphs")))
+
+
+def available(name: str) -> Runtime:
+    """The runtime, or a skip of the test with what this machine lacks."""
+    runtime = registry.load(name)
+    state = runtime.availability()
+    if isinstance(state, Unavailable):
+        pytest.skip(f"{name}: {state.reason}; {state.remedy}")
+    return runtime
+
+
+@pytest.fixture(params=GPU_RUNTIMES)
+def runtime(request: pytest.FixtureRequest) -> Runtime:
+    return available(str(request.param))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One reason for all of them, rather than one for each, where there is no GPU at all."""
+    told = cuda_libraries.why_not((), 0, "a GPU runtime")
+    if told is not None:
+        for item in items:
+            if item.path.is_relative_to(Path(__file__).parent):
+                item.add_marker(pytest.mark.skip(reason=f"{told.reason}; {told.remedy}"))

@@ -1,0 +1,232 @@
+"""Each GPU runtime computes on the GPU, waits for it, and gives its memory back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exporters.types import Reference, TensorSpec
+from runtimes import cuda_driver
+from runtimes.base import Runtime, Settings, Unsupported
+from tests.gpu.conftest import GPU_RUNTIMES, available
+from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.graphs import STEPS, Graphs, constant, node, streamed
+from tests.runtimes.torch_factories import CHANNELS, weights
+
+PROVIDERS = {
+    "ort-cuda": "CUDAExecutionProvider",
+    "ort-tensorrt": "TensorrtExecutionProvider",
+    "tensorrt": "TensorRT",
+    "torch-cuda": "eager",
+}
+SLOW_WIDTH, SLOW_LAYERS = 4096, 24
+"""1.7 TFLOP for a batch of 2,048: milliseconds on any GPU, so a call that doesn't wait shows."""
+SPARE_MIB = 64
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+def test_all_of_the_graph_is_on_the_device(runtime: Runtime, graphs: Graphs, boundary: str) -> None:
+    settings = Settings(options={"boundary": boundary})
+    for model in (graphs.dense, graphs.step, graphs.wide):
+        with runtime.compile(model, {"batch": 1}, settings) as session:
+            execution = session.execution
+            assert execution.provider == PROVIDERS[runtime.name]
+            assert execution.elsewhere == ()
+            assert execution.precision == "fp32"
+            assert execution.boundary == boundary
+            reference = reference_of(model, 1)
+            session.bind(reference.inputs)
+            session.run()
+            assert agrees(session.outputs(), reference, 1e-4)
+
+
+def test_a_cuda_graph_agrees_and_streams(runtime: Runtime, graphs: Graphs) -> None:
+    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
+    settings = Settings(options={"boundary": "device", "cuda_graph": True})
+    with runtime.compile(graphs.step, {"batch": 1}, settings) as session:
+        session.bind({"x": x, "h": zero, "older": zero})
+        results = []
+        for _ in range(STEPS):
+            session.run()
+            results.append(session.outputs()["y"])
+            session.advance_state()
+    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-4)
+
+
+def test_a_run_has_waited_for_the_device(graphs: Graphs, tmp_path: Path) -> None:
+    """The device's own time of a run cannot exceed the host's, which a run that returns
+    before the work is done would make it do."""
+    runtime = available("tensorrt")
+    x = weights(2048, SLOW_WIDTH)
+    names = [f"h{i}" for i in range(SLOW_LAYERS)]
+    nodes = [
+        node("MatMul", [source, "w"], [target])
+        for source, target in zip(["x", *names], [*names, "y"], strict=True)
+    ]
+    specs = [TensorSpec(name, "float32", (2048, SLOW_WIDTH)) for name in ("x", "y")]
+    w = weights(SLOW_WIDTH, SLOW_WIDTH) / SLOW_WIDTH**0.5
+    model = graphs.save(
+        "slow",
+        nodes,
+        specs[:1],
+        specs[1:],
+        [constant("w", w)],
+        references=[({}, Reference({"x": x}, {}))],
+    )
+    for boundary in ("host", "device"):
+        with runtime.compile(model, {}, Settings(options={"boundary": boundary})) as session:
+            session.bind({"x": x})
+            for _ in range(5):
+                session.run()
+            host_ns = []
+            for _ in range(20):
+                begun = time.perf_counter_ns()
+                session.run()
+                host_ns.append(time.perf_counter_ns() - begun)
+            spans = session.spans(20)
+        assert spans is not None
+        parts = [part for part in (spans.h2d_ns, spans.device_ns, spans.d2h_ns) if part is not None]
+        device_ns = float(np.median(np.sum(parts, axis=0)))
+        assert device_ns > 1e6
+        # Events resolve 0.5 us; clocks may move between the two series.
+        assert float(np.median(host_ns)) > 0.9 * device_ns
+
+
+@pytest.mark.parametrize("name", ["ort-cuda", "ort-tensorrt", "tensorrt"])
+def test_the_copies_are_within_a_run_at_the_host_boundary(graphs: Graphs, name: str) -> None:
+    """16 MiB in take far longer than computing on them: a run that left them out would be
+    as fast as one at the device's boundary."""
+    runtime = available(name)
+    x = weights(64, 65536)
+    model = graphs.save(
+        "copied",
+        [node("Relu", ["x"], ["y"])],
+        [TensorSpec("x", "float32", (64, 65536))],
+        [TensorSpec("y", "float32", (64, 65536))],
+        references=[({}, Reference({"x": x}, {"y": np.maximum(x, 0)}))],
+    )
+    medians = {}
+    for boundary in ("host", "device"):
+        with runtime.compile(model, {}, Settings(options={"boundary": boundary})) as session:
+            session.bind({"x": x})
+            times = []
+            for _ in range(30):
+                begun = time.perf_counter_ns()
+                session.run()
+                times.append(time.perf_counter_ns() - begun)
+            medians[boundary] = float(np.median(times[10:]))
+    assert medians["host"] > 3 * medians["device"]
+
+
+def test_spans_are_told_where_the_engine_lets_us(graphs: Graphs) -> None:
+    for name in ("tensorrt", "torch-cuda"):
+        runtime = available(name)
+        with runtime.compile(graphs.dense, {"batch": 1}, Settings()) as session:
+            session.bind(reference_of(graphs.dense, 1).inputs)
+            session.run()
+            spans = session.spans(50)
+            assert spans is not None
+            assert spans.device_ns.min() > 0
+            memory = session.memory().device_peak_bytes
+            assert memory is None or memory > 0
+
+
+SCRIPT = """
+import json, subprocess, sys
+from exporters.types import ExportedModel, load_reference
+from runtimes import registry
+from runtimes.base import Settings
+query = ["nvidia-smi", "-i", "0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+runtime = registry.load(sys.argv[1])
+assert runtime.availability()
+model = ExportedModel.from_json(json.loads(sys.argv[2]))
+reference = load_reference(model.references["batch=1"])
+used_mib = []
+for sessions in (3, 20):
+    for _ in range(sessions):
+        with runtime.compile(model, {"batch": 1}, Settings(threads=1, cache_dir=sys.argv[3])) as s:
+            s.bind(reference.inputs)
+            s.run()
+    used_mib.append(int(subprocess.run(query, capture_output=True, check=True).stdout))
+print(json.dumps(used_mib))
+"""
+
+
+@pytest.mark.parametrize("name", GPU_RUNTIMES)
+def test_closed_sessions_give_the_memory_of_the_device_back(
+    graphs: Graphs, name: str, tmp_path: Path
+) -> None:
+    available(name)
+    model = json.dumps(graphs.wide.to_json())
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, name, model, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = json.loads(done.stdout.splitlines()[-1])
+    assert after - before < SPARE_MIB
+
+
+@pytest.mark.parametrize("name", ["ort-tensorrt", "tensorrt"])
+def test_a_kept_engine_is_used_again(graphs: Graphs, name: str, tmp_path: Path) -> None:
+    runtime = available(name)
+    for state in ("miss", "hit"):
+        settings = Settings(cache_dir=str(tmp_path))
+        with runtime.compile(graphs.wide, {"batch": 1}, settings) as session:
+            assert session.execution.facts["engine_cache"] == state
+            assert session.execution.warnings == ()
+
+
+def test_a_damaged_engine_is_built_again(graphs: Graphs, tmp_path: Path) -> None:
+    runtime = available("tensorrt")
+    settings = Settings(cache_dir=str(tmp_path))
+    runtime.compile(graphs.wide, {"batch": 1}, settings).close()
+    (engine,) = (tmp_path / "tensorrt").glob("*.engine")
+    engine.write_bytes(engine.read_bytes()[:-7])
+    with runtime.compile(graphs.wide, {"batch": 1}, settings) as session:
+        assert session.execution.facts["engine_cache"] == "rebuilt"
+
+
+def test_streams_run_at_once_and_agree(graphs: Graphs) -> None:
+    runtime = available("tensorrt")
+    reference = reference_of(graphs.wide, 1)
+    with runtime.compile(graphs.wide, {"batch": 1}, Settings(options={"streams": 4})) as session:
+        for slot in range(4):
+            session.bind(reference.inputs, slot)
+            session.submit(slot)
+        assert [session.wait() for _ in range(4)] == [0, 1, 2, 3]
+        for slot in range(4):
+            assert agrees(session.outputs(slot), reference, 1e-4)
+
+
+def test_an_operator_that_tensorrt_lacks_is_named(graphs: Graphs) -> None:
+    runtime = available("tensorrt")
+    spec = [TensorSpec(name, "float32", (4,)) for name in ("x", "y")]
+    model = graphs.save("lacking", [node("Teleport", ["x"], ["y"])], spec[:1], spec[1:])
+    with pytest.raises(Unsupported, match="Teleport"):
+        runtime.compile(model, {}, Settings())
+
+
+def test_the_driver_library_is_the_one_that_tests_stand_in_for() -> None:
+    available("torch-cuda")
+    gpu = cuda_driver.Gpu(0)
+    try:
+        array = gpu.pinned((1000,), np.dtype(np.float32))
+        back = gpu.pinned((1000,), np.dtype(np.float32))
+        array[:] = np.arange(1000)
+        address, other, stream = gpu.device_buffer(4000), gpu.device_buffer(4000), gpu.stream()
+        gpu.upload(address, array, stream)()
+        gpu.synchronizing(stream)()
+        gpu.copy(other, address, 4000)
+        gpu.download(back, other, stream)()
+        gpu.synchronizing(stream)()
+        assert np.array_equal(array, back)
+    finally:
+        gpu.close()

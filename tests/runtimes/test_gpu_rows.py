@@ -1,0 +1,111 @@
+"""What the rows of the GPU runtimes say on a machine that lacks what they need."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from app.measure.job import Limits, MeasureJob, RoundResult
+from app.measure.round import measure_round
+from app.sweep.case import Scenario
+from exporters.types import ExportedModel
+from runtimes import cuda_libraries, ort_gpu
+from runtimes.base import Available, Device, Settings
+from runtimes.ort_gpu import OrtCuda, OrtTensorRt
+from runtimes.trt_native import TensorRt
+from tests.runtimes.graphs import Graphs
+
+ROOT = Path(__file__).resolve().parents[2]
+GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
+SHORT = Limits(min_s=0.02, max_s=1.0, min_samples=10, warmup_min_s=0.01, warmup_max_s=0.2)
+
+no_gpu_here = pytest.mark.skipif(
+    cuda_libraries.devices() != (), reason="this machine has a GPU: see tests/gpu"
+)
+
+
+def measured(model: ExportedModel, runtime: str, folder: Path, **options: object) -> RoundResult:
+    job = MeasureJob(
+        case_id="case",
+        round=0,
+        model=model,
+        axes={"batch": 1},
+        runtime=runtime,
+        settings=Settings(options=options),  # type: ignore[arg-type]
+        scenario=Scenario("closed_loop"),
+        wait_policy="spin",
+        limits=SHORT,
+        seed=0,
+        samples_path=str(folder / "samples.bin"),
+    )
+    return measure_round(job, lambda event: None, lambda: False)
+
+
+@no_gpu_here
+def test_a_sweep_names_the_missing_library_and_has_no_latency(
+    graphs: Graphs, tmp_path: Path
+) -> None:
+    arguments = ["--headless", "--models", graphs.dense.path, "--out", str(tmp_path / "run")]
+    runtimes = ["--batch", "1", "--runtimes", ",".join((*GPU_RUNTIMES, "ort-cuda:1"))]
+    environment = os.environ | {"GRAPHLAP_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "app", *arguments, *runtimes],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["runtime"] for row in rows] == [*GPU_RUNTIMES, "ort-cuda:1"]
+    for row in rows:
+        assert row["status"] == "unavailable"
+        assert "libcuda.so.1" in row["reason"]
+        assert "install" in row["reason"]
+        figures = ("latency_", "response_", "throughput", "device_p50", "iterations")
+        assert not any(row[name] for name in row if name.startswith(figures))
+    assert list((tmp_path / "run" / "samples").glob("*.bin")) == []
+
+
+@no_gpu_here
+@pytest.mark.parametrize("runtime", [OrtCuda, OrtTensorRt])
+def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
+    graphs: Graphs,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runtime: type[OrtCuda | OrtTensorRt],
+) -> None:
+    monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
+    monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
+    monkeypatch.setattr(ort_gpu, "_tf32_of_process", [])
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    result = measured(graphs.dense, runtime.name, tmp_path)
+    assert result.status == "unavailable"
+    assert runtime.provider in result.reason
+    assert "cannot open shared object file" in result.reason
+    assert (result.samples, result.iterations, result.device_name) == ("", 0, "")
+    assert not (tmp_path / "samples.bin").exists()
+
+
+def test_the_device_clock_stands_beside_the_host_clock(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tensorrt: ModuleType
+) -> None:
+    monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
+    result = measured(graphs.dense, "tensorrt", tmp_path)
+    assert (result.status, result.clock, result.boundary) == ("ok", "wall", "host"), result.reason
+    assert result.check is not None and result.check.output_ok
+    assert {"h2d_p50_us", "device_p50_us", "d2h_p50_us"} <= result.facts.keys()
+    assert result.device_memory_peak_mb is not None
+    assert json.dumps(result.to_json())
+    beyond = measured(graphs.dense, "tensorrt", tmp_path, boundary="device")
+    assert beyond.boundary == "device"
+    assert "device_p50_us" in beyond.facts
+    assert "h2d_p50_us" not in beyond.facts

@@ -1,0 +1,96 @@
+"""The times of operators: every node that runs is there, and they add up to the run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exporters.types import ExportedModel
+from runtimes import registry
+from runtimes.base import AfterCompletion, Session, Settings, Unsupported
+from tests.runtimes.contract import reference_of
+from tests.runtimes.graphs import Graphs
+
+PROFILED = Settings(threads=1, profile=True)
+
+
+def bound(name: str, model: ExportedModel, settings: Settings = PROFILED) -> Session:
+    session = registry.load(name).compile(model, {"batch": 1}, settings)
+    session.bind(reference_of(model, 1).inputs)
+    return session
+
+
+@pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu"])
+def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) -> None:
+    with bound(name, graphs.wide) as session:
+        session.run()
+        begun = time.perf_counter()
+        ops = session.profile_ops(20)
+        whole_us = (time.perf_counter() - begun) * 1e6 / 20
+    assert ops
+    assert all(op.node and op.op and op.engine_name for op in ops)
+    total_us = sum(op.time_us for op in ops)
+    assert 0 < total_us <= whole_us, "the parts of a run are not longer than the run"
+
+
+def test_onnx_runtimes_nodes_have_the_graphs_names(graphs: Graphs) -> None:
+    options = {"graph_optimization": "off"}
+    with bound("ort-cpu", graphs.dense, Settings(threads=1, profile=True, options=options)) as s:
+        ops = s.profile_ops(3)
+        folder = Path(s._profile.name)  # type: ignore[attr-defined]
+        assert folder.is_dir()
+    assert not folder.exists(), "the profiler's file goes with the session"
+    assert {op.op for op in ops} == set(_op_types(graphs.dense))
+
+
+def _op_types(model: ExportedModel) -> list[str]:
+    import onnx
+
+    return [node.op_type for node in onnx.load(model.path).graph.node]
+
+
+def test_runs_before_the_profile_do_not_count(graphs: Graphs) -> None:
+    with bound("ort-cpu", graphs.dense) as session:
+        for _ in range(50):
+            session.run()
+        ops = session.profile_ops(1)
+    assert all(op.time_us == round(op.time_us) for op in ops), "one run of whole microseconds"
+
+
+def test_torch_names_the_module_and_the_kernel(graphs: Graphs) -> None:
+    with bound("torch-cpu", graphs.wide) as session:
+        ops = session.profile_ops(5)
+    assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
+    assert all(op.engine_name.startswith("aten::") for op in ops)
+
+
+@pytest.mark.parametrize("gap_us", [0.0, 20.0])
+def test_a_cards_instructions_add_up_to_its_latency(graphs: Graphs, gap_us: float) -> None:
+    with bound("fpga", graphs.step) as session:
+        samples = session.simulate(
+            AfterCompletion(4000, round(gap_us * 1e3)), np.random.default_rng(0)
+        )
+        ops = session.profile_ops(1)
+    # The jitter has a mean of zero and a deviation of 0.05 us.
+    mean_us = float(samples.latency_ns.mean()) / 1e3
+    assert sum(op.time_us for op in ops) == pytest.approx(mean_us, abs=0.005)
+    assert {op.op for op in ops} == {"Transfer", "MatrixVector", "Elementwise"}
+
+
+@pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu", "fake"])
+def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, name: str) -> None:
+    with bound(name, graphs.dense, Settings(threads=1)) as session, pytest.raises(Unsupported):
+        session.run()
+        session.profile_ops(1)
+
+
+def test_profiling_changes_no_output(graphs: Graphs) -> None:
+    for name in ("ort-cpu", "openvino-cpu", "torch-cpu"):
+        expected = reference_of(graphs.dense, 1).outputs["y"]
+        with bound(name, graphs.dense) as session:
+            session.profile_ops(2)
+            session.run()
+            assert np.allclose(session.outputs()["y"], expected, atol=1e-5)
