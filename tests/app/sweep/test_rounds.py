@@ -1,0 +1,115 @@
+"""What a round needs for itself, and how what is read beside it gets into its row."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.measure.environment import describe_host
+from app.measure.telemetry import Nvml, Rapl, Telemetry
+from app.sweep import rounds
+from app.sweep.begin import begin
+from app.sweep.case import Case
+from app.sweep.jobs import RoundJob
+from app.sweep.plan import Plan, Sweep
+from app.sweep.rounds import Schedule, round_job
+from app.sweep.run import SweepRun
+from app.sweep.watch import Watch
+from exporters.types import ExportedModel
+from runtimes.fake import Fake
+from tests.app.measure.test_telemetry import FakeNvml, package
+from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
+
+
+class OnGpu(Fake):
+    accelerator = "gpu"
+
+    def refuse(self, *_: object) -> None:
+        """Any device will do."""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ExportedModel:
+    return exported_add(tmp_path)
+
+
+@pytest.mark.parametrize(("spec", "gpu"), [("fake", 0), ("fake:1", 1)])
+def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
+    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, gpu: int
+) -> None:
+    monkeypatch.setattr(rounds, "runtime", lambda _: OnGpu())
+    case = Case(model="add.onnx", runtime=spec)
+    job = round_job(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(job, RoundJob)
+    assert job.needs.alone == {"cpu", f"gpu:{gpu}"}
+    telemetry = Telemetry(nvml=Nvml(FakeNvml(), visible=""))
+    (reading,) = Watch(job, 7, telemetry).look()
+    assert reading.device == f"gpu:{gpu}"
+
+
+def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) -> None:
+    case = Case(model="add.onnx", runtime="fake")
+    job = round_job(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(job, RoundJob)
+    assert job.needs.alone == {"cpu"}
+    assert Watch(job, 7, Telemetry(nvml=Nvml(FakeNvml(), visible=""))).look() == ()
+
+
+@contextmanager
+def moving(counter: Path) -> Iterator[None]:
+    """A counter that goes up by 1 mJ every 5 ms, as the system's own would by itself."""
+    over = threading.Event()
+
+    def climb() -> None:
+        value = 0
+        while not over.wait(0.005):
+            value += 1000
+            draft = counter.with_suffix(".new")
+            draft.write_text(str(value))
+            draft.replace(counter)
+
+    thread = threading.Thread(target=climb)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_the_energy_of_a_round_is_in_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    graph = write_add_graph(tmp_path / "add.onnx")
+    folder = package(tmp_path / "powercap", 0, 0, span_uj=10**12)
+    grid = Sweep(models=(str(graph),), runtimes=("fake",), options={"fake.latency_us": (1000.0,)})
+    plan = Plan(rounds=1, sweeps=(grid,))
+    telemetry = Telemetry(rapl=Rapl(tmp_path / "powercap"))
+    with (
+        moving(folder / "energy_uj"),
+        begin(plan, tmp_path / "run") as written,
+        SweepRun(written, describe_host(), telemetry=telemetry) as run,
+    ):
+        while not run.finished:
+            run.step(0.2)
+        run.close(0)
+        (row,) = run.rows()
+    (file,) = (tmp_path / "run" / "telemetry").iterdir()
+    assert file.name == f"{row['case_id']}.0.jsonl"
+    power_w, energy_mj = row["power_w"], row["energy_mj_per_inference"]
+    assert isinstance(power_w, float)
+    assert isinstance(energy_mj, float)
+    # At most 1 mJ in 5 ms is 0.2 W; how much less, the machine's load decides.
+    assert 0.01 < power_w <= 0.21
+    duration_s, iterations = row["duration_s"], row["iterations"]
+    assert isinstance(duration_s, float)
+    assert isinstance(iterations, int)
+    # Energy a run = power x time a run, and W x ms are mJ.
+    assert energy_mj / power_w == pytest.approx(duration_s * 1e3 / iterations, rel=0.25)
+    assert row["gpu_clock_mhz"] is None
+    assert row["throttle"] is None

@@ -1,0 +1,96 @@
+"""Our p50 for `openvino-cpu` beside OpenVINO's own `benchmark_app`, in interleaved pairs.
+
+Both run the same graph synchronously with one request, one stream, one pinned thread and
+fp32 kernels; each side is a fresh process each time, and which goes first alternates.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+import numpy as np
+
+from app.measure.job import Limits
+from exporters.types import ExportedModel
+from tests.benchmarks.rounds import export, measure
+
+PAIRS = 11
+SECONDS = 2
+MODELS = ("mlp", "cnn_med", "char_cnn")
+LIMITS = Limits(min_s=SECONDS, max_s=SECONDS + 1, warmup_min_s=0.2, warmup_max_s=2.0)
+AXES = {"batch": 1}
+_MEDIAN = re.compile(r"Median:\s+([\d.]+) (us|ms)")
+# The package reports each use over the network unless it is told not to, or is not there.
+_OFFLINE = (
+    "import sys; sys.modules['openvino_telemetry'] = None; "
+    "from openvino.tools.benchmark.main import main; sys.exit(main())"
+)
+
+
+def main() -> None:
+    sys.stdout.write(
+        f"openvino-cpu against benchmark_app, {PAIRS} interleaved pairs of {SECONDS} s, "
+        "one thread, fp32, p50 in us\n"
+        f"{'model':10} {'graphlap':>10} {'theirs':>10} {'ratio':>7} {'pairs from':>11} {'to':>7}\n"
+    )
+    for name in MODELS:
+        _compare(export(name, AXES))
+
+
+def _compare(model: ExportedModel) -> None:
+    ours, theirs = [], []
+    for pair in range(PAIRS):
+        sides = [lambda: ours.append(_ours_us(model)), lambda: theirs.append(_theirs_us(model))]
+        for side in reversed(sides) if pair % 2 else sides:
+            side()
+    ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
+    sys.stdout.write(
+        f"{model.name:10} {statistics.median(ours):10.2f} {statistics.median(theirs):10.2f} "
+        f"{statistics.median(ratios):7.3f} {ratios[0]:11.3f} {ratios[-1]:7.3f}\n"
+    )
+    sys.stdout.flush()
+
+
+def _ours_us(model: ExportedModel) -> float:
+    result, latency_ns = measure(model, AXES, runtime="openvino-cpu", limits=LIMITS)
+    if result.status != "ok" or result.precision != "fp32":
+        raise RuntimeError(f"{result.status} in {result.precision}: {result.reason}")
+    return float(np.median(latency_ns)) / 1e3
+
+
+def _theirs_us(model: ExportedModel) -> float:
+    shapes = (f"{spec.name}{_bracketed(spec.shape_at(AXES))}" for spec in model.inputs)
+    arguments = {
+        "-m": model.path,
+        "-d": "CPU",
+        "-api": "sync",
+        "-hint": "none",
+        "-nthreads": "1",
+        "-nstreams": "1",
+        "-nireq": "1",
+        "-pin": "YES",
+        "-infer_precision": "f32",
+        "-shape": ",".join(shapes),
+        "-t": str(SECONDS),
+    }
+    command = [sys.executable, "-c", _OFFLINE]
+    command += [text for pair in arguments.items() for text in pair]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "CI": "true"}
+    )
+    found = _MEDIAN.search(done.stdout)
+    if found is None:
+        raise RuntimeError(f"benchmark_app told no median:\n{done.stdout[-2000:]}")
+    return float(found[1]) * (1.0 if found[2] == "us" else 1e3)
+
+
+def _bracketed(shape: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+if __name__ == "__main__":
+    main()
