@@ -38,6 +38,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "open",
     ),
     ActionSpec(
+        "compare",
+        "&File",
+        "Co&mpare with run…",
+        "files.compare_run",
+        "Ctrl+D",
+        "Lay a second run beside the open one: ratios of p50 and p99, and what differs around them",
+    ),
+    ActionSpec(
         "open_plan",
         "&File",
         "Open &plan…",

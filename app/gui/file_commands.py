@@ -32,6 +32,18 @@ class FileCommands(QObject):
         if folder:
             self._window.open_run(Path(folder))
 
+    def compare_run(self) -> None:
+        window = self._window
+        if window.feed.folder is None:
+            window.show_error(
+                GraphlapError("there is no run to compare with", "open one first, with Ctrl+O")
+            )
+            return
+        start = str(window.settings.runs_folder)
+        folder = QFileDialog.getExistingDirectory(window, "Compare with run", start)
+        if folder:
+            window.compare_with(Path(folder))
+
     def open_plan(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self._window, "Open plan", "", _PLANS)
         if path:

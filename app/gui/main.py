@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
@@ -16,6 +17,7 @@ from app.gui.errors import ErrorHooks
 from app.gui.icon import app_icon
 from app.gui.launch.cores import leave_last_core
 from app.gui.settings import Settings
+from app.sweep.errors import PlanError
 
 NO_DISPLAY = (
     "graphlap: no window can be opened on this display: measure without one with --headless, "
@@ -26,12 +28,13 @@ NO_DISPLAY = (
 def main(arguments: Sequence[str] = ()) -> int:
     """Open the window and return its exit code.
 
-    `--suite`, `--plan` and `--models` with their companions fill the editor; GraphlapError
-    if they name a plan that is none.
+    A run folder that is named is opened, a plan or models fill the editor, as `--suite`,
+    `--plan` and `--models` with their companions do. GraphlapError if any of it is none.
     """
     flags = parse(arguments)
     named = flags.suite or flags.plan or flags.models
     plan = plan_from_flags(flags) if named else None
+    paths = _checked([Path(path) for path in flags.paths], bool(named))
     qInstallMessageHandler(_hear_qt)
     leave_last_core()
     app = QApplication([sys.argv[0]])
@@ -47,12 +50,33 @@ def main(arguments: Sequence[str] = ()) -> int:
     QTimer.singleShot(0, window.editor.learn_runtimes)
     if plan is not None:
         window.editor.set_draft(draft_of(plan), f"open {plan.name}")
+    if paths:
+        window.open_paths(paths)
     signal.signal(signal.SIGINT, lambda *_: window.close())
     try:
         return app.exec()
     finally:
         hooks.remove()
         qInstallMessageHandler(None)
+
+
+def _checked(paths: Sequence[Path], named: bool) -> Sequence[Path]:
+    """One run folder, one plan, or models; PlanError says what can't be opened."""
+    for path in paths:
+        if not path.exists():
+            raise PlanError(f"there is no {path}", "name a run folder, a plan or an .onnx file")
+        if path.suffix.lower() != ".onnx" and (len(paths) > 1 or not _alone(path)):
+            raise PlanError(
+                f"{path} can't be opened beside others" if _alone(path) else f"{path} is no model",
+                "name one run folder, one .toml plan, or .onnx files",
+            )
+    if paths and named and not paths[0].is_dir():
+        raise PlanError(f"{paths[0]} and the flags name two plans", "give one of them")
+    return paths
+
+
+def _alone(path: Path) -> bool:
+    return path.is_dir() or path.suffix == ".toml"
 
 
 def _hear_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:

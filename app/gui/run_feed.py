@@ -12,14 +12,17 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
+from app.gui.compared_run import ComparedRun
 from app.gui.follow.details import CaseDetails
 from app.gui.follow.follower import Follower
 from app.gui.follow.state import RunState
 from app.gui.launch.card import CardProcess
 from app.gui.plots.card_run import CardRun
+from app.gui.plots.profile import operator_times
 from app.gui.views import VIEWS
 
 BEAT_MS = 90
+_DETAILED = ("graph", "schedule", "profile")
 MOST_SHOWN = 12
 """More series than this in one plot can't be told apart."""
 
@@ -41,8 +44,10 @@ class RunFeed(QObject):
         self._follower: Follower | None = None
         self._selected: tuple[str, ...] = ()
         self._detailed: tuple[Path, str, int] | None = None
+        self._profiled: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
+        self.compared = ComparedRun(views["compare"], self)
         self._timer = QTimer(self)
         self._timer.setInterval(BEAT_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -69,13 +74,14 @@ class RunFeed(QObject):
             self._follower = None
         self.state = None
         self._selected = ()
-        self._detailed = None
+        self._detailed = self._profiled = None
         self._revision = -1
         self._card.close()
 
     def close(self) -> None:
         """Stop the beat, the thread and every process."""
         self._timer.stop()
+        self.compared.close()
         self.close_run()
 
     def select(self, keys: Sequence[str]) -> None:
@@ -94,6 +100,7 @@ class RunFeed(QObject):
         if state is not None:
             self._take(state)
         self._show_details()
+        self.compared.show_beside(self.state)
         for view in self._views.values():
             view.refresh()
         self.beat.emit()
@@ -128,19 +135,33 @@ class RunFeed(QObject):
         elif answer:
             self.problem.emit(answer)
         state = self.state
-        if state is None or not (self._seen("graph") or self._seen("schedule")):
+        if state is None or not any(map(self._seen, _DETAILED)):
             return
         key = self._case_in_focus(state)
         found = state.details.get(key)
         if found is None:
             return
+        if found != self._profiled:
+            self._profiled = found
+            self._show_profile(state, found)
         stamp = (state.folder, key, len(found.elsewhere) + bool(found.engine))
         if stamp != self._detailed:
             self._detailed = stamp
             self._open_details(found)
 
+    def _show_profile(self, state: RunState, found: CaseDetails) -> None:
+        view, one = self._views["profile"], state.of(found.case.case_id)
+        if one is None or found.profile is None:
+            view.set_profile((), one.label if one else "", "wall")
+            return
+        profile = found.profile
+        rows = operator_times(profile, found.engine or found.case.runtime, found.elsewhere)
+        view.set_profile(rows, one.label, profile.clock, profile.runs, profile.reason)
+
     def _open_details(self, found: CaseDetails) -> None:
-        self._views["graph"].open_model(Path(found.model.path), found.engine, found.elsewhere)
+        model = found.model
+        path = Path(model.path)
+        self._views["graph"].open_model(path, found.engine, found.elsewhere, name=model.name)
         self._views["schedule"].set_run(None)
         self._card.ask(found)
 

@@ -36,6 +36,12 @@ TERMS: dict[str, str] = {
     "precision": "The number format that the graph is exported in. What the engine really "
     "executes is read from the compiled graph and shown beside it.",
     "seed": "Draws the order of the rounds and everything random, so that a sweep can be repeated.",
+    "operator times": "After the timed rounds each case runs once more under its runtime's own "
+    "profiler, in a process of its own: profilers slow down what they look at.",
+    "largest batch": "Double the batch until memory runs out, then halve the gap: every try is a "
+    "process of its own, measured for one round.",
+    "memory limit": "What a measuring process may hold of the host's memory, such as 8GiB; beyond "
+    "it the case ends as out of memory instead of taking the machine down.",
     "warm-up": "Inferences before the measurement, until their median stands still. They are "
     "kept, shaded, and never counted.",
     "simulated": "Computed from a schedule of the card, not measured with a clock.",

@@ -161,7 +161,9 @@ def _style_sheet(theme: Theme) -> str:
                border-bottom: 1px solid {theme.border}; }}
     QHeaderView::down-arrow, QHeaderView::up-arrow {{ width: 9px; height: 9px;
                subcontrol-position: top center; }}
-    QToolButton[popupMode="2"] {{ padding-right: 16px; }}
+    QToolButton[popupMode="2"] {{ padding-right: 18px; }}
+    QToolButton[popupMode="2"]::menu-indicator {{ subcontrol-origin: padding;
+               subcontrol-position: right center; right: 5px; }}
     QTableView::item {{ padding: 0 6px; }}
     QTableView {{ gridline-color: {theme.raised}; border: 1px solid {theme.border}; }}
     QDockWidget::title {{ background: {theme.raised}; padding: 5px; }}

@@ -19,8 +19,9 @@ PAGES: dict[Page, tuple[str, str]] = {
     "inspect": ("Inspect", "Look into a model, and into the card that ran it (Ctrl+3)"),
 }
 
-Fed = Literal["shown", "all", "details"]
-"""`shown`: the cases in flight or selected; `all`: every case; `details`: one case's graph."""
+Fed = Literal["shown", "all", "pair", "details"]
+"""`shown`: the cases in flight or selected; `all`: every case; `pair`: this run and another;
+`details`: one case's graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,10 @@ VIEWS: tuple[ViewSpec, ...] = (
         "largest", "Largest batch", "results", "all", "app.gui.plots.largest:LargestBatchView"
     ),
     ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
+    ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
     ViewSpec("graph", "Model graph", "inspect", "details", "app.gui.plots.graph:GraphView"),
     ViewSpec(
         "schedule", "FPGA schedule", "inspect", "details", "app.gui.plots.schedule:ScheduleView"
     ),
+    ViewSpec("profile", "Operators", "inspect", "details", "app.gui.plots.profile:ProfileView"),
 )

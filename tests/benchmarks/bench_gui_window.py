@@ -38,6 +38,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _tell("window visible after launch", _ask(folder, "start")["visible_s"], "s", "< 1.5")
+        told = _ask(folder, "redraw")
+        _tell("histogram of 6 series x 600 bins redrawn", told["frame_ms"], "ms/frame", "<= 20")
         _large(folder / "large")
         told = _ask(folder, "open", folder / "large", OPENED)
         _tell(f"run of {OPENED:,} samples opened", told["opened_s"], "s", "< 2")

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from app.gui.launch.cores import leave_last_core
 from app.gui.settings import Settings
 from app.gui.window import MainWindow
+from tests.benchmarks.bench_gui_plots import redraw_ms
 
 
 def main() -> None:
@@ -31,6 +32,8 @@ def main() -> None:
         answer |= _open(window, Path(rest[0]), int(rest[1]))
     elif mode == "scroll":
         answer |= _open(window, Path(rest[0])) | _scroll(app, window)
+    elif mode == "redraw":
+        answer["frame_ms"] = redraw_ms(app)
     elif mode in ("frames", "memory"):
         window.open_run(Path(rest[0]))
         _until(lambda: window.feed.state is not None)

@@ -49,7 +49,16 @@ class Probe:
         elif word == "busy":
             state = self.window.feed.state
             at = state.live.phase if state and state.live else ""
-            self._say({"state": self.window.control.state, "phase": at})
+            folder = str(state.folder) if state else ""
+            asked = QApplication.activeModalWidget() is not None
+            self._say(
+                {
+                    "state": self.window.control.state,
+                    "phase": at,
+                    "folder": folder,
+                    "asked": str(asked),
+                }
+            )
         elif word == "quit":
             self.window.close()
             QApplication.quit()

@@ -26,19 +26,39 @@ libxcb-image0 libxcb-render-util0 libxcb-shape0 fonts-dejavu-core
 PACKAGES = tuple(_NAMES.split())
 ROOT = Path(__file__).parents[2]
 WIDTH, HEIGHT = 1280, 800
-VIEWS = {
-    "Measure": ("Histogram", "Cumulative", "Percentiles", "Timeline"),
-    "Results": (
-        "Box plots", "Batch size", "Devices", "Heat map", "Largest batch", "Accuracy", "Compare",
-    ),
-    "Inspect": ("Model graph", "FPGA schedule"),
-}  # fmt: skip
-LARGER = (
-    ("--models", "cnn_tiny,mlp", "--runtimes", "ort-cpu,openvino-cpu,torch-cpu",
-     "--batch", "1,4,16,64"),
-    ("--models", "cnn_tiny,lstm_tiny,cnn_small", "--runtimes",
-     "ort-cpu,fpga:v80,fpga:ia-840f,fpga:ia-420f", "--scenario", "paced:20us"),
+_TINY = (
+    "--models", "cnn_tiny,lstm_tiny,mlp",
+    "--runtimes", "ort-cpu,openvino-cpu,torch-cpu,fpga:v80",
 )  # fmt: skip
+RUNS = {
+    "runtimes": (*_TINY, "--batch", "1,4,16", "--profile-ops"),
+    "runtimes-again": (*_TINY, "--batch", "1,4,16", "--seed", "1"),
+    "cards": (
+        "--models", "cnn_tiny,lstm_tiny,cnn_small", "--runtimes",
+        "ort-cpu,fpga:v80,fpga:ia-840f,fpga:ia-420f", "--profile-ops",
+    ),
+    "digits": ("--suite", "digits", "--runtimes", "ort-cpu,openvino-cpu", "--batch", "64"),
+    "largest": (
+        "--models", "mlp,cnn_tiny", "--runtimes", "ort-cpu,openvino-cpu",
+        "--largest-batch", "--memory-limit", "1GiB",
+    ),
+}  # fmt: skip
+VIEWS = {
+    "runtimes": {
+        "Measure": ("Histogram", "Cumulative", "Percentiles", "Timeline"),
+        "Results": ("Box plots", "Batch size", "Heat map", "Compare"),
+        "Inspect": ("Model graph", "Operators"),
+    },
+    "cards": {
+        "Measure": ("Histogram",),
+        "Results": ("Devices", "Heat map"),
+        "Inspect": ("FPGA schedule", "Operators"),
+    },
+    "digits": {"Results": ("Accuracy", "Heat map")},
+    "largest": {"Results": ("Largest batch", "Batch size")},
+}
+"""The runs that are opened one after another, and what is looked at in each."""
+COMPARED = ("runtimes", "runtimes-again")
 
 
 def main() -> int:
@@ -46,7 +66,7 @@ def main() -> int:
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     _install()
-    runs = [_larger_run(out / "runs" / f"larger-{k}", flags) for k, flags in enumerate(LARGER)]
+    runs = {name: _measured(out / "runs" / name, flags) for name, flags in RUNS.items()}
     for scale in (1, 2):
         for theme in ("light", "dark"):
             folder = out / f"{theme}-{scale}x"
@@ -66,7 +86,7 @@ def _install() -> None:
     subprocess.run(install, check=True, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
 
 
-def _larger_run(folder: Path, flags: tuple[str, ...]) -> Path:
+def _measured(folder: Path, flags: tuple[str, ...]) -> Path:
     """Measure it once; a second call finds it there."""
     if not (folder / "manifest.json").is_file():
         command = [sys.executable, "-m", "app", "--headless", *flags, "--rounds", "1"]
@@ -98,6 +118,7 @@ class Window:
 
     def __init__(self, display: str, scale: int, theme: str, folder: Path) -> None:
         self.folder = folder
+        self._scale = scale
         self._home = tempfile.TemporaryDirectory()
         home = Path(self._home.name)
         (home / "graphlap").mkdir()
@@ -161,22 +182,27 @@ class Window:
         path = (self.folder / f"{name}.png").resolve()
         assert self._ask(f"shot {path}")["saved"]
 
-    def wait_for(self, key: str, value: str, seconds: float = 240.0) -> None:
+    def wait_for(self, key: str, value: str, seconds: float = 60.0) -> None:
         until = time.monotonic() + seconds
         while self._ask("busy")[key] != value:
             assert time.monotonic() < until, f"{key} never became {value}"
             time.sleep(0.2)
 
-    def open_run(self, folder: Path) -> None:
-        self.press("ctrl+o")
-        time.sleep(0.8)
+    def open_run(self, folder: Path, keys: str = "ctrl+o") -> None:
+        self.press(keys)
+        self.wait_for("asked", "True")
         self.press("ctrl+a")
         self.type(str(folder))
         self.press("Return")
+        self.wait_for("asked", "False")
+        if keys == "ctrl+o":
+            self.wait_for("folder", str(folder))
+        # Without a window manager nobody gives the keyboard back to the window.
+        self._xdotool("mousemove", 400 * self._scale, (HEIGHT - 8) * self._scale, "click", 1)
         time.sleep(2.5)
 
 
-def _tour(window: Window, runs: list[Path]) -> None:
+def _tour(window: Window, runs: dict[str, Path]) -> None:
     window.shot("welcome")
     _compose(window)
     window.shot("editor")
@@ -191,19 +217,25 @@ def _tour(window: Window, runs: list[Path]) -> None:
     window.shot("finished", wait_s=3.0)
     window.click("tab", "Log")
     window.shot("log")
-    for number, run in enumerate(runs):
-        window.open_run(run)
-        for place, (page, views) in enumerate(VIEWS.items(), start=1):
-            window.press(f"ctrl+{place}")
-            for view in views:
-                if window.sees("tab", view):
-                    window.click("tab", view)
-                    name = f"{page}-{view}-{number}".lower().replace(" ", "-")
-                    window.shot(name, wait_s=1.2)
-        window.press("ctrl+1")
+    _look_at_runs(window, runs)
     window.press("F1")
     window.shot("shortcuts")
     window.press("Escape")
+
+
+def _look_at_runs(window: Window, runs: dict[str, Path]) -> None:
+    for name, pages in VIEWS.items():
+        window.open_run(runs[name])
+        if name == COMPARED[0]:
+            window.open_run(runs[COMPARED[1]], "ctrl+d")
+        for number, page in enumerate(("Measure", "Results", "Inspect"), start=1):
+            if page in pages:
+                window.press(f"ctrl+{number}")
+            for view in pages.get(page, ()):
+                window.click("tab", view)
+                picture = f"{name}-{view}".lower().replace(" ", "-")
+                window.shot(picture, wait_s=1.2)
+        window.press("ctrl+1")
 
 
 def _compose(window: Window) -> None:

@@ -44,6 +44,9 @@ class Draft:
     rounds: int | None = None
     seed: int = 0
     time_limit_s: float | None = None
+    profile_ops: bool = False
+    largest_batch: bool = False
+    memory_limit: str = ""
     grids: tuple[Grid, ...] = (Grid(),)
     others: Mapping[str, Any] = field(default_factory=dict)
 

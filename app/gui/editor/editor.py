@@ -81,12 +81,14 @@ class SweepEditor(QWidget):
         grids.addWidget(self.tabs, 1)
         grids.addWidget(self.add_grid)
         grids.addWidget(self.remove_grid)
+        header = QVBoxLayout()
+        header.setContentsMargins(8, 8, 8, 4)
+        header.addWidget(self.preset_button)
+        header.addWidget(self.plan_bar)
+        header.addLayout(grids)
         inner = QWidget()
         column = QVBoxLayout(inner)
-        column.setContentsMargins(8, 8, 8, 8)
-        column.addWidget(self.preset_button)
-        column.addWidget(self.plan_bar)
-        column.addLayout(grids)
+        column.setContentsMargins(8, 0, 8, 8)
         column.addWidget(self.grid_form)
         column.addStretch()
         self.scroll = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
@@ -95,6 +97,7 @@ class SweepEditor(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        layout.addLayout(header)
         layout.addWidget(self.scroll, 1)
         layout.addWidget(self._footer())
 
@@ -235,6 +238,10 @@ class SweepEditor(QWidget):
     def _show_estimate(self, found: Estimate) -> None:
         self.estimate = found
         about = "" if found.exact else "up to "
+        if found.search:
+            searches = "1 search" if found.cases == 1 else f"{about}{found.cases:,} searches"
+            self._tell(f"{searches}, {duration(found.shortest_s)} for each first try", wrong=False)
+            return
         cases = "1 case" if found.cases == 1 else f"{about}{found.cases:,} cases"
         short, long = duration(found.shortest_s), duration(found.longest_s)
         rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"

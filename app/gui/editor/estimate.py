@@ -28,13 +28,17 @@ PROCESS_START_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`exact` says that the cases were expanded; seconds are from the profile's limits."""
+    """`exact` says that the cases were expanded; seconds are from the profile's limits.
+
+    `search` says that each case is only the first try of a search, of unknown length.
+    """
 
     cases: int
     rounds: int
     shortest_s: float
     longest_s: float
     exact: bool
+    search: bool = False
 
 
 def estimate(draft: Draft) -> Estimate:
@@ -52,12 +56,19 @@ def check_plan(draft: Draft, plan: Plan) -> Estimate:
 
 def _of(draft: Draft, cases: int, exact: bool) -> Estimate:
     profile = profiles()[draft.profile]
-    rounds = draft.rounds or profile.rounds
+    rounds = 1 if draft.largest_batch else draft.rounds or profile.rounds
     limits = profile.limits
-    processes = cases * rounds
+    profiling = PROCESS_START_S if draft.profile_ops else 0.0
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
-    return Estimate(cases, rounds, processes * shortest, processes * longest, exact)
+    return Estimate(
+        cases,
+        rounds,
+        cases * (rounds * shortest + profiling),
+        cases * (rounds * longest + profiling),
+        exact,
+        draft.largest_batch,
+    )
 
 
 def _grid_cases(grid: Grid) -> int:

@@ -1,4 +1,4 @@
-"""What a plan has beside its grids: name, profile, rounds and seed."""
+"""What a plan has beside its grids: name, profile, rounds, seed, and what is told beside times."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from dataclasses import replace
 
 from PySide6.QtCore import QRegularExpression, Signal
 from PySide6.QtGui import QRegularExpressionValidator
-from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QWidget,
+)
 
 from app.gui.editor.draft import Draft
+from app.gui.editor.flow import FlowLayout
 from app.gui.terms import TERMS
 from app.results.text import duration
 from app.sweep.profiles import profiles
@@ -48,11 +57,25 @@ class PlanBar(QWidget):
         rounds_label = QLabel("R&ounds")
         rounds_label.setBuddy(self.rounds)
         form.addRow(rounds_label, numbers)
+        self.profile_ops = QCheckBox("Operator times")
+        self.largest_batch = QCheckBox("Largest batch")
+        extras = QWidget()
+        row = FlowLayout(extras)
+        row.addWidget(self.profile_ops)
+        row.addWidget(self.largest_batch)
+        form.addRow("Also", extras)
+        self.memory_limit = QLineEdit(placeholderText="8GiB … (most of what is free)")
+        self._limit_label = QLabel("&Memory")
+        self._limit_label.setBuddy(self.memory_limit)
+        form.addRow(self._limit_label, self.memory_limit)
         for widget, term in (
             (self.name, "name"),
             (self.profile, "profile"),
             (self.rounds, "round"),
             (self.seed, "seed"),
+            (self.profile_ops, "operator times"),
+            (self.largest_batch, "largest batch"),
+            (self.memory_limit, "memory limit"),
         ):
             widget.setAccessibleName(f"{term} of the sweep")
             widget.setToolTip(TERMS.get(term, "The name of the sweep, and of its run folder."))
@@ -60,6 +83,12 @@ class PlanBar(QWidget):
         self.profile.activated.connect(lambda: self._edit("profile", self.profile.currentData()))
         self.rounds.textEdited.connect(lambda text: self._edit("rounds", int(text or 0) or None))
         self.seed.textEdited.connect(lambda text: self._edit("seed", int(text or 0)))
+        for box, key in (
+            (self.profile_ops, "profile_ops"),
+            (self.largest_batch, "largest_batch"),
+        ):
+            box.clicked.connect(lambda checked, key=key: self._edit(key, checked))
+        self.memory_limit.textEdited.connect(lambda text: self._edit("memory_limit", text.strip()))
         self.show_draft(self._draft)
 
     def show_draft(self, draft: Draft) -> None:
@@ -70,11 +99,16 @@ class PlanBar(QWidget):
             (self.name, draft.name),
             (self.rounds, str(draft.rounds or "")),
             (self.seed, str(draft.seed or "")),
+            (self.memory_limit, draft.memory_limit),
         ):
             emptied = field is self.name and field.hasFocus() and not field.text()
             if field.text() != text and not emptied:
                 field.setText(text)
         self.seed.setPlaceholderText("0")
+        self.profile_ops.setChecked(draft.profile_ops)
+        self.largest_batch.setChecked(draft.largest_batch)
+        for widget in (self._limit_label, self.memory_limit):
+            widget.setVisible(draft.largest_batch or bool(draft.memory_limit))
 
     def _edit(self, name: str, value: object) -> None:
         self.edited.emit(name, replace(self._draft, **{name: value}))

@@ -10,11 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from app.accuracy.job import AccuracyResult
 from app.measure.job import RoundResult
 from app.results.errors import ResultsError
 from app.results.journal import FOLDER
 from app.results.manifest import MANIFEST, read_manifest
 from app.results.reader import Run
+from app.sweep.case import Case
 from exporters.types import ExportedModel
 
 
@@ -30,14 +32,26 @@ class JournalTail:
         self._rounds: dict[str, dict[int, RoundResult]] = {}
         self._hosts: dict[str, str] = {}
         self._models: dict[tuple[str, str], ExportedModel] = {}
+        self._accuracies: dict[str, AccuracyResult] = {}
+        self._tried: dict[str, Case] = {}
+        self._profiles: dict[str, dict[str, Any]] = {}
         self._damage: ResultsError | None = None
 
     @property
     def run(self) -> Run:
-        return Run(self.folder, self.manifest, self._rounds, self._hosts, self._models)
+        return Run(
+            self.folder,
+            self.manifest,
+            self._rounds,
+            self._hosts,
+            self._models,
+            self._accuracies,
+            tuple(self._tried.values()),
+            self._profiles,
+        )
 
     def poll(self) -> set[str]:
-        """The ids of the cases with new rounds; ResultsError if the folder is gone or damaged.
+        """The ids of the cases with new lines; ResultsError if the folder is gone or damaged.
 
         Damage stays: what follows a line that can't be understood is not taken for the run.
         """
@@ -81,6 +95,16 @@ class JournalTail:
                 self._rounds.setdefault(result.case_id, {}).setdefault(result.round, result)
                 self._hosts.setdefault(result.case_id, self._host.get(path, ""))
                 return (result.case_id,)
+            elif kind == "accuracy":
+                accuracy = AccuracyResult.from_json(line)
+                self._accuracies.setdefault(accuracy.subject, accuracy)
+            elif kind == "case":
+                case = Case.from_json(line["case"])
+                self._tried.setdefault(case.case_id, case)
+                return (case.case_id,)
+            elif kind == "profile":
+                self._profiles.setdefault(line["case_id"], line)
+                return (line["case_id"],)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._damage = ResultsError(
                 f"{path} has a line that can't be understood ({error!r})",

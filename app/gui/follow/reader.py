@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.gui.follow.case_samples import CaseSamples
-from app.gui.follow.details import CaseDetails, details
+from app.gui.follow.details import CaseDetails, case_profile, details
 from app.gui.follow.journal_tail import JournalTail
 from app.gui.follow.labels import labels, model_name
 from app.gui.follow.reference import reference_figures
@@ -23,6 +23,7 @@ from app.gui.follow.state import RunState
 from app.gui.follow.summaries import Summaries
 from app.gui.series import Series
 from app.measure.job import RoundResult
+from app.measure.profiling import OpProfile
 from app.results.errors import ResultsError
 from app.results.folder import LIVE, RESULTS, SAMPLES, is_being_written
 from app.results.live import Live
@@ -50,6 +51,7 @@ class RunReader:
         self._rows_stamp = (0, 0)
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
         self._asked: dict[str, int] = {}
+        self._profiles: dict[str, OpProfile] = {}
         self._summaries = Summaries(folder)
         self._series: dict[str, Series] = {}
         self._chosen: tuple[str, ...] = ()
@@ -69,6 +71,7 @@ class RunReader:
         except ResultsError as error:
             self._state = replace(before, problem=str(error), alive=False)
             return self._state if self._state.problem != before.problem else None
+        changed |= self._take_tried()
         live, alive = self._read_live(), is_being_written(self.folder)
         running = live if alive else None
         changed |= self._read_rows() | self._take_answers() | self._newly_in_flight(running)
@@ -110,6 +113,15 @@ class RunReader:
     def close(self) -> None:
         """End the summary process."""
         self._summaries.close()
+
+    def _take_tried(self) -> set[str]:
+        """The cases that a search has added; then every label may read differently."""
+        cases = self._journal.run.cases
+        if len(cases) == len(self._cases):
+            return set()
+        self._cases = {case.case_id: case for case in cases}
+        self._labels = labels(cases)
+        return set(self._cases)
 
     def _newly_in_flight(self, live: Live | None) -> set[str]:
         """The case that is measured now and the one before it, when they are not the same."""
@@ -175,8 +187,12 @@ class RunReader:
         return files
 
     def _details(self, shown: Sequence[str]) -> dict[str, CaseDetails]:
-        found = {key: details(self._journal.run, self._cases[key]) for key in shown}
-        return {key: one for key, one in found.items() if one is not None}
+        run = self._journal.run
+        for key in shown:
+            if key not in self._profiles and (found := case_profile(run, self._cases[key])):
+                self._profiles[key] = found
+        told = {key: details(run, self._cases[key], self._profiles.get(key)) for key in shown}
+        return {key: one for key, one in told.items() if one is not None}
 
     def _timed_rounds(self, key: str) -> list[RoundResult]:
         return [r for r in self._journal.run.rounds.get(key, {}).values() if r.samples]
@@ -219,16 +235,6 @@ class RunReader:
         recorded = sum(result.iterations for result in done.values())
         running = live.iterations if live.round not in done and live.phase == "measure" else 0
         return recorded + running
-
-    def _all_series(self, changed: set[str], live: Live | None) -> tuple[Series, ...]:
-        if not self._series:
-            changed = set(self._cases)
-        if (live is None) != (self._state.live is None or not self._state.alive):
-            changed = set(self._cases)  # who waited for a round that never came is cancelled
-        for key in changed:
-            if key in self._cases:
-                self._series[key] = self._one(self._cases[key], live)
-        return tuple(self._series[key] for key in self._cases)
 
     def _one(self, case: Case, live: Live | None, alive: bool) -> Series:
         key = case.case_id

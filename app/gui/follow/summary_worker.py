@@ -18,7 +18,6 @@ from app.gui.follow.journal_tail import JournalTail
 from app.results.errors import ResultsError
 from app.results.reader import Run
 from app.results.rows import Rows
-from app.stats.summary import summarise
 
 
 def main() -> int:
@@ -37,14 +36,14 @@ def main() -> int:
 
 
 def _answers(run: Run, case_ids: list[str]) -> Iterator[dict[str, Any]]:
-    cases = {case.case_id: case for case in run.manifest.cases}
+    cases = {case.case_id: case for case in run.cases}
     for case in (cases[case_id] for case_id in case_ids if case_id in cases):
         answer: dict[str, Any] = {"case_id": case.case_id, "row": {}, "summary": None}
         try:
-            timed = [result for result in run.rounds_of(case) if result.samples]
-            summary = summarise([run.samples_of(result) for result in timed])
-            alone = replace(run, manifest=replace(run.manifest, cases=(case,)))
-            answer["row"] = Rows().of(alone)[0]
+            rows = Rows()
+            alone = replace(run, manifest=replace(run.manifest, cases=(case,)), tried=())
+            answer["row"] = rows.of(alone)[0]
+            summary = rows.summary(alone, case)
             answer["summary"] = asdict(summary) if summary else None
         except ResultsError as error:
             answer["row"] = {"warnings": str(error)}

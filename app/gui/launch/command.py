@@ -62,6 +62,14 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--rounds", str(plan.rounds))
     if plan.time_limit_s is not None:
         yield from ("--time-limit", f"{plan.time_limit_s:g}")
+    if plan.accuracy:
+        yield from ("--accuracy", plan.accuracy)
+    if plan.profile_ops:
+        yield "--profile-ops"
+    if plan.largest_batch:
+        yield "--largest-batch"
+    if plan.memory_limit:
+        yield from ("--memory-limit", plan.memory_limit)
     if plan.seed:
         yield from ("--seed", str(plan.seed))
 

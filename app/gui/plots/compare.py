@@ -163,7 +163,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
         elif value not in (None, ""):
-            flat[prefix + name] = str(value)
+            flat[prefix + name] = f"{value:.4g}" if isinstance(value, float) else str(value)
     return flat
 
 

@@ -35,7 +35,7 @@ class DevicesView(BarView):
         self.batch_choice.set_texts(batches(of_model))
         shown = of_batch(of_model, self.batch_choice.value)
         if not shown:
-            return "No finished case with a throughput yet."
+            return "No finished closed-loop case yet: a case with gaps has no throughput."
         shown.sort(key=lambda one: -(number(one, "throughput_per_s") or 0.0))
         names, styles = variants(shown), series_styles(shown, self.theme)
         bars = [

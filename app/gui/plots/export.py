@@ -15,6 +15,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QGraphicsView
 
 from app.gui.theme import LIGHT, Theme
+from app.results.table import neutralised
 from exporters.types import GraphlapError
 
 if TYPE_CHECKING:
@@ -96,9 +97,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
 def _cell(value: object) -> object:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    return value
+    return neutralised(value) if isinstance(value, str) else value
 
 
 def _shown(canvas: QGraphicsView) -> QRectF:

@@ -30,7 +30,7 @@ class GraphView(PlotView):
         super().__init__(parent)
         self._graph: ModelGraph | None = None
         self._layout: Layout | None = None
-        self._engine = ""
+        self._engine = self._name = ""
         self._elsewhere: Mapping[str, str] = {}
         self._item: GraphItem | None = None
         self._told = "No graph. Choose a case, or drop an .onnx file on the window."
@@ -43,16 +43,21 @@ class GraphView(PlotView):
         self.controls.insertWidget(0, self.find_box)
 
     def open_model(
-        self, path: Path, engine: str = "", elsewhere: Mapping[str, str] | None = None
+        self,
+        path: Path,
+        engine: str = "",
+        elsewhere: Mapping[str, str] | None = None,
+        name: str = "",
     ) -> None:
-        """Read and lay out a file in the background, then show it.
+        """Read and lay out a file in the background, then show it under `name`.
 
-        `engine` is the execution provider that was asked for, `elsewhere` the providers of
-        the nodes that it did not take, by node name.
+        Without one it is called by its file's name. `engine` is the execution provider that
+        was asked for, `elsewhere` the providers of the nodes that it did not take, by node name.
         """
         self._engine, self._elsewhere = engine, dict(elsewhere or {})
         self._graph = None
-        self._told = f"Reading {path.name} …"
+        self._name = name or path.stem
+        self._told = f"Reading {self._name} …"
         self._reading = _Reading(path)
         self._reading.done.connect(self._show_graph)
         self._reading.failed.connect(self._show_failure)
@@ -101,7 +106,7 @@ class GraphView(PlotView):
         self.show_legend(
             [Entry(name, clear, pg.mkBrush(color)) for name, color in colors.items() if name]
         )
-        self.show_heading(graph.name, self._note(graph))
+        self.show_heading(self._name, self._note(graph))
         self._find(self.find_box.text())
         return ""
 

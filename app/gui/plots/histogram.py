@@ -22,6 +22,7 @@ from app.gui.plots.marks import (
     percentile_marks,
     published_marks,
 )
+from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.gui.series import Series
 from app.stats.histogram import EDGES_S
@@ -169,7 +170,7 @@ class _Panel:
 
     def __init__(self, plot: pg.PlotItem, marks: MarkLayer) -> None:
         self._plot, self._marks = plot, marks
-        self._curves: dict[str, pg.PlotCurveItem] = {}
+        self._outlines: dict[str, OutlineLayer] = {}
         self._bottom, self._top = 0.0, 1.0
 
     def draw(
@@ -191,24 +192,17 @@ class _Panel:
                 heights = np.log10(np.maximum(heights, lowest))
                 floor = math.log10(lowest)
             heights = heights[first:last]
-            self._curve(one, styles[one.key]).setData(
-                _LOG_EDGES[first : last + 1],
-                heights,
-                stepMode="center",
-                fillLevel=floor,
-            )
+            outline = self._outline(one, styles[one.key])
+            outline.set_columns(_LOG_EDGES[first : last + 1], heights, floor)
             tops.append(float(heights.max()))
             bottoms.append(floor)
         self._top, self._bottom = max(tops), min(bottoms)
         self._marks.set_marks(marks)
 
-    def _curve(self, series: Series, style: SeriesStyle) -> pg.PlotCurveItem:
-        curve = self._curves.get(series.key)
-        if curve is None:
-            curve = pg.PlotCurveItem(pen=style.pen(1.0), brush=style.fill(), antialias=False)
-            self._plot.addItem(curve)
-            self._curves[series.key] = curve
-        return curve
+    def _outline(self, series: Series, style: SeriesStyle) -> OutlineLayer:
+        if series.key not in self._outlines:
+            self._outlines[series.key] = OutlineLayer(self._plot, style)
+        return self._outlines[series.key]
 
     def show_all(self) -> None:
         room = (self._top - self._bottom) * HEADROOM / (1.0 - HEADROOM)

@@ -12,12 +12,13 @@ from app.gui.plots.rows import batch, variants
 from app.gui.plots.style import series_styles
 from app.gui.series import Series
 from app.measure.job import FAILED
+from app.sweep.largest import FITS
 
 _STATUS_TEXT = {"out_of_memory": "out of memory"}
 
 
 class LargestBatchView(BarView):
-    """A row per model and runtime: the largest batch with status ok, and the first failure."""
+    """A row per model and runtime: the largest batch that fitted, and the first failure."""
 
     title = "Largest batch"
     hint = "The largest batch that ran, and how the next larger one that was tried ended."
@@ -33,7 +34,9 @@ class LargestBatchView(BarView):
             bars.append(Bar(f"{model}  {variant}", largest, ending, styles[group[0].key]))
         self.show_bars(bars, BatchAxis("bottom"), "Batch size", log=True)
         self.show_legend([])
-        self.show_heading("Largest batch that ran", "powers of two as tried by the sweep")
+        self.show_heading(
+            "Largest batch that ran", "of those that the sweep tried, and what stopped the next one"
+        )
         return ""
 
     def _found(self) -> list[tuple[str, str, list[Series]]]:
@@ -41,7 +44,7 @@ class LargestBatchView(BarView):
         names = variants(tried)
         groups: dict[tuple[str, str], list[Series]] = {}
         for one in tried:
-            if one.status == "ok" or one.status in FAILED:
+            if one.status in FITS or one.status in FAILED:
                 groups.setdefault((one.model, names[one.key]), []).append(one)
         return [(model, name, group) for (model, name), group in sorted(groups.items())]
 
@@ -55,8 +58,8 @@ class LargestBatchView(BarView):
 
 def _reach(group: Sequence[Series]) -> tuple[int | None, str]:
     """The largest batch that ran, and a phrase for what is known beyond it."""
-    ran = max((batch(one) or 0 for one in group if one.status == "ok"), default=None)
-    beyond = [one for one in group if one.status != "ok" and (batch(one) or 0) > (ran or 0)]
+    ran = max((batch(one) or 0 for one in group if one.status in FITS), default=None)
+    beyond = [one for one in group if one.status not in FITS and (batch(one) or 0) > (ran or 0)]
     if not beyond:
         return ran, f"{ran}, none larger was tried" if ran else "none"
     first = min(beyond, key=lambda one: batch(one) or 0)

@@ -161,6 +161,7 @@ class MarkLayer(Overlay):
         painter.setFont(plot_font(-1.0))
         metrics = QFontMetricsF(painter.font())
         free_from = [box.left()] * _ROWS
+        texts: list[tuple[QRectF, Mark]] = []
         for mark in self._marks:
             x = self.x_px(math.log10(mark.seconds))
             if not box.left() <= x <= box.right():
@@ -173,14 +174,14 @@ class MarkLayer(Overlay):
             if left is None or not mark.text:
                 continue
             width = metrics.horizontalAdvance(mark.text)
-            place = QRectF(left, top, width, metrics.height())
-            if mark.interval_s is None:
-                ground = QColor(self._theme.base)
-                ground.setAlpha(200)
-                painter.fillRect(place, ground)
+            texts.append((QRectF(left, top, width, metrics.height()), mark))
+            free_from[row] = left + width + 8
+        ground = QColor(self._theme.base)
+        ground.setAlpha(225)
+        for place, mark in texts:  # over all lines, so that none crosses a figure
+            painter.fillRect(place, ground)
             painter.setPen(mark.color)
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, mark.text)
-            free_from[row] = left + width + 8
 
     def _paint_interval(self, painter: QPainter, mark: Mark, row: QRectF) -> None:
         """A band as high as the text: full-height bands of six series would hide the data."""

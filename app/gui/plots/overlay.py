@@ -6,9 +6,14 @@ pixel, at any zoom and in exports alike.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QGraphicsObject
+
+Position = TypeVar("Position", float, np.ndarray)
 
 
 class Overlay(QGraphicsObject):
@@ -29,14 +34,14 @@ class Overlay(QGraphicsObject):
     def boundingRect(self) -> QRectF:  # noqa: N802
         return self._box.rect()
 
-    def x_px(self, value: float) -> float:
-        """The pixel column of a value on the x axis."""
+    def x_px(self, value: Position) -> Position:
+        """The pixel column of a value on the x axis, or those of an array."""
         (low, high), _ = self._box.viewRange()
         rect = self._box.rect()
         return rect.left() + (value - low) / (high - low) * rect.width()
 
-    def y_px(self, value: float) -> float:
-        """The pixel row of a value on the y axis."""
+    def y_px(self, value: Position) -> Position:
+        """The pixel row of a value on the y axis, or those of an array."""
         _, (low, high) = self._box.viewRange()
         rect = self._box.rect()
         share = (value - low) / (high - low)

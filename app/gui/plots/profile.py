@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtGui import QColor
@@ -15,6 +15,7 @@ from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.gui.plots.text import CLOCK_TEXT, significant, time_text
+from app.measure.profiling import OpProfile
 from runtimes.base import Clock
 
 MOST_ROWS = 60
@@ -22,13 +23,17 @@ MOST_ROWS = 60
 
 @dataclass(frozen=True, slots=True)
 class OperatorTime:
-    """One node of the executed graph; `share` of the whole inference, from 0 to 1."""
+    """One node of the executed graph; `share` of the whole inference, from 0 to 1.
+
+    `engine` ran it, and calls it `called`.
+    """
 
     node: str
     op: str
     time_us: float
     share: float
     engine: str
+    called: str = ""
 
 
 class ProfileView(BarView):
@@ -40,7 +45,8 @@ class ProfileView(BarView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: tuple[OperatorTime, ...] = ()
-        self._name = ""
+        self._name = self._reason = ""
+        self._runs = 0
         self._clock: Clock = "wall"
         self.group_choice = Choice(
             "Group",
@@ -49,14 +55,27 @@ class ProfileView(BarView):
         )
         self.add_controls(self.group_choice)
 
-    def set_profile(self, rows: Sequence[OperatorTime], name: str, clock: Clock) -> None:
-        """Show these; `name` says whose they are, as `cnn_tiny on ort-cpu`."""
+    def set_profile(
+        self,
+        rows: Sequence[OperatorTime],
+        name: str,
+        clock: Clock,
+        runs: int = 0,
+        reason: str = "",
+    ) -> None:
+        """Show these, means over `runs` runs; `name` says whose they are.
+
+        Without rows, `reason` tells why the profiler gave none, if it was asked.
+        """
         self._rows, self._name, self._clock = tuple(rows), name, clock
+        self._runs, self._reason = runs, reason
         self.mark_dirty()
 
     def draw(self) -> str:
         if not self._rows:
-            return "No operator profile. A run has one if it was asked to profile operators."
+            if self._reason:
+                return f"No operator profile of {self._name}: {self._reason}"
+            return "No operator profile. A run has one if “Operator times” was checked."
         rows = self._grouped()
         rows.sort(key=lambda row: -row.time_us)
         engines = sorted({row.engine for row in rows})
@@ -69,7 +88,8 @@ class ProfileView(BarView):
             Bar(
                 row.op if row.op == row.node else f"{row.op}  {row.node}",
                 row.time_us,
-                f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %",
+                f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %"
+                + (f"  {row.called}" if row.called not in ("", row.node, row.op) else ""),
                 styles[row.engine],
             )
             for row in rows[:MOST_ROWS]
@@ -78,8 +98,9 @@ class ProfileView(BarView):
         self.show_legend(
             [Entry(engine, styles[engine].pen(), styles[engine].fill(150)) for engine in engines]
         )
+        mean = f", mean of {self._runs:,} profiled runs" if self._runs else ""
         rest = f"; the slowest {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
-        self.show_heading(f"Operators of {self._name}", CLOCK_TEXT[self._clock] + rest)
+        self.show_heading(f"Operators of {self._name}", f"{CLOCK_TEXT[self._clock]}{mean}{rest}")
         return ""
 
     def _grouped(self) -> list[OperatorTime]:
@@ -94,5 +115,23 @@ class ProfileView(BarView):
         ]
 
     def table(self) -> Table:
-        rows = [[r.node, r.op, r.time_us, r.share, r.engine] for r in self._grouped()]
-        return ["node", "op", "time_us", "share", "engine"], rows
+        rows = [[r.node, r.op, r.time_us, r.share, r.engine, r.called] for r in self._grouped()]
+        return ["node", "op", "time_us", "share", "engine", "called"], rows
+
+
+def operator_times(
+    profile: OpProfile, engine: str, elsewhere: Mapping[str, str]
+) -> list[OperatorTime]:
+    """A recorded profile's rows; `elsewhere` names the engines of nodes that `engine` left."""
+    total_us = profile.total_us
+    return [
+        OperatorTime(
+            op.node,
+            op.op,
+            op.time_us,
+            op.time_us / total_us if total_us else 0.0,
+            elsewhere.get(op.node, engine),
+            op.engine_name,
+        )
+        for op in profile.ops
+    ]

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from app.gui.series import Series
 
-_APART = ("precision", "threads", "sequence_length", "scenario", "gap_us", "options")
-"""Columns that make two rows of one model, runtime and batch different cases."""
+_ASKED = ("precision", "threads", "scenario", "gap_us")
+_OWN = ("sequence_length", "options")
+"""Columns that make two rows of one model, runtime and batch different cases; the second ones
+are a model's or a runtime's own, so that they set only its own rows apart."""
 
 
 def number(series: Series, column: str) -> float | None:
@@ -40,11 +42,30 @@ def _is_valid(series: Series) -> bool:
 
 def variants(series: Sequence[Series]) -> dict[str, str]:
     """By key, the runtime and whatever else differs among these series."""
-    columns = [name for name in _APART if len({_word(one, name) for one in series}) > 1]
+    asked = [name for name in _ASKED if len({_word(one, name) for one in series} - {""}) > 1]
+    own: dict[tuple[str, str, str], list[str]] = {}
+    for one in series:
+        for name in _OWN:
+            own.setdefault((one.model, one.runtime, name), []).append(_word(one, name))
     return {
-        one.key: " ".join([one.runtime, *filter(None, (_word(one, name) for name in columns))])
+        one.key: " ".join(
+            [
+                one.runtime,
+                *filter(None, (_word(one, name) for name in asked)),
+                *(
+                    word
+                    for name in _OWN
+                    for word in _apart(_word(one, name), own[one.model, one.runtime, name])
+                ),
+            ]
+        )
         for one in series
     }
+
+
+def _apart(words: str, among: Sequence[str]) -> list[str]:
+    """Those of the words that not all of the others have."""
+    return [word for word in words.split() if not all(word in other.split() for other in among)]
 
 
 def _word(series: Series, column: str) -> str:

@@ -49,21 +49,28 @@ def series_styles(series: Sequence[Series], theme: Theme) -> dict[str, SeriesSty
     styles = {}
     for one in series:
         styles[one.key] = SeriesStyle(
-            _shade(runtime_color(one.runtime, theme), seen[one.runtime], sharing[one.runtime]),
+            _shade(
+                runtime_color(one.runtime, theme), seen[one.runtime], sharing[one.runtime], theme
+            ),
             one.clock == "simulated",
         )
         seen[one.runtime] += 1
     return styles
 
 
-def _shade(color: QColor, index: int, of: int) -> QColor:
+_LEGIBLE = {False: (0.18, 0.62), True: (0.45, 0.9)}
+"""The least and the greatest lightness in which text can be read on a light or dark ground."""
+
+
+def _shade(color: QColor, index: int, of: int, theme: Theme) -> QColor:
     """The colour itself for the first, lighter and darker ones around it for the rest."""
     if index == 0:
         return color
     hue, saturation, lightness, _ = color.getHslF()
-    step = 0.28 * ((index + 1) // 2) / max(1, of // 2)
-    shifted = lightness + (step if index % 2 else -step)
-    return QColor.fromHslF(max(0.0, hue), saturation, min(0.85, max(0.2, shifted)))
+    end = _LEGIBLE[theme.dark][index % 2]
+    share = ((index + 1) // 2) / max(1, of // 2)
+    turned = (max(0.0, hue) + (0.05 if index % 2 else -0.05) * share) % 1.0
+    return QColor.fromHslF(turned, saturation, lightness + (end - lightness) * share)
 
 
 def legend_text(series: Series) -> str:

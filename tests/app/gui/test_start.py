@@ -53,3 +53,55 @@ def test_a_plan_that_is_none_ends_before_a_window_opens(tmp_path) -> None:
     told = _run("-m", "app", "--plan", str(tmp_path / "none.toml"), QT_QPA_PLATFORM="offscreen")
     assert told.returncode == 2
     assert "none.toml" in told.stderr
+
+
+def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path) -> None:
+    (tmp_path / "notes.txt").write_text("no model")
+    for path in (tmp_path / "notes.txt", tmp_path / "gone.onnx"):
+        told = _run("-m", "app", str(path), QT_QPA_PLATFORM="offscreen")
+        assert told.returncode == 2
+        assert path.name in told.stderr
+
+
+def test_a_path_is_refused_where_no_window_is_asked_for(tmp_path) -> None:
+    told = _run("-m", "app", "--headless", str(tmp_path / "net.onnx"))
+    assert told.returncode == 2
+    assert "--models" in told.stderr
+
+
+def test_the_desktop_entry_is_installed_without_a_display(tmp_path) -> None:
+    told = _run("-m", "app", "--install-desktop", XDG_DATA_HOME=str(tmp_path))
+    assert told.returncode == 0, told.stderr
+    entry = (tmp_path / "applications" / "graphlap.desktop").read_text()
+    assert "%F" in entry, "a file manager hands over what was dropped on the icon"
+
+
+OPENED = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from app.gui import main, window
+
+def look(shown):
+    models = shown.editor.draft.grids[0].models
+    print(shown.feed.folder.name if shown.feed.folder else models)
+    shown.close()
+
+original = window.MainWindow.show
+window.MainWindow.show = lambda self: (original(self), QTimer.singleShot(400, lambda: look(self)))
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+
+def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path) -> None:
+    from app.sweep.case import Case
+    from tests.app.gui.runs import new_run, tiny_model
+
+    model = tiny_model(tmp_path / "tiny.onnx")
+    with new_run(tmp_path / "monday", [Case("mlp", "fake")]):
+        pass
+    places = {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path / "home")}
+    told = _run("-c", OPENED, str(tmp_path / "monday"), **places)
+    assert told.stdout.strip() == "monday", told.stderr
+    told = _run("-c", OPENED, str(model), **places)
+    assert told.stdout.strip() == repr((str(model),)), told.stderr
