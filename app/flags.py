@@ -107,13 +107,9 @@ def parser() -> argparse.ArgumentParser:
     )
     own = top.add_argument_group("of your own")
     own.add_argument("--weights", metavar="FILE", help="safetensors for the models named")
-    own.add_argument(
-        "--inputs", metavar="FILE", help=".npz of inputs by name; default: drawn"
-    )
+    own.add_argument("--inputs", metavar="FILE", help=".npz of inputs by name; default: drawn")
     own.add_argument("--calibration", metavar="FILE", help=".npz of samples for int8")
-    own.add_argument(
-        "--from-node", metavar="A,B", help="measure part of an .onnx, from here"
-    )
+    own.add_argument("--from-node", metavar="A,B", help="measure part of an .onnx, from here")
     own.add_argument("--to-node", metavar="A,B", help="to here")
     how = top.add_argument_group("how long, and where to")
     how.add_argument("--profile", metavar="NAME", help="quick (default), standard or publication")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,22 @@ _PLANS = "Plans (*.toml)"
 
 
 class FileCommands(QObject):
-    """Each command asks for a path and does nothing if none is given."""
+    """Each command but `open_paths` asks for a path and does nothing if none is given."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
+
+    def open_paths(self, paths: Sequence[Path]) -> None:
+        """A run folder or a plan is opened; anything else is taken for models."""
+        window = self._window
+        if len(paths) == 1 and paths[0].is_dir():
+            window.open_run(paths[0])
+        elif len(paths) == 1 and paths[0].suffix == ".toml":
+            self._guarded(lambda: window.editor.open_plan(paths[0]))
+        else:
+            window.docks.show("editor")
+            window.editor.grid_form.models.add_files(map(str, paths))
 
     def open_run(self) -> None:
         start = str(self._window.settings.runs_folder)

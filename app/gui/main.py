@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if plan is not None:
         window.editor.set_draft(draft_of(plan), f"open {plan.name}")
     if paths:
-        window.open_paths(paths)
+        window.files.open_paths(paths)
     signal.signal(signal.SIGINT, lambda *_: window.close())
     try:
         return app.exec()

@@ -5,7 +5,7 @@ It measures nothing and imports no engine: a batch process does, and its folder 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QThreadPool, Slot
@@ -148,16 +148,6 @@ class MainWindow(QMainWindow):
         """Lay this run beside the open one, and show that view."""
         self.feed.compared.open(folder)
         self.docks.show("compare")
-
-    def open_paths(self, paths: Sequence[Path]) -> None:
-        """A run folder or a plan is opened; anything else is taken for models."""
-        if len(paths) == 1 and paths[0].is_dir():
-            self.open_run(paths[0])
-        elif len(paths) == 1 and paths[0].suffix == ".toml":
-            self._guarded(lambda: self.editor.open_plan(paths[0]))
-        else:
-            self.docks.show("editor")
-            self.editor.grid_form.models.add_files(map(str, paths))
 
     def run_plan(self, plan: Plan, found: Estimate) -> None:
         """Measure a checked plan now or after the present one; a huge one is asked about."""
@@ -385,7 +375,7 @@ class MainWindow(QMainWindow):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
         event.acceptProposedAction()
-        self.open_paths([Path(url.toLocalFile()) for url in event.mimeData().urls()])
+        self.files.open_paths([Path(url.toLocalFile()) for url in event.mimeData().urls()])
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Remember everything and end what is ours; a batch process goes on by itself."""

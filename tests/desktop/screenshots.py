@@ -217,6 +217,7 @@ def _tour(window: Window, runs: dict[str, Path]) -> None:
     window.shot("finished", wait_s=3.0)
     window.click("tab", "Log")
     window.shot("log")
+    window.click("tab", "Results table")
     _look_at_runs(window, runs)
     window.press("F1")
     window.shot("shortcuts")

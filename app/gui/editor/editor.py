@@ -83,6 +83,7 @@ class SweepEditor(QWidget):
         grids.addWidget(self.remove_grid)
         header = QVBoxLayout()
         header.setContentsMargins(8, 8, 8, 4)
+        header.setSpacing(6)
         header.addWidget(self.preset_button)
         header.addWidget(self.plan_bar)
         header.addLayout(grids)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.gui.plots.axes import BatchAxis, count_axis, time_axis
@@ -86,7 +86,12 @@ class BatchView(ScrolledView):
 
     def _columns(self, models: int) -> int:
         fitting = max(1, self.width() // _LEAST_WIDTH)
-        return min(fitting, models, max(1, math.ceil(math.sqrt(models))))
+        return min(fitting, models)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        if event.size().width() // _LEAST_WIDTH != event.oldSize().width() // _LEAST_WIDTH:
+            self.mark_dirty()  # more or fewer plots fit beside each other
 
     @staticmethod
     def _line(

@@ -57,7 +57,7 @@ class GraphView(PlotView):
         self._engine, self._elsewhere = engine, dict(elsewhere or {})
         self._graph = None
         self._name = name or path.stem
-        self._told = f"Reading {self._name} …"
+        self._told = f"Reading {name or path.name} …"
         self._reading = _Reading(path)
         self._reading.done.connect(self._show_graph)
         self._reading.failed.connect(self._show_failure)

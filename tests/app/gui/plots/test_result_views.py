@@ -120,7 +120,10 @@ def test_kinds_of_operators_are_sums_of_their_nodes(qtbot) -> None:
         "wall",
     )
     view.group_choice.choose("op")
-    assert view.table()[1] == [["Conv", "Conv", 8.0, 0.8, "CPU"], ["Relu", "Relu", 2.0, 0.2, "CPU"]]
+    assert view.table()[1] == [
+        ["Conv", "Conv", 8.0, 0.8, "CPU", ""],
+        ["Relu", "Relu", 2.0, 0.2, "CPU", ""],
+    ]
 
 
 def test_a_card_run_gives_its_latency_and_survives_json() -> None:

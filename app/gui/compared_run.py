@@ -1,0 +1,80 @@
+"""A second run beside the open one: followed like it, and handed with it to the view of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.gui.follow.follower import Follower
+from app.gui.follow.state import RunState
+from app.gui.plots.compare import CompareView, RunSide
+from exporters.types import GraphlapError
+
+
+class ComparedRun(QObject):
+    """`failed` carries why a folder is no run, or can't be read any more."""
+
+    failed = Signal(object)
+
+    def __init__(self, view: CompareView, parent: QObject) -> None:
+        super().__init__(parent)
+        self._view = view
+        self._follower: Follower | None = None
+        self._state: RunState | None = None
+        self._shown: tuple[Path, int, Path, int] | None = None
+
+    def open(self, folder: Path) -> None:
+        """Compare with this run from now on, whichever run is open."""
+        self.close()
+        self._follower = Follower(folder, self)
+        self._follower.failed.connect(self._not_a_run)
+        self._follower.start()
+
+    def close(self) -> None:
+        """Follow no second run; what was shown stays."""
+        if self._follower is not None:
+            self._follower.close()
+            self._follower.deleteLater()
+        self._follower = self._state = self._shown = None
+
+    def show_beside(self, first: RunState | None) -> None:
+        """Hand both runs to the view if either has moved."""
+        state = self._follower.take() if self._follower else None
+        if state is not None and state.problem:
+            cause, _, remedy = state.problem.partition(": ")
+            self.failed.emit(GraphlapError(cause, remedy))
+        elif state is not None:
+            self._state = state
+        second = self._state
+        if first is None or second is None:
+            return
+        stamp = (first.folder, first.revision, second.folder, second.revision)
+        if stamp != self._shown:
+            self._shown = stamp
+            names = _names(first.folder, second.folder)
+            self._view.set_runs(_side(names[0], first), _side(names[1], second))
+
+    def _not_a_run(self, error: Exception) -> None:
+        if self.sender() is self._follower:
+            self.close()
+            self.failed.emit(error)
+
+
+def _names(first: Path, second: Path) -> tuple[str, str]:
+    """The folders' own names; with their parents' where those are the same."""
+    if first.name != second.name:
+        return first.name, second.name
+    return str(Path(*first.parts[-2:])), str(Path(*second.parts[-2:]))
+
+
+def _side(name: str, state: RunState) -> RunSide:
+    return RunSide(name, state.series, _environment(state))
+
+
+def _environment(state: RunState) -> Mapping[str, Any]:
+    """Of the host that measured; of several, each under its name."""
+    hosts = state.environments or {"": state.manifest.environment}
+    return next(iter(hosts.values())) if len(hosts) == 1 else hosts

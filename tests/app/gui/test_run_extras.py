@@ -1,0 +1,78 @@
+"""What a run may hold beside its rounds: operator times and the tries of a search, as shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.gui.plots.rows import variants
+from app.gui.settings import Settings
+from app.gui.window import MainWindow
+from app.results.reader import read_run
+from app.sweep.plan import parse_plan
+from tests.app.gui.runs import fake_plan, tiny_model
+from tests.app.gui.synthetic import series
+
+TIMEOUT_MS = 90_000
+
+
+@pytest.fixture
+def window(qtbot, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    settings = Settings(tmp_path / "window.ini")
+    settings.runs_folder = tmp_path / "runs"
+    made = MainWindow(settings)
+    qtbot.addWidget(made)
+    made.show()
+    yield made
+    made.close()
+
+
+def _measure(window: MainWindow, qtbot, plan) -> Path:
+    window.control.run(plan)
+    folder = window.control.folder
+    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
+    return folder
+
+
+def test_operator_times_of_a_real_run_are_shown(window, qtbot, tmp_path) -> None:
+    model = tiny_model(tmp_path / "tiny.onnx")
+    sweep = {"models": [str(model)], "runtimes": ["ort-cpu"]}
+    plan = parse_plan({"rounds": 1, "profile_ops": True, "sweeps": [sweep]}, "test")
+    folder = _measure(window, qtbot, plan)
+    window.docks.go_to("inspect")
+    window.docks.show("profile")
+    view = window.views["profile"]
+    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
+    nodes, recorded = view.table()[1], read_run(folder).profiles
+    assert [row[1] for row in nodes] == ["Relu"]
+    assert nodes[0][3] == pytest.approx(1.0), "one operator takes all of the time"
+    assert len(recorded) == 1
+
+
+def test_a_case_that_hangs_ends_as_a_timeout_in_the_table(window, qtbot, tmp_path) -> None:
+    plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), fail=["hang"])
+    _measure(window, qtbot, plan.model_copy(update={"time_limit_s": 4.0}))
+    qtbot.waitUntil(
+        lambda: [one.status for one in window.table.model.series] == ["timeout"],
+        timeout=20_000,
+    )
+    row = window.table.model.series[0].row
+    assert "4 s" in row["reason"]
+
+
+def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
+    cnn = series("ort-cpu", "cnn", key="a", sequence_length=None)
+    lstm = series("ort-cpu", "lstm", key="b", sequence_length=1)
+    long = series("ort-cpu", "lstm", key="c", sequence_length=16)
+    assert set(variants([cnn, lstm]).values()) == {"ort-cpu"}
+    assert variants([cnn, lstm, long]) == {"a": "ort-cpu", "b": "ort-cpu T=1", "c": "ort-cpu T=16"}
+
+
+def test_options_tell_runs_apart_by_what_differs_alone() -> None:
+    on = series("ort-cpu", key="a", options="arena=on graph=all")
+    off = series("ort-cpu", key="b", options="arena=off graph=all")
+    other = series("openvino-cpu", key="c", options="streams=1")
+    named = variants([on, off, other])
+    assert named == {"a": "ort-cpu arena=on", "b": "ort-cpu arena=off", "c": "openvino-cpu"}
