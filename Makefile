@@ -22,7 +22,7 @@ check: $(STAMP)  ## lint, types and import contracts
 gui: $(STAMP)  ## the desktop window
 	$(BIN)/python -m app
 
-benchmarks: $(STAMP)  ## what is timed: our loop against C, start-up, the share of time measuring
+benchmarks: $(STAMP)  ## what is timed: our loop against C, start-up, exports, the card, the window
 	$(BIN)/python -m tests.benchmarks
 
 install: $(STAMP)
