@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.sweep.case import Case
 from app.sweep.available import available_names
+from app.sweep.case import Case
 from app.sweep.errors import PlanError
 from app.sweep.expand import expand
 from app.sweep.plan import load_suite, parse_plan
