@@ -7,25 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 from app.accuracy.job import AccuracyJob, subject_of
-from app.measure.job import Status
+from app.sweep.afterwards import Afterwards
 from app.sweep.case import Case
-from app.sweep.jobs import (
-    Assessed,
-    AssessJob,
-    Exported,
-    ExportJob,
-    Job,
-    JobSource,
-    Measured,
-    Outcome,
-)
-from app.sweep.rounds import export_request
+from app.sweep.jobs import Assessed, AssessJob, Job, JobSource
 from exporters import catalogue
-from exporters.request import ExportReply
 from exporters.types import GraphlapError
-
-RAN: frozenset[Status] = frozenset({"ok", "partial", "wrong_output"})
-"""A case with a round that ended so gives outputs, right or wrong, that can be counted."""
 
 
 def data_for(case: Case, given: str) -> str:
@@ -37,13 +23,15 @@ def data_for(case: Case, given: str) -> str:
     return ""
 
 
-class WithAccuracy:
+class WithAccuracy(Afterwards):
     """`source` until it is exhausted, then one `AssessJob` for each subject not yet `done`.
 
     `given` is the plan's labelled data, `ran` the ids of the cases that are recorded to give
     outputs, `done` the subjects whose accuracy is recorded. `time_limit_s` is how long an
     accuracy process may stay silent.
     """
+
+    own_outcome = Assessed
 
     def __init__(
         self,
@@ -54,32 +42,9 @@ class WithAccuracy:
         done: Collection[str],
         time_limit_s: float,
     ) -> None:
-        self._source = source
+        super().__init__(source, ran, time_limit_s)
         self._waiting = deque((case, data_for(case, given)) for case in cases)
-        self._ran = set(ran)
         self._done = set(done)
-        self._time_limit_s = time_limit_s
-        self._models: dict[tuple[str, str], ExportReply] = {}
-        self._in_flight = 0
-        self._own_export: ExportJob | None = None
-
-    def next(self, finished: Sequence[Outcome]) -> Job | None:
-        self._in_flight -= len(finished)
-        for outcome in finished:
-            if isinstance(outcome, Exported):
-                request = outcome.job.request
-                self._models[request.model, request.precision] = outcome.reply
-            elif isinstance(outcome, Measured) and outcome.result.status in RAN:
-                self._ran.add(outcome.result.case_id)
-        job = self._source.next([outcome for outcome in finished if self._is_theirs(outcome)])
-        if job is None and not self._in_flight:
-            job = self._next_of_ours()
-        if job is not None:
-            self._in_flight += 1
-        return job
-
-    def _is_theirs(self, outcome: Outcome) -> bool:
-        return not isinstance(outcome, Assessed) and outcome.job is not self._own_export
 
     def _next_of_ours(self) -> Job | None:
         while self._waiting:
@@ -90,9 +55,7 @@ class WithAccuracy:
             reply = self._models.get((case.model, case.precision))
             if reply is None:
                 # A resumed run whose rounds are all there has exported nothing yet.
-                request = export_request(case, [case.axes])
-                self._own_export = ExportJob(request, self._time_limit_s)
-                return self._own_export
+                return self._export(case, [case.axes])
             self._waiting.popleft()
             if reply.model is None:
                 continue

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from app.accuracy.source import RAN, WithAccuracy
+from app.accuracy.source import WithAccuracy
 from app.results.folder import RunFolder
 from app.results.reader import Run
+from app.sweep.afterwards import RAN
 from app.sweep.fixed import FixedSweep
 from app.sweep.jobs import JobSource
 from app.sweep.largest import LargestBatch
