@@ -295,15 +295,14 @@ class Session(ABC):
     def advance_state(self, slot: int = 0) -> None:
         """Make the last run's state outputs the next run's state inputs; never timed."""
 
-    def submit(self, slot: int = 0) -> None:
-        """Begin a run of the slot; engines without queues complete it here."""
+    def run_of(self, slot: int) -> Callable[[], object]:
+        """The timed call of one slot. Calls of different slots may be in flight at once."""
         if slot:
             raise NotImplementedError("this session has one slot")
-        self.run()
+        return self.run
 
-    def wait(self) -> int:
-        """Block until the oldest submitted slot is complete and return it."""
-        return 0
+    def enter(self) -> None:  # noqa: B027 - most engines run in any thread as they are
+        """Make the calling thread, which is not the compiling one, able to run a slot."""
 
     def fault(self, error: Exception) -> RuntimeFault:
         """What `run` raised, in our words: it is the engine's own call and raises its errors."""

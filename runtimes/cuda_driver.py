@@ -121,7 +121,7 @@ def _name(index: int) -> str:
 
 
 class Gpu:
-    """One device, current in this thread, and all that was made on it until `close`."""
+    """One device, current in the making thread, and all that was made on it until `close`."""
 
     kind = "cuda"
 
@@ -139,7 +139,7 @@ class Gpu:
         self._c.cuDevicePrimaryCtxRetain(byref(context), device)
         self._held.callback(self._c.cuDevicePrimaryCtxRelease_v2, device)
         self._context = context
-        self._c.cuCtxSetCurrent(context)
+        self.make_current()
         self._copies: c_void_p | None = None
         self.allocated_bytes = 0
 
@@ -153,6 +153,10 @@ class Gpu:
             self._c.cuCtxSynchronize()
         with suppress(CudaError):
             self._held.close()
+
+    def make_current(self) -> None:
+        """Let the calling thread use the device."""
+        self._c.cuCtxSetCurrent(self._context)
 
     def device_buffer(self, size: int) -> int:
         """The address of `size` bytes on the device."""

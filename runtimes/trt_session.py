@@ -6,7 +6,6 @@ it computes. As a CUDA graph the whole of it is one launch.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -55,7 +54,6 @@ class TensorRtSession(Session):
             _Slot(self._engine, model, axes, gpu, log, on_host, cuda_graph) for _ in range(streams)
         ]
         self.slots = streams
-        self._submitted: deque[int] = deque()
         self._memory = Memory(_device_bytes(self._engine, streams, gpu))
         self.run = self._slots[0].run
         path = "cuGraphLaunch" if cuda_graph else "execute_async_v3"
@@ -73,14 +71,11 @@ class TensorRtSession(Session):
     def advance_state(self, slot: int = 0) -> None:
         self._slots[slot].advance_state()
 
-    def submit(self, slot: int = 0) -> None:
-        self._slots[slot].enqueue()
-        self._submitted.append(slot)
+    def run_of(self, slot: int) -> Callable[[], object]:
+        return self._slots[slot].run
 
-    def wait(self) -> int:
-        slot = self._submitted.popleft()
-        self._slots[slot].synchronize()
-        return slot
+    def enter(self) -> None:
+        self._gpu.make_current()
 
     def spans(self, runs: int) -> Spans:
         return self._slots[0].spans(runs)
@@ -100,7 +95,6 @@ class TensorRtSession(Session):
         for slot in self._slots:
             slot.close()
         self._slots = []
-        self._submitted.clear()
         # In this order: an engine must outlive its contexts, a runtime its engines.
         self._engine, self._runtime = None, None
         self._gpu.close()

@@ -20,54 +20,55 @@ from onnx import TensorProto, helper
 
 from app.measure.job import Limits
 from exporters.types import ExportedModel
+from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 from tests.benchmarks.rounds import export, measure
 
-ROUNDS = 9
-MODELS = ("lstm_tiny", "cnn_tiny", "mlp", "lstm_med")
+SMALL, LARGE = ("lstm_tiny", "cnn_tiny", "mlp"), ("cnn_med", "lstm_med", "char_cnn")
+"""Below and above 100 us a run on one core of a current server."""
+AXES = {"batch": 1}
 LIMITS = Limits(min_s=0.5, max_s=1.0, warmup_min_s=0.2, warmup_max_s=1.0)
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program, library = _build(Path(folder))
-        axes = {"batch": 1}
-        models = [export(str(_one_node(Path(folder))), axes)]
-        models += [export(name, axes) for name in MODELS]
         sys.stdout.write(
-            f"p50 in us, {ROUNDS} interleaved rounds of three processes, one thread\n"
-            f"{'model':10} {'C':>9} {'our loop on its library':>34}"
-            f" {'graphlap (Python package)':>36}\n"
+            "p50 in us, interleaved triples of three processes, one thread; median ratio to C "
+            "with its 95 % interval\n"
         )
-        for model in models:
-            _compare(program, library, model, axes)
+        for name in (str(_one_node(Path(folder))), *SMALL):
+            _compare(program, library, name, PAIRS or 9)
+        for name in LARGE:
+            _compare(program, library, name, PAIRS or 31)
 
 
-def _compare(program: Path, library: Path, model: ExportedModel, axes: dict[str, int]) -> None:
-    c, same, ours = [], [], []
-    for _ in range(ROUNDS):
-        result, latency_ns = measure(model, axes, limits=LIMITS)
-        if result.status != "ok":
-            raise RuntimeError(result.reason)
-        arguments = _arguments(model, axes, max(len(latency_ns), 100))
-        ours.append(float(np.median(latency_ns)) / 1e3)
-        c.append(_first_ns([str(program), *arguments]) / 1e3)
-        loop = [sys.executable, "-m", "tests.benchmarks.same_library", str(library)]
-        same.append(_first_ns([*loop, *arguments]) / 1e3)
-    sys.stdout.write(
-        f"{model.name:10} {statistics.median(c):9.2f} {_against(same, c):>34}"
-        f" {_against(ours, c):>36}\n"
+def _compare(program: Path, library: Path, name: str, pairs: int) -> None:
+    """Equal numbers of iterations on all sides: as many as ours takes in its time."""
+    model = export(name, AXES)
+    iterations = str(len(_ours(model)))
+    arguments = _arguments(model, AXES, iterations)
+    loop = [sys.executable, "-m", "tests.benchmarks.same_library", str(library)]
+    c, same, ours = interleaved(
+        pairs,
+        lambda: _first_ns([str(program), *arguments]) / 1e3,
+        lambda: _first_ns([*loop, *arguments]) / 1e3,
+        lambda: float(np.median(_ours(model))) / 1e3,
     )
+    sys.stdout.write(f"{model.name}: C {statistics.median(c):.2f}, {pairs} triples\n")
+    for title, values in (("our loop on its library", same), ("graphlap", ours)):
+        extra = statistics.median(a - b for a, b in zip(values, c, strict=True))
+        sys.stdout.write(
+            f"  {title:24} {statistics.median(values):9.2f} {extra:+7.2f}"
+            f"  {ratio_text(values, c)}\n"
+        )
+    sys.stdout.flush()
 
 
-def _against(values_us: list[float], base_us: list[float]) -> str:
-    """Median, its median difference and ratio to the base, and the range of the ratios."""
-    pairs = list(zip(values_us, base_us, strict=True))
-    difference = statistics.median(a - b for a, b in pairs)
-    ratios = sorted(a / b for a, b in pairs)
-    return (
-        f"{statistics.median(values_us):.2f} {difference:+.2f} x{statistics.median(ratios):.3f}"
-        f" ({ratios[0]:.3f}-{ratios[-1]:.3f})"
-    )
+def _ours(model: ExportedModel) -> np.ndarray:
+    result, latency_ns = measure(model, AXES, limits=LIMITS)
+    if result.status != "ok":
+        raise RuntimeError(result.reason)
+    return latency_ns
 
 
 def _first_ns(command: list[str]) -> float:
@@ -75,9 +76,9 @@ def _first_ns(command: list[str]) -> float:
     return float(done.stdout.split()[0])
 
 
-def _arguments(model: ExportedModel, axes: dict[str, int], iterations: int) -> list[str]:
+def _arguments(model: ExportedModel, axes: dict[str, int], iterations: str) -> list[str]:
     """What c_loop.c is told, the program's own name left out."""
-    words = [str(_library()), model.path, "1", str(iterations)]
+    words = [str(_library()), model.path, "1", iterations]
     for name, size in axes.items():
         words += ["axis", name, str(size)]
     for kind, tensors in (("in", model.inputs), ("out", model.outputs)):

@@ -73,8 +73,9 @@ class RuntimeContract:
             session.bind(reference.inputs)
             session.run()
             assert agrees(session.outputs(), reference)
-            session.submit()
-            assert session.wait() == 0
+            session.poison()
+            session.run_of(0)()
+            assert agrees(session.outputs(), reference)
 
     def test_a_run_that_writes_nothing_shows(self, runtime: Runtime, model: ExportedModel) -> None:
         reference = reference_of(model, 3)

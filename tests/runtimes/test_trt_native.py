@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -68,7 +69,7 @@ def test_state_streams_on_the_device(
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
 
 
-def test_streams_are_independent_and_finish_in_their_order(
+def test_streams_run_in_threads_of_their_own_and_keep_apart(
     graphs: Graphs, tensorrt: ModuleType
 ) -> None:
     inputs = [np.full((1, CHANNELS), value, np.float32) for value in (1.0, 2.0, 3.0)]
@@ -76,9 +77,14 @@ def test_streams_are_independent_and_finish_in_their_order(
         assert session.slots == 3
         for slot, x in enumerate(inputs):
             session.bind({"x": x}, slot)
-        for slot in (2, 0, 1):
-            session.submit(slot)
-        assert [session.wait() for _ in inputs] == [2, 0, 1]
+
+        def drive(slot: int) -> None:
+            session.enter()
+            for _ in range(20):
+                session.run_of(slot)()
+
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(drive, range(3)))
         outputs = [session.outputs(slot)["y"] for slot in range(3)]
     assert np.allclose(outputs[1], 2 * outputs[0])
     assert np.allclose(outputs[2], 3 * outputs[0])
