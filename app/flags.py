@@ -23,9 +23,10 @@ examples:
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --resume runs/nets
 
-exit codes: 0 all rows are well, 1 a row failed, the disk did, or --doctor found a broken
-runtime, 2 the command or the plan is wrong and nothing was written, 130 interrupted. Ctrl-C
-once ends after the block in flight, twice at once; --resume goes on from there.
+exit codes: 0 all rows are well, 1 a row failed, nothing could be measured, the disk failed,
+or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
+130 interrupted. Ctrl-C once ends after the block in flight, twice at once; --resume goes on
+from there.
 """
 
 

@@ -67,9 +67,8 @@ def measure(
             return FAILURE
         display.close()
         rows = run.rows()
-        # To a search, too little memory is an answer and no failure.
-        expected = _TOO_LARGE if folder.manifest.plan.get("largest_batch") else frozenset()
-        code = INTERRUPTED if run.stopped else exit_code(rows, strict, expected)
+        search = bool(folder.manifest.plan.get("largest_batch"))
+        code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
         try:
             run.close(code)
             if export:
@@ -82,10 +81,15 @@ def measure(
         return code
 
 
-def exit_code(rows: Sequence[Row], strict: bool, expected: frozenset[Status] = frozenset()) -> int:
-    """1 if a row failed, other than as expected; with `strict` also for what could not be run."""
-    bad = (FAILED | _STRICTLY if strict else FAILED) - expected
-    return FAILURE if any(row["status"] in bad for row in rows) else OK
+def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
+    """1 if a row failed, or none was measured; with `strict` also for what could not be run.
+
+    To a search for the largest batch, too little memory is an answer and no failure.
+    """
+    bad = (FAILED | _STRICTLY if strict else FAILED) - (_TOO_LARGE if search else frozenset())
+    failed = any(row["status"] in bad for row in rows)
+    nothing = not search and all(row["iterations"] is None for row in rows)
+    return FAILURE if failed or nothing else OK
 
 
 def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run) -> None:

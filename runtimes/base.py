@@ -315,6 +315,7 @@ class Session(ABC):
     def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
         """Run slot 0 so many times and tell the mean time of each operator, in graph order.
 
+        The times are on `execution.clock`, which may be the device's where a run's are not.
         Only for sessions compiled with `Settings.profile`; Unsupported where the engine
         does not tell.
         """
@@ -356,7 +357,8 @@ class Runtime(ABC):
     `summary` is one line for lists and forms, `options` the one table of settings.
     `only_when_named` keeps a runtime out of sweeps that name none. `accelerator` is the
     kind of device that a case has for itself beside the host (`gpu`), empty for none; its
-    number is the case's device, 0 where that is not given.
+    number is the case's device, 0 where that is not given. `profile_environment` is what the
+    environment of a profiling process must say before anything is asked of the runtime.
     """
 
     name: ClassVar[str]
@@ -365,6 +367,7 @@ class Runtime(ABC):
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32",)
     only_when_named: ClassVar[bool] = False
     accelerator: ClassVar[str] = ""
+    profile_environment: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def availability(self) -> Availability:
@@ -383,6 +386,18 @@ class Runtime(ABC):
         if precision not in self.precisions:
             known = " or ".join(self.precisions)
             raise Unsupported(f"{self.name} does not execute {precision}", f"use {known}")
+
+    def refuse_device(self, device: str, release: str) -> None:
+        """Raise NotAvailable for a device or a release that is not there; empty ones always are."""
+        if release:
+            raise NotAvailable(f"{self.name} has no @{release}", f"write {self.name} alone")
+        known = {choice.key: choice.name for choice in self.devices()} if device else {}
+        if device and device not in known:
+            listed = ", ".join(f"{self.name}:{key} ({name})" for key, name in known.items())
+            raise NotAvailable(
+                f"{self.name} has no device {device!r}",
+                f"its devices are {listed}" if known else f"write {self.name} alone",
+            )
 
     def load(self) -> None:  # noqa: B027 - an engine without an import has nothing to do
         """Import the engine, so that the time of `compile` is compilation alone."""

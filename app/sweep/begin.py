@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import psutil
@@ -38,9 +40,18 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
         cases=cases,
         environment=describe_host(),
     )
-    return RunFolder.create(path or _default_path(plan), manifest)
+    return RunFolder.create(path or _new_path(plan), manifest)
 
 
-def _default_path(plan: Plan) -> Path:
+def _new_path(plan: Plan) -> Path:
+    """A folder made here, so that runs which begin in the same second do not share one."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    return Path("graphlap-results") / f"{plan.name}-{stamp}"
+    first = Path("graphlap-results") / f"{plan.name}-{stamp}"
+    with suppress(OSError):  # what is wrong with it, the folder's maker says
+        first.parent.mkdir(parents=True, exist_ok=True)
+        for number in count(1):
+            path = first if number == 1 else first.with_name(f"{first.name}-{number}")
+            with suppress(FileExistsError):
+                path.mkdir()
+                return path
+    return first

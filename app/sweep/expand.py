@@ -7,7 +7,8 @@ to be damaged is not: its case ends as a row that says so.
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.accuracy.data import refuse_unusable
-from app.sweep.available import available_names, runtime
+from app.sweep.available import availability, available_names, runtime
 from app.sweep.case import Case, Scenario
 from app.sweep.errors import PlanError, suggestion
 from app.sweep.given import NOTHING, Given
@@ -24,7 +25,7 @@ from app.sweep.plan import Plan, Sweep
 from exporters import catalogue
 from exporters.factory_file import is_factory_file, locate
 from exporters.types import ExportError, GraphlapError, TensorSpec
-from runtimes.base import OptionValue
+from runtimes.base import Available, OptionValue, RuntimeFault
 from runtimes.registry import RUNTIMES, parse_spec
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
         for subject in subjects:
             for case in _grid(sweep, subject, runtimes, given):
                 cases.setdefault(case.case_id, case)
+    _refuse_if_nothing_can_run(cases.values())
     return tuple(cases.values())
 
 
@@ -136,10 +138,8 @@ def _subjects(text: str, given: Given) -> Iterator[_Subject]:
 
 
 def _from_catalogue(name: str, given: Given) -> _Subject:
-    try:
+    with _faults_of_the_plan():
         definition = catalogue.find(name)
-    except GraphlapError as error:
-        raise PlanError(error.cause, error.remedy) from None
     axes = definition.axes
     return _Subject(
         definition.name,
@@ -152,10 +152,8 @@ def _from_catalogue(name: str, given: Given) -> _Subject:
 
 def _from_factory(text: str) -> _Subject:
     """A user's `file.py:factory`: its convention makes the batch its one axis."""
-    try:
+    with _faults_of_the_plan():
         locate(text)
-    except ExportError as error:
-        raise PlanError(error.cause, error.remedy) from None
     return _Subject(text, "", {"batch": 1}, "batch", None)
 
 
@@ -188,10 +186,8 @@ def _own_sizes(given: Given, specs: Sequence[TensorSpec]) -> dict[str, int]:
         return {}
     from exporters.user_data import axes_of
 
-    try:
+    with _faults_of_the_plan():
         return axes_of(Path(given.inputs), specs)
-    except ExportError as error:
-        raise PlanError(error.cause, error.remedy) from None
 
 
 def _asked(sweep: Sweep, subject: _Subject) -> dict[str, tuple[int, ...]]:
@@ -239,10 +235,37 @@ def _refuse_unknown_axes(sweep: Sweep, subjects: Sequence[_Subject]) -> None:
 
 
 def _checked_runtime(text: str) -> str:
-    name = parse_spec(text).name
+    spec = parse_spec(text)
+    name = spec.name
     if name not in RUNTIMES:
         raise PlanError(f"there is no runtime called {name!r}", suggestion(name, RUNTIMES))
+    if isinstance(availability(name), Available):
+        with _faults_of_the_plan():
+            runtime(name).refuse_device(spec.device, spec.release)
     return text
+
+
+def _refuse_if_nothing_can_run(cases: Iterable[Case]) -> None:
+    """A precision that none of the runtimes executes is a mistake; one that some lack is a row."""
+    faults = []
+    for case in cases:
+        try:
+            runtime(parse_spec(case.runtime).name).refuse_precision(case.precision)
+        except RuntimeFault as fault:
+            faults.append(fault)
+        else:
+            return
+    with _faults_of_the_plan():
+        raise faults[0]
+
+
+@contextmanager
+def _faults_of_the_plan() -> Iterator[None]:
+    """What a runtime or an export would say of a case, said of the plan before it begins."""
+    try:
+        yield
+    except GraphlapError as fault:
+        raise PlanError(fault.cause, fault.remedy) from None
 
 
 def _refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:

@@ -68,9 +68,12 @@ class Fpga(Runtime):
 
     def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
         chosen(self, settings)
-        cards.load_card(settings.device or cards.DEFAULT_CARD).release(settings.release)
+        self.refuse_device(settings.device, settings.release)
         fixed_shapes(model, model.inputs, axes)
         super().refuse(model, axes, settings)
+
+    def refuse_device(self, device: str, release: str) -> None:
+        cards.load_card(device or cards.DEFAULT_CARD).release(release)
 
     def load(self) -> None:
         from runtimes.fpga import importer, provider  # noqa: F401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from app.results.errors import ResultsError
 from app.results.reader import read_run
 from app.sweep.errors import PlanError
 from runtimes.registry import load
+
+V80 = Path(__file__).parents[2] / "runtimes/fpga/cards/v80.toml"
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +82,14 @@ def test_a_model_that_the_runtime_refuses_has_a_profile_without_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    benchmark = CellBasedBenchmark(models=["skip_add_2"])
-    (profile,) = benchmark.run_on("fpga:v80@sdk00", tmp_path / "run").profiles
-    assert profile["status"] != "ok"
-    assert profile["reason"]
+    card = tmp_path / "small.toml"
+    text = V80.read_text("utf-8")
+    assert "tiles_per_core = " in text
+    card.write_text(re.sub(r"tiles_per_core = \d+", "tiles_per_core = 1", text), "utf-8")
+    benchmark = LayerBasedBenchmark(models=["dense_1024_256"])
+    (profile,) = benchmark.run_on(f"fpga:{card}", tmp_path / "run").profiles
+    assert profile["status"] == "unsupported"
+    assert "tiles" in profile["reason"]
     assert profile["inference"]["inference_time"] == []
     assert profile["inference"]["clock"] is None
 
@@ -92,6 +99,8 @@ def test_a_model_of_another_suite_is_refused() -> None:
         LayerBasedBenchmark(models=["dense_128_23"])
     with pytest.raises(PlanError, match="profile 'quik' is not a profile"):
         LayerBasedBenchmark(profile="quik").run_on("ort-cpu")
+    with pytest.raises(PlanError, match="sdk00"):
+        LayerBasedBenchmark().run_on("fpga:v80@sdk00")
 
 
 def test_results_of_folders_and_of_files_are_one_frame(

@@ -216,9 +216,25 @@ def test_failures_are_rows_and_decide_the_exit_code(work: Path) -> None:
 
 def test_what_is_only_unsupported_fails_under_strict_alone(work: Path) -> None:
     base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
-    refused = ("--option", "fake.fail=unsupported")
-    assert run(*base, *refused, "--out", "one")[0] == 0
-    assert run(*base, *refused, "--out", "two", "--strict")[0] == 1
+    some = ("--option", "fake.fail=unsupported,none")
+    assert run(*base, *some, "--out", "one")[0] == 0
+    assert run(*base, *some, "--out", "two", "--strict")[0] == 1
+
+
+def test_a_run_that_could_measure_nothing_does_not_end_as_if_all_were_well(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    assert run(*base, "--option", "fake.fail=unsupported", "--out", "run")[0] == 1
+    (row,) = rows(work / "run")
+    assert row["status"] == "unsupported"
+
+
+def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    children = [launch(*base) for _ in range(4)]
+    for child in children:
+        out, log = child.communicate(timeout=120)
+        assert child.returncode == 0, (out, log)
+    assert len(list((work / "graphlap-results").iterdir())) == 4
 
 
 def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> None:

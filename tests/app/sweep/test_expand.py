@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.sweep.available import available_names
+from app.sweep.available import availability, available_names
 from app.sweep.case import Case
 from app.sweep.errors import PlanError
 from app.sweep.expand import expand
 from app.sweep.plan import load_suite, parse_plan
+from runtimes.base import Available
 from tests.app.sweep.sweeps import write_add_graph
 
 
@@ -113,8 +114,25 @@ def test_a_damaged_file_is_still_a_case(tmp_path: Path) -> None:
         ({"options": {"ort-cpu.graph_optimization": ["most"]}}, "use one of all"),
         ({"options": {"graph_optimization": ["all"]}}, "names no runtime"),
         ({"options": {"fake.latency_us": [1]}}, "not measured"),
+        ({"runtimes": ["ort-cpu:1"]}, "has no device '1': write ort-cpu alone"),
+        ({"runtimes": ["ort-cpu@2"]}, "has no @2: write ort-cpu alone"),
+        ({"runtimes": ["fpga:v8"]}, "the nearest is 'v80'"),
+        ({"precisions": ["fp16"]}, "computes fp16 graphs in fp32 .*: use fp32 here"),
     ],
 )
 def test_names_that_do_not_exist_are_refused(grid: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PlanError, match=sentence):
         cases({"models": ["mlp"], "runtimes": ["ort-cpu"], **grid})
+
+
+def test_a_precision_that_some_of_the_runtimes_lack_is_theirs_to_say() -> None:
+    found = cases(
+        {"models": ["mlp"], "runtimes": ["ort-cpu", "torch-cuda"], "precisions": ["fp16"]}
+    )
+    assert [case.runtime for case in found] == ["ort-cpu", "torch-cuda"]
+
+
+def test_a_device_of_an_absent_runtime_is_its_rows_to_say() -> None:
+    if isinstance(availability("ort-cuda"), Available):
+        pytest.skip("this machine has the runtime")
+    assert len(cases({"models": ["mlp"], "runtimes": ["ort-cuda:7"]})) == 1
