@@ -63,8 +63,8 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="put the window among the desktop's applications",
     )
-    mode.add_argument("--cache-info", action="store_true", help="what the export cache holds")
-    mode.add_argument("--cache-clear", action="store_true", help="empty the export cache")
+    mode.add_argument("--cache-info", action="store_true", help="what the cache holds")
+    mode.add_argument("--cache-clear", action="store_true", help="empty the cache, engines too")
     mode.add_argument("--cache-limit", metavar="SIZE", help="what it may hold; default 16GiB")
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")

@@ -26,6 +26,7 @@ from app.results.columns import Row
 from app.results.errors import DiskError
 from app.results.folder import RunFolder
 from app.results.reader import Run
+from app.sweep import engines
 from app.sweep.begin import begin
 from app.sweep.errors import PlanError
 from app.sweep.run import SweepRun, close_quietly
@@ -164,6 +165,7 @@ def _folder(flags: argparse.Namespace) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
         _refuse_plan_flags(flags)
+        engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
     return begin(plan_from_flags(flags), Path(flags.out) if flags.out else None)
 

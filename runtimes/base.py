@@ -200,10 +200,14 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Peak bytes that the engine itself accounts for; None where it does not say."""
+    """Peak bytes that the engine itself accounts for; None where it does not say.
+
+    `of_process` where the engine counts all of its sessions in this process together.
+    """
 
     device_peak_bytes: int | None = None
     host_peak_bytes: int | None = None
+    of_process: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,8 +305,11 @@ class Session(ABC):
             raise NotImplementedError("this session has one slot")
         return self.run
 
-    def enter(self) -> None:  # noqa: B027 - most engines run in any thread as they are
-        """Make the calling thread, which is not the compiling one, able to run a slot."""
+    def enter(self, slot: int = 0) -> None:  # noqa: B027 - most engines run in any thread
+        """Make the calling thread able to run the slot, until it enters another.
+
+        The thread that compiled has entered slot 0.
+        """
 
     def fault(self, error: Exception) -> RuntimeFault:
         """What `run` raised, in our words: it is the engine's own call and raises its errors."""

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from runtimes import cuda_driver
-from runtimes.base import Device, NotAvailable, Runtime, Settings, Unavailable
+from runtimes.base import Device, Runtime, Settings, Unavailable
 
 CUDA_REMEDY = 'pip install "graphlap[cuda]"'
 TENSORRT_REMEDY = 'pip install "graphlap[tensorrt]"'
@@ -117,15 +117,8 @@ def devices() -> tuple[Device, ...]:
 
 def device_index(runtime: Runtime, settings: Settings) -> int:
     """The GPU that the case names, 0 where it names none; NotAvailable if it isn't there."""
-    if settings.release:
-        raise NotAvailable(
-            f"{runtime.name} has no @{settings.release}", f"write {runtime.name} alone"
-        )
     key = settings.device or "0"
-    known = {device.key: device.name for device in runtime.devices()}
-    if key not in known:
-        listed = ", ".join(f"{runtime.name}:{k} ({name})" for k, name in known.items()) or "none"
-        raise NotAvailable(f"{runtime.name} has no device {key!r}", f"its devices are: {listed}")
+    runtime.refuse_device(key, settings.release)
     return int(key)
 
 

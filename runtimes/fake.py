@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from itertools import cycle
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
@@ -33,8 +33,8 @@ from runtimes.base import (
     Settings,
     Unsupported,
 )
-from runtimes.host_session import HostSession, aligned_empty, fixed_shapes, input_buffers
-from runtimes.options import chosen, refuse_device
+from runtimes.host_session import HostSession, aligned_empty, closed, fixed_shapes, input_buffers
+from runtimes.options import SESSIONS, chosen
 
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2
@@ -71,7 +71,14 @@ OPTIONS = (
         ),
     ),
     Option("fail_after", 0, "how many runs succeed before the one that fails", minimum=0),
+    Option(
+        "fail_session",
+        -1,
+        "which of several sessions fails, counted from 0; -1 is all of them",
+        minimum=-1,
+    ),
     Option("seed", 0, "draws the latencies", minimum=0),
+    SESSIONS,
 )
 
 
@@ -91,7 +98,7 @@ class Fake(Runtime):
         return ()
 
     def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        refuse_device(self, settings)
+        self.refuse_device(settings.device, settings.release)
         fixed_shapes(model, model.inputs, axes)
         super().refuse(model, axes, settings)
         if chosen(self, settings)["fail"] == "unsupported":
@@ -100,6 +107,8 @@ class Fake(Runtime):
     def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
         self.refuse(model, axes, settings)
         script = chosen(self, settings)
+        if int(script["fail_session"]) not in (-1, FakeSession.open):
+            script["fail"] = "none"
         if script["fail"] == "unavailable":
             raise NotAvailable("fake was told not to be there", "use fail=none")
         if script["fail"] == "compile":
@@ -116,6 +125,9 @@ class Fake(Runtime):
 
 class FakeSession(HostSession):
     """Each run passes its time, then fails or copies the reference's outputs out."""
+
+    open: ClassVar[int] = 0
+    """How many there are in this process that are not closed."""
 
     def __init__(
         self,
@@ -137,6 +149,7 @@ class FakeSession(HostSession):
             device_name="fake",
             call_path="a Python function that waits",
         )
+        FakeSession.open += 1
 
     def _scripted(
         self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue]
@@ -168,6 +181,11 @@ class FakeSession(HostSession):
 
     def fault(self, error: Exception) -> RuntimeFault:
         return error if isinstance(error, RuntimeFault) else super().fault(error)
+
+    def close(self) -> None:
+        if self.run is not closed:
+            FakeSession.open -= 1
+        super().close()
 
 
 def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:

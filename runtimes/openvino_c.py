@@ -154,6 +154,12 @@ class Library:
             raise OpenVinoError(self._last_message())
         return compiled
 
+    def property(self, compiled: c_void_p, name: str) -> str:
+        """What the engine made of one property of a compiled model."""
+        text = c_void_p()
+        self.call("ov_compiled_model_get_property", compiled, name.encode(), byref(text))
+        return self._taken(text)
+
     def request(self, compiled: c_void_p) -> c_void_p:
         """A request; the caller frees it as `infer_request`."""
         request = c_void_p()
@@ -233,11 +239,15 @@ class Library:
         """The processor as the CPU plugin names it, which loads the plugin if it was not."""
         text = c_void_p()
         self.call("ov_core_get_property", self._core, b"CPU", b"FULL_DEVICE_NAME", byref(text))
+        return self._taken(text).strip()
+
+    def _taken(self, text: c_void_p) -> str:
+        """The text that the library allocated, which is given back."""
         assert text.value is not None
-        name = ctypes.string_at(text.value).decode(errors="replace").strip()
+        copied = ctypes.string_at(text.value).decode(errors="replace")
         self._c.ov_free.restype = None
         self._c.ov_free(text)
-        return name
+        return copied
 
     def _raise_on(self, status: int) -> None:
         if status:

@@ -1,4 +1,4 @@
-"""OpenVINO on the CPU: an exported file in, a request for fixed shapes out.
+"""OpenVINO on the CPU: an exported file in, requests for fixed shapes out.
 
 The precision is stated to the engine, which would compute in bf16 on its own where the
 processor has it, and is read back from the kernels that it executed.
@@ -24,9 +24,10 @@ from runtimes.base import (
     Session,
     Settings,
     Unavailable,
+    Unsupported,
 )
 from runtimes.host_session import fixed_shapes
-from runtimes.options import chosen, refuse_device
+from runtimes.options import SESSIONS, chosen
 from runtimes.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
 
 if TYPE_CHECKING:
@@ -38,7 +39,13 @@ _FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
 
 OPTIONS = (
     Option("inference_precision", "f32", "the float type that kernels use", ("f32", "bf16")),
-    Option("streams", 1, "how many parts the threads are divided into", minimum=1),
+    Option(
+        "streams",
+        1,
+        "how many requests of one session run at once, each on its part of the threads",
+        minimum=1,
+        maximum=64,
+    ),
     Option(
         "execution_mode",
         "performance",
@@ -47,11 +54,12 @@ OPTIONS = (
     ),
     Option("cpu_pinning", True, "the engine's threads stay on their cores"),
     Option("flush_denormals", False, "denormal floats count as zero"),
+    SESSIONS,
 )
 
 
 class OpenVinoCpu(Runtime):
-    """The CPU plugin, buffers bound beforehand, one request."""
+    """The CPU plugin, buffers bound beforehand, a request for each stream."""
 
     name = "openvino-cpu"
     summary = "OpenVINO on the CPU"
@@ -70,7 +78,7 @@ class OpenVinoCpu(Runtime):
         return ()
 
     def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        refuse_device(self, settings)
+        self.refuse_device(settings.device, settings.release)
         chosen(self, settings)
         fixed_shapes(model, model.inputs, axes)
         super().refuse(model, axes, settings)
@@ -86,7 +94,8 @@ class OpenVinoCpu(Runtime):
         from runtimes.openvino_session import OpenVinoSession
 
         self.refuse(model, axes, settings)
-        properties = _properties(settings, chosen(self, settings))
+        options = chosen(self, settings)
+        properties = _properties(settings, options)
         engine = library()
         try:
             graph = engine.read(model.path, fixed_shapes(model, model.inputs, axes))
@@ -97,6 +106,7 @@ class OpenVinoCpu(Runtime):
                 observed = {**properties, "PERF_COUNT": "YES"}
                 with OpenVinoSession(graph, model, axes, observed) as trial:
                     compiled = time.perf_counter()
+                    _refuse_fewer_streams(trial.slots, int(options["streams"]))
                     placement, unread = _executed(trial, model, axes)
                 session = OpenVinoSession(
                     graph, model, axes, observed if settings.profile else properties
@@ -116,6 +126,15 @@ class OpenVinoCpu(Runtime):
             inspection_ms=(time.perf_counter() - compiled) * 1e3,
         )
         return session
+
+
+def _refuse_fewer_streams(made: int, asked: int) -> None:
+    """Unsupported where the engine gives fewer streams than asked for, which it does silently."""
+    if made < asked:
+        raise Unsupported(
+            f"OpenVINO makes {made} stream{'s' * (made > 1)} of its threads and not {asked}",
+            "give at least one thread for each stream",
+        )
 
 
 def _properties(settings: Settings, options: Mapping[str, OptionValue]) -> dict[str, str]:

@@ -1,28 +1,37 @@
-"""One OpenVINO request over host buffers of ours, ready to be timed."""
+"""OpenVINO requests on one compiled model, each over host buffers of ours, ready to be timed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from ctypes import c_void_p
 
 import numpy as np
 
 from exporters.types import ExportedModel
-from runtimes.base import OpTime, RuntimeFault
-from runtimes.host_session import HostSession, aligned_empty, input_buffers, poison, tensor_dtype
-from runtimes.openvino_c import Kernel, library
+from runtimes.base import Arrays, OpTime, RuntimeFault, Session
+from runtimes.host_session import (
+    HostSession,
+    aligned_empty,
+    closed,
+    input_buffers,
+    poison,
+    tensor_dtype,
+)
+from runtimes.openvino_c import Kernel, Library, library
 from runtimes.openvino_errors import run_fault
 
 DIRECT_CALL = "ov_infer_request_infer of the C library"
 
 
-class OpenVinoSession(HostSession):
-    """Owns the compiled model; an output of unknown shape the engine allocates.
+class OpenVinoSession(Session):
+    """Owns the compiled model; one slot for each of its streams, with a request of its own.
 
     `model` is the library's handle of the graph with fixed shapes and stays the caller's.
-    Raises OpenVinoError.
+    The engine may make fewer streams than the properties ask for. Raises OpenVinoError.
     """
+
+    run: Callable[[], object]
 
     def __init__(
         self,
@@ -31,12 +40,76 @@ class OpenVinoSession(HostSession):
         axes: Mapping[str, int],
         properties: Mapping[str, str],
     ) -> None:
-        super().__init__(input_buffers(described, axes), {}, described.states)
         self._c = library()
+        self._handles = ExitStack()
+        self._requests: list[_Request] = []
+        try:
+            compiled = self._c.compile(model, properties)
+            self._handles.callback(self._c.free, "compiled_model", compiled)
+            self.slots = int(self._c.property(compiled, "NUM_STREAMS"))
+            for _ in range(self.slots):
+                request = _Request(self._c, compiled, described, axes)
+                self._handles.callback(request.close)
+                self._requests.append(request)
+        except BaseException:
+            self.close()
+            raise
+        self.run = self._requests[0].run
+        self.call_path = DIRECT_CALL
+        if self._requests[0].allocates:
+            self.call_path += ", outputs allocated by the engine"
+
+    def bind(self, inputs: Arrays, slot: int = 0) -> None:
+        self._requests[slot].bind(inputs)
+
+    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
+        return self._requests[slot].outputs()
+
+    def poison(self, slot: int = 0) -> None:
+        self._requests[slot].poison()
+
+    def advance_state(self, slot: int = 0) -> None:
+        self._requests[slot].advance_state()
+
+    def run_of(self, slot: int) -> Callable[[], object]:
+        return self._requests[slot].run
+
+    def kernels(self) -> tuple[Kernel, ...]:
+        """What slot 0's last run executed, if the properties asked for it (PERF_COUNT)."""
+        return self._requests[0].kernels()
+
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        for _ in range(runs):
+            self.run()
+        kernels = self.kernels()
+        if not kernels:
+            return super().profile_ops(runs)
+        return tuple(OpTime(k.node, k.op, float(k.time_us), k.executed_as) for k in kernels)
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return run_fault(error)
+
+    def close(self) -> None:
+        self.run = closed
+        self._requests = []
+        self._handles.close()
+
+
+class _Request(HostSession):
+    """One request and its buffers; an output of unknown shape the engine allocates."""
+
+    def __init__(
+        self,
+        engine: Library,
+        compiled: c_void_p,
+        described: ExportedModel,
+        axes: Mapping[str, int],
+    ) -> None:
+        super().__init__(input_buffers(described, axes), {}, described.states)
+        self._c = engine
         self._handles = ExitStack()
         self._allocated: dict[str, tuple[c_void_p, np.dtype]] = {}
         try:
-            compiled = self._own("compiled_model", self._c.compile(model, properties))
             self._request = self._own("infer_request", self._c.request(compiled))
             for name, array in self._inputs.items():
                 port = self._port(compiled, "input", name)
@@ -54,9 +127,11 @@ class OpenVinoSession(HostSession):
             self.close()
             raise
         self.run = self._c.timed(self._request)
-        self.call_path = DIRECT_CALL
-        if self._allocated:
-            self.call_path += ", outputs allocated by the engine"
+
+    @property
+    def allocates(self) -> bool:
+        """Whether the engine allocates an output in each run."""
+        return bool(self._allocated)
 
     def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
         arrays = super().outputs(slot)
@@ -68,19 +143,7 @@ class OpenVinoSession(HostSession):
             poison(view)
 
     def kernels(self) -> tuple[Kernel, ...]:
-        """What the last run executed, if the properties asked for it (PERF_COUNT)."""
         return self._c.profile(self._request)
-
-    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
-        for _ in range(runs):
-            self.run()
-        kernels = self.kernels()
-        if not kernels:
-            return super().profile_ops(runs)
-        return tuple(OpTime(k.node, k.op, float(k.time_us), k.executed_as) for k in kernels)
-
-    def fault(self, error: Exception) -> RuntimeFault:
-        return run_fault(error)
 
     def close(self) -> None:
         super().close()
@@ -97,6 +160,6 @@ class OpenVinoSession(HostSession):
         return self._own("output_const_port", self._c.port(compiled, side, name))
 
     def _own(self, kind: str, handle: c_void_p) -> c_void_p:
-        """Free the handle when the session closes, after all that were made from it."""
+        """Free the handle when the request closes, after all that were made from it."""
         self._handles.callback(self._c.free, kind, handle)
         return handle

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtimes.base import NotAvailable, OptionValue, Runtime, Settings, Unsupported
+from runtimes.base import Option, OptionValue, Runtime, Settings, Unsupported
+
+SESSIONS = Option(
+    "sessions",
+    1,
+    "how many sessions run at once on the device, each in a thread of its own",
+    minimum=1,
+    maximum=64,
+)
 
 
 def all_options(runtime: Runtime, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """Every option of the runtime with its value: the given one, else the default."""
     return {option.name: option.default for option in runtime.options} | dict(given)
+
+
+def sessions_of(runtime: Runtime, given: Mapping[str, OptionValue]) -> int:
+    """How many sessions a case runs at once; 1 for a runtime without the option."""
+    return int(all_options(runtime, given).get(SESSIONS.name, SESSIONS.default))
 
 
 def chosen(runtime: Runtime, settings: Settings) -> dict[str, OptionValue]:
@@ -26,10 +39,3 @@ def chosen(runtime: Runtime, settings: Settings) -> dict[str, OptionValue]:
         except ValueError as error:
             raise Unsupported(f"{runtime.name}: {error}") from None
     return values
-
-
-def refuse_device(runtime: Runtime, settings: Settings) -> None:
-    """Raise NotAvailable if the case names a device or a release where there is no choice."""
-    for part, mark in ((settings.device, ":"), (settings.release, "@")):
-        if part:
-            raise NotAvailable(f"{runtime.name} has no {mark}{part}", f"write {runtime.name} alone")

@@ -7,7 +7,6 @@ from functools import lru_cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from exporters.types import ExportedModel, Precision, axes_key, load_reference
@@ -27,7 +26,8 @@ from runtimes.base import (
 )
 from runtimes.host_cpu import cpu_name
 from runtimes.host_session import fixed_shapes
-from runtimes.options import chosen, refuse_device
+from runtimes.options import SESSIONS, chosen
+from runtimes.ort_profile import Recording
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -60,6 +60,7 @@ OPTIONS = (
     Option("memory_pattern", True, "activations are laid out in one block beforehand"),
     Option("memory_arena", True, "memory comes from the engine's arena, not from the system"),
     Option("flush_denormals", False, "denormal floats count as zero"),
+    SESSIONS,
 )
 
 
@@ -84,7 +85,7 @@ class OrtCpu(Runtime):
         return ()
 
     def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        refuse_device(self, settings)
+        self.refuse_device(settings.device, settings.release)
         chosen(self, settings)
         fixed_shapes(model, model.inputs, axes)
         halves = any(spec.dtype == "float16" for spec in (*model.inputs, *model.outputs))
@@ -119,10 +120,8 @@ class OrtCpu(Runtime):
 
         self.refuse(model, axes, settings)
         options = chosen(self, settings)
-        profile = TemporaryDirectory(prefix="graphlap-") if settings.profile else None
-        session = _open(
-            model, axes, settings, options, Path(profile.name) / "profile" if profile else None
-        )
+        profile = Recording() if settings.profile else None
+        session = _open(model, axes, settings, options, profile.prefix if profile else None)
 
         def open_profiled(prefix: Path) -> onnxruntime.InferenceSession:
             return _open(model, axes, settings, options, prefix)

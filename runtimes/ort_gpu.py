@@ -35,11 +35,13 @@ from runtimes.base import (
 from runtimes.cuda_libraries import CUDA_REMEDY, TENSORRT_REMEDY, Libraries
 from runtimes.gpu_options import BOUNDARY, CUDA_GRAPH, TF32, stated
 from runtimes.host_session import fixed_shapes
-from runtimes.options import chosen
+from runtimes.options import SESSIONS, chosen
 from runtimes.ort_gpu_open import Providers, open_session
+from runtimes.ort_profile import LAUNCHES_WAIT, Recording
 from runtimes.ort_trt_cache import (
     INFER,
     cache_warning,
+    copy_engines,
     engine_cache_fact,
     engine_files,
     engine_folder,
@@ -76,6 +78,7 @@ class _OrtGpu(Runtime):
 
     provider: ClassVar[str]
     libraries: ClassVar[tuple[Libraries, ...]]
+    profile_environment = LAUNCHES_WAIT
 
     def availability(self) -> Availability:
         version = _engine_version()
@@ -99,6 +102,12 @@ class _OrtGpu(Runtime):
                 f"{self.name} replays a CUDA graph on the device's own addresses",
                 "set boundary=device with it",
             )
+        if settings.profile and not LAUNCHES_WAIT.items() <= os.environ.items():
+            needed = " ".join(f"{name}={value}" for name, value in LAUNCHES_WAIT.items())
+            raise Unsupported(
+                f"{self.name} would tell how long launches take, not kernels",
+                f"profile in a process that was started with {needed}",
+            )
         super().refuse(model, axes, settings)
 
     def load(self) -> None:
@@ -111,10 +120,17 @@ class _OrtGpu(Runtime):
 
         self.refuse(model, axes, settings)
         options = chosen(self, settings)
+        profile = Recording() if settings.profile else None
+        if profile is not None:
+            # A replayed graph runs none of the kernels that the profiler times.
+            options["cuda_graph"] = False
+            settings = self._for_profile(model, axes, settings, options, profile.folder)
         index = cuda_libraries.device_index(self, settings)
         providers = self._providers(model, axes, settings, options, index)
         before = engine_files(providers)
-        session = open_session(self.provider, model, axes, settings, providers)
+        session = open_session(
+            self.provider, model, axes, settings, providers, profile.prefix if profile else None
+        )
         facts = engine_cache_fact(providers, before)
 
         def open_profiled(prefix: Path) -> onnxruntime.InferenceSession:
@@ -143,7 +159,7 @@ class _OrtGpu(Runtime):
             inspection_ms=executed.inspection_ms,
         )
         try:
-            return OrtGpuSession(session, model, axes, execution, gpu)
+            return OrtGpuSession(session, model, axes, execution, gpu, profile)
         except BaseException:
             gpu.close()
             raise
@@ -158,6 +174,17 @@ class _OrtGpu(Runtime):
     ) -> Providers:
         """The providers in the order of preference, with ONNX Runtime's own option names."""
         raise NotImplementedError
+
+    def _for_profile(
+        self,
+        model: ExportedModel,
+        axes: Mapping[str, int],
+        settings: Settings,
+        options: Mapping[str, OptionValue],
+        folder: Path,
+    ) -> Settings:
+        """`settings`, so that a profile leaves no trace outside `folder`."""
+        return settings
 
     def _precision(
         self,
@@ -197,6 +224,7 @@ class OrtCuda(_OrtGpu):
             "how the provider's memory arena is extended",
             tuple(_ARENA),
         ),
+        SESSIONS,
     )
 
     def _providers(
@@ -236,6 +264,7 @@ class OrtTensorRt(_OrtGpu):
             "how long the builder looks for faster kernels",
             (0, 1, 2, 3, 4, 5),
         ),
+        SESSIONS,
     )
 
     def availability(self) -> Availability:
@@ -274,6 +303,16 @@ class OrtTensorRt(_OrtGpu):
             }
         rest = {"device_id": str(index), "use_tf32": _flag(options["tf32"])}
         return [(self.provider, wanted), (OrtCuda.provider, rest)]
+
+    def _for_profile(
+        self,
+        model: ExportedModel,
+        axes: Mapping[str, int],
+        settings: Settings,
+        options: Mapping[str, OptionValue],
+        folder: Path,
+    ) -> Settings:
+        return copy_engines(model, axes, settings, options, folder)
 
     def _precision(
         self,

@@ -17,9 +17,10 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding_types
 
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, Execution, RuntimeFault, Unsupported
+from runtimes.base import Arrays, Execution, OpTime, RuntimeFault, Unsupported
 from runtimes.host_session import HostSession, aligned_empty, input_buffers
 from runtimes.ort_errors import run_fault
+from runtimes.ort_profile import Recording
 from runtimes.ort_session import tensor_type, timed_call
 
 HOST_CALL = "run_with_ortvaluevector of the C binding"
@@ -39,7 +40,11 @@ class DeviceMemory(Protocol):
 
 
 class OrtGpuSession(HostSession):
-    """Owns `session` and `memory`; at the device's boundary the host arrays only stage."""
+    """Owns `session` and `memory`; at the device's boundary the host arrays only stage.
+
+    `profile` is what a session that was opened with profiling writes; it is removed with the
+    session.
+    """
 
     def __init__(
         self,
@@ -48,11 +53,14 @@ class OrtGpuSession(HostSession):
         axes: Mapping[str, int],
         execution: Execution,
         memory: DeviceMemory,
+        profile: Recording | None = None,
     ) -> None:
         inputs = input_buffers(model, axes)
         outputs = _output_buffers(session, model, inputs)
         super().__init__(inputs, outputs, model.states)
         self._memory: DeviceMemory | None = memory
+        self._session: ort.InferenceSession | None = session
+        self._profile = profile
         self._device_inputs: dict[str, Any] = {}
         self._device_outputs: dict[str, Any] = {}
         if execution.boundary == "device":
@@ -97,15 +105,23 @@ class OrtGpuSession(HostSession):
             size = self._inputs[pair.input].nbytes
             self._memory.copy(target.data_ptr(), source.data_ptr(), size)
 
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        if self._profile is None or self._session is None:
+            return super().profile_ops(runs)
+        return self._profile.op_times(self._session, self.run, runs)
+
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
 
     def close(self) -> None:
         super().close()
+        self._session = None
         self._device_inputs, self._device_outputs = {}, {}
         if self._memory is not None:
             self._memory.close()
             self._memory = None
+        if self._profile is not None:
+            self._profile.close()
 
 
 def _output_buffers(

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from exporters.types import ExportedModel
 from runtimes.base import Execution, OpTime, RuntimeFault, Unsupported
 from runtimes.host_session import HostSession, aligned_empty, input_buffers
 from runtimes.ort_errors import run_fault
-from runtimes.ort_profile import op_times
+from runtimes.ort_profile import Recording
 
 DIRECT_CALL = "run_with_iobinding of the C binding"
 PUBLIC_CALL = "run_with_iobinding"
@@ -44,8 +42,8 @@ _DTYPES = {
 class OrtSession(HostSession):
     """Owns `session`; an output whose shape is not known beforehand the engine allocates.
 
-    `profile` is the folder that a session which was opened with profiling writes to; it is
-    removed with the session.
+    `profile` is what a session that was opened with profiling writes; it is removed with the
+    session.
     """
 
     def __init__(
@@ -54,7 +52,7 @@ class OrtSession(HostSession):
         model: ExportedModel,
         axes: Mapping[str, int],
         execution: Execution,
-        profile: TemporaryDirectory[str] | None = None,
+        profile: Recording | None = None,
     ) -> None:
         inputs = input_buffers(model, axes)
         states = {pair.output: inputs[pair.input].shape for pair in model.states}
@@ -97,9 +95,7 @@ class OrtSession(HostSession):
     def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
         if self._profile is None or self._session is None:
             return super().profile_ops(runs)
-        for _ in range(runs):
-            self.run()
-        return op_times(Path(self._session.end_profiling()), runs)
+        return self._profile.op_times(self._session, self.run, runs)
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
@@ -109,8 +105,7 @@ class OrtSession(HostSession):
         self._binding = self._session = None
         self._allocated = []
         if self._profile is not None:
-            self._profile.cleanup()
-            self._profile = None
+            self._profile.close()
 
 
 def tensor_type(value: Any) -> np.dtype:

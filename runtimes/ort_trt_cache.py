@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from exporters.types import ExportedModel, axes_key
@@ -39,6 +41,28 @@ def engine_folder(
     except OSError:
         return None
     return folder if os.access(folder, os.W_OK) else None
+
+
+def copy_engines(
+    model: ExportedModel,
+    axes: Mapping[str, int],
+    settings: Settings,
+    options: Mapping[str, OptionValue],
+    folder: Path,
+) -> Settings:
+    """Settings like `settings` that keep engines under `folder`, where copies of the kept ones are.
+
+    A profile runs the engine that was timed. If that is gone, the one it builds has been tuned
+    with launches that wait, and must not be found by what is timed later.
+    """
+    copied = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")
+    kept = engine_folder(model, axes, settings, options)
+    own = engine_folder(model, axes, copied, options)
+    if kept is not None and own is not None:
+        shutil.copytree(kept, own, dirs_exist_ok=True)
+        for timings in kept.parent.glob("*.timing"):
+            shutil.copy(timings, own.parent)
+    return copied
 
 
 def cache_warning(providers: Providers, settings: Settings) -> tuple[str, ...]:

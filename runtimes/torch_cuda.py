@@ -22,7 +22,7 @@ from runtimes.base import (
 )
 from runtimes.gpu_options import BOUNDARY, CUDA_GRAPH, TF32
 from runtimes.host_session import fixed_shapes
-from runtimes.options import chosen
+from runtimes.options import SESSIONS, chosen
 from runtimes.torch_native import MODE, refuse_without_module
 
 
@@ -32,7 +32,7 @@ class TorchCuda(Runtime):
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
     accelerator = "gpu"
-    options = (MODE, BOUNDARY, CUDA_GRAPH, TF32)
+    options = (MODE, BOUNDARY, CUDA_GRAPH, TF32, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
 
     def availability(self) -> Availability:

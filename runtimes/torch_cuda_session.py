@@ -7,6 +7,7 @@ device's it computes and waits. What is the GPU's own is in `CudaPlace`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from runtimes.base import (
     CompileFault,
     Execution,
     Memory,
+    OpTime,
     OptionValue,
     OutOfMemory,
     RunFault,
@@ -49,6 +51,9 @@ class Place(Protocol):
     compute_capability: tuple[int, int]
     synchronize: Part
 
+    def make_current(self) -> None:
+        """Let what the calling thread computes from now on go here."""
+
     def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         """Host memory that the device copies by itself."""
 
@@ -64,28 +69,28 @@ class Place(Protocol):
 
 
 class CudaPlace:
-    """One GPU through torch.cuda."""
+    """One GPU through torch.cuda, with a stream of its own, so that sessions do not queue up."""
 
     def __init__(self, index: int) -> None:
         self.device = torch.device("cuda", index)
-        torch.cuda.set_device(self.device)
+        self._stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        self.make_current()
         self.name = torch.cuda.get_device_name(self.device)
         self.compute_capability = torch.cuda.get_device_capability(self.device)
-        self.synchronize: Part = torch.cuda.current_stream(self.device).synchronize
-        torch.cuda.reset_peak_memory_stats(self.device)
+        self.synchronize: Part = self._stream.synchronize
+
+    def make_current(self) -> None:
+        torch.cuda.set_device(self.device)
+        torch.cuda.set_stream(self._stream)
 
     def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype, pin_memory=True)
 
     def record(self, call: Callable[[], Any]) -> tuple[Part, Any]:
-        beside = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
-        beside.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(beside):
-            for _ in range(_RECORDING_WARM_UP):
-                call()
-        torch.cuda.current_stream(self.device).wait_stream(beside)
+        for _ in range(_RECORDING_WARM_UP):
+            call()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=self._stream):
             result = call()
         return graph.replay, result
 
@@ -111,6 +116,7 @@ class CudaPlace:
 
     def release(self) -> None:
         torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(self.device)
 
 
 class TorchCudaSession(HostSession):
@@ -141,8 +147,11 @@ class TorchCudaSession(HostSession):
         self._device_inputs: list[torch.Tensor] = []
         self._feedback: list[tuple[torch.Tensor, int]] = []
         self._compute: Part = _nothing
-        self._recorded = bool(options["cuda_graph"])
+        # What a recorded graph replays has no operators to name.
+        self._recorded = bool(options["cuda_graph"]) and not settings.profile
         self._compiled = options["mode"] == "compile"
+        self._module: torch.nn.Module | None = None
+        self._profiled = settings.profile
         self._open = True
         _set_precision(tf32=bool(options["tf32"]))
         shared_process.enter()
@@ -157,17 +166,24 @@ class TorchCudaSession(HostSession):
             device_name=place.name,
             call_path=("graph.replay()" if self._recorded else "module(*inputs)")
             + ", stream.synchronize()",
+            clock="device" if settings.profile and self._on_gpu else "wall",
             boundary="host" if self._on_host else "device",
         )
 
+    @property
+    def _on_gpu(self) -> bool:
+        return self._place.device.type == "cuda"
+
     def bind(self, inputs: Arrays, slot: int = 0) -> None:
         super().bind(inputs, slot)
+        self._place.make_current()
         self._copy_in()
         self._place.synchronize()
 
     def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
         self._only_slot(slot)
         if not self._on_host and self._result[0] is not None:
+            self._place.make_current()
             self._copy_out()
             self._place.synchronize()
         return super().outputs(slot) if self._on_host or self._result[0] is not None else {}
@@ -177,6 +193,7 @@ class TorchCudaSession(HostSession):
         if self._recorded:
             # A recorded graph writes the same tensors in each replay: those are ours to spoil,
             # but for an input that the module returns as it is.
+            self._place.make_current()
             kept = {tensor.data_ptr() for tensor in self._device_inputs}
             for tensor, host in zip(flat(self._result[0]), self._host_outputs, strict=True):
                 if tensor.data_ptr() not in kept:
@@ -197,6 +214,11 @@ class TorchCudaSession(HostSession):
             state.copy_(value)
         self._place.synchronize()
 
+    def enter(self, slot: int = 0) -> None:
+        self._only_slot(slot)
+        shared_process.enter_thread()
+        self._place.make_current()
+
     def spans(self, runs: int) -> Spans:
         if not self._on_host:
             (device,) = self._place.times_ns([self._compute], runs)
@@ -205,8 +227,15 @@ class TorchCudaSession(HostSession):
         h2d, device, d2h = self._place.times_ns(parts, runs)
         return Spans(device, h2d, d2h)
 
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        from runtimes.torch_profile import op_times
+
+        if not self._profiled:
+            return super().profile_ops(runs)
+        return op_times(self.run, self._module, runs, self._on_gpu)
+
     def memory(self) -> Memory:
-        return Memory(self._place.peak_bytes())
+        return Memory(self._place.peak_bytes(), of_process=True)
 
     def fault(self, error: Exception) -> RuntimeFault:
         if isinstance(error, RuntimeFault):
@@ -219,6 +248,7 @@ class TorchCudaSession(HostSession):
         super().close()
         self._result, self._feedback = [None], []
         self._host_inputs, self._host_outputs, self._device_inputs = [], [], []
+        self._module = None
         self._compute = _nothing
         if self._open:
             self._open = False
@@ -234,7 +264,11 @@ class TorchCudaSession(HostSession):
             module = (module.half() if settings.precision == "fp16" else module).to(device)
             self._device_inputs = [tensor.to(device) for tensor in self._host_inputs]
             inputs = tuple(self._device_inputs)
-            call: Any = compile_module(module, inputs, settings) if self._compiled else module
+            # Kernels of a GPU are known by their names, so a profile runs the code that was timed.
+            plain = replace(settings, profile=False)
+            call: Any = compile_module(module, inputs, plain) if self._compiled else module
+            # Only an eager module has parts of its own to name in a profile.
+            self._module = None if self._compiled else module
             result, self._result[0] = self._result, call(*inputs)
             self._place.synchronize()
             if self._recorded:

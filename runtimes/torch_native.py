@@ -23,7 +23,7 @@ from runtimes.base import (
     Unsupported,
 )
 from runtimes.host_session import fixed_shapes
-from runtimes.options import chosen, refuse_device
+from runtimes.options import SESSIONS, chosen
 
 MODE = Option(
     "mode",
@@ -38,7 +38,7 @@ class TorchCpu(Runtime):
 
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
-    options = (MODE,)
+    options = (MODE, SESSIONS)
 
     def availability(self) -> Availability:
         if find_spec("torch") is None:
@@ -49,7 +49,7 @@ class TorchCpu(Runtime):
         return ()
 
     def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        refuse_device(self, settings)
+        self.refuse_device(settings.device, settings.release)
         chosen(self, settings)
         fixed_shapes(model, model.inputs, axes)
         super().refuse(model, axes, settings)

@@ -1,7 +1,8 @@
 """The times of operators of a torch module, from torch's own profiler.
 
 An operator is what a module calls, such as `aten::linear`; what that calls in turn is in its
-time, and the part of it that takes longest is the engine's name for the work.
+time, and the part of it that takes longest is the engine's name for the work. On a GPU both
+are those of the kernels that it launched, whenever they ran.
 """
 
 from __future__ import annotations
@@ -13,35 +14,50 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from runtimes.base import OpTime
+from runtimes.base import OpTime, Unsupported
 
 _MODULE = "graphlap module "
 _RUN = "graphlap run"
 
 
 def op_times(
-    run: Callable[[], object], module: torch.nn.Module | None, runs: int
+    run: Callable[[], object], module: torch.nn.Module | None, runs: int, on_gpu: bool = False
 ) -> tuple[OpTime, ...]:
     """The mean time of each operator over `runs` runs, in the order of execution.
 
     `module` names the nodes; None for a compiled one, whose kernels have names of their own.
+    With `on_gpu` the times are the device's; Unsupported if the profiler does not tell them.
     """
+    watched = [ProfilerActivity.CPU, ProfilerActivity.CUDA] if on_gpu else [ProfilerActivity.CPU]
     with ExitStack() as hooks:
         if module is not None:
             _name_modules(module, hooks)
         run()
-        with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        with profile(activities=watched) as profiler:
             for _ in range(runs):
                 with record_function(_RUN):
                     run()
+    return means(profiler.events() or (), runs, on_gpu)
+
+
+def means(events: Iterable[Any], runs: int, on_gpu: bool) -> tuple[OpTime, ...]:
+    """The mean time of each operator in the profiler's `events` of `runs` runs."""
     spent_us: dict[tuple[str, str], tuple[float, str]] = {}
-    for event in profiler.events() or ():
+    for event in events:
         if event.name == _RUN:
             for position, (scope, op) in enumerate(_operators(event, "")):
+                time_us, longest = _on_gpu(op) if on_gpu else _on_host(op)
+                if on_gpu and not longest:
+                    continue
                 # The same operator of the same module in each run, by where it comes in it.
                 key = (f"{scope or 'module'} #{position}", op.name)
                 total, _ = spent_us.get(key, (0.0, ""))
-                spent_us[key] = (total + op.cpu_time_total, _longest(op).name)
+                spent_us[key] = (total + time_us, longest)
+    if on_gpu and not spent_us:
+        raise Unsupported(
+            "PyTorch's profiler told of no kernel on the GPU",
+            "end other profilers of the GPU, and see what CUPTI wrote to the standard error",
+        )
     return tuple(
         OpTime(node, op.removeprefix("aten::"), total / runs, longest)
         for (node, op), (total, longest) in spent_us.items()
@@ -79,14 +95,26 @@ def _operators(event: Any, scope: str) -> Iterator[tuple[str, Any]]:
             yield scope, child
 
 
-def _longest(event: Any) -> Any:
-    """The one of an operator and all that it calls that spends most time itself."""
-    everything, left = [event], [event]
+def _on_host(op: Any) -> tuple[float, str]:
+    """What an operator takes, and which of all that it calls spends most time itself."""
+    return op.cpu_time_total, max(_with_called(op), key=lambda one: one.self_cpu_time_total).name
+
+
+def _on_gpu(op: Any) -> tuple[float, str]:
+    """What the kernels take that an operator launched, and the longest; "" if there are none."""
+    kernels = [kernel for one in _with_called(op) for kernel in one.kernels]
+    longest = max(kernels, key=lambda kernel: kernel.duration, default=None)
+    return sum(kernel.duration for kernel in kernels), longest.name if longest else ""
+
+
+def _with_called(op: Any) -> list[Any]:
+    """The operator and all that it calls."""
+    everything, left = [op], [op]
     while left:
         children = left.pop().cpu_children
         everything += children
         left += children
-    return max(everything, key=lambda one: one.self_cpu_time_total)
+    return everything
 
 
 def _in_order(events: Iterable[Any]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -52,6 +53,7 @@ class TorchSession(HostSession):
             torch.set_num_threads(settings.threads)
         torch.set_float32_matmul_precision("highest")
         self._open = True
+        self._threads = settings.threads
         self._compiled = compiled
         module: Any = build_module(model.factory)
         precision = module_precision(module, self._inputs.values())
@@ -105,6 +107,12 @@ class TorchSession(HostSession):
         for (state, _), value in zip(self._feedback, following, strict=True):
             state.copy_(value)
 
+    def enter(self, slot: int = 0) -> None:
+        self._only_slot(slot)
+        if self._threads:
+            torch.set_num_threads(self._threads)
+        shared_process.enter_thread()
+
     def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
         from runtimes.torch_profile import op_times
 
@@ -131,18 +139,26 @@ class _Process:
     """What all torch sessions of a process share, held from the first to the last of them.
 
     Inference mode is entered once and not around each call, as a serving loop does it: the
-    guard would cost more than a small layer.
+    guard would cost more than a small layer. It holds for one thread, so that any other that
+    is to run a session enters it too, for as long as that thread lives.
     """
 
     def __init__(self) -> None:
         self._sessions = 0
         self._compiled = False
         self._held = ExitStack()
+        self._threads = threading.local()
 
     def enter(self) -> None:
         if not self._sessions:
             self._held.enter_context(torch.inference_mode())
         self._sessions += 1
+
+    def enter_thread(self) -> None:
+        # The guard is ended by its thread's end, which drops it: it must not be dropped earlier.
+        if not torch.is_inference_mode_enabled():
+            self._threads.guard = torch.inference_mode()
+            self._threads.guard.__enter__()
 
     def leave(self, compiled: bool) -> None:
         self._sessions -= 1

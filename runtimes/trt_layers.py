@@ -1,4 +1,4 @@
-"""From TensorRT's JSON of an engine's layers to which layer computes in which precision.
+"""From TensorRT's JSON of an engine's layers to the precision and the time of each.
 
 The names of the fields are those of TensorRT 10 (`Format/Datatype`) and 11 (`DataType`).
 """
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from runtimes.base import NodePlacement
-from runtimes.precision import INTEGER, NARROWEST_FIRST
+from runtimes.base import NodePlacement, OpTime
+from runtimes.precision import INTEGER, NARROWEST_FIRST, UNKNOWN
 
 PROVIDER = "TensorRT"
 _TYPES = (
@@ -20,6 +20,9 @@ _TYPES = (
     (re.compile(r"\bint8", re.IGNORECASE), "int8"),
     (re.compile(r"fp32|float32|\bfloat\b", re.IGNORECASE), "fp32"),
 )
+# TensorRT joins the nodes of a fused layer with one of these.
+_SEPARATORS = re.compile("[\x1e\x1f]")
+_NODE = re.compile(r"\[ONNX Layer: (.+)\]")
 _MOVES_ONLY = re.compile(r"Reformat|NoOp|Constant|Shuffle|Signal|Wait|Copy", re.IGNORECASE)
 
 
@@ -32,6 +35,30 @@ def placement(described: str) -> tuple[NodePlacement, ...]:
         NodePlacement(str(layer["Name"]), str(layer["LayerType"]), PROVIDER, _precision(layer))
         for layer in layers
         if not _MOVES_ONLY.search(str(layer["LayerType"]))
+    )
+
+
+def op_times(described: str, spent_ms: Mapping[str, float], runs: int) -> tuple[OpTime, ...]:
+    """The mean times of the layers from `spent_ms`, all that each took in `runs` runs.
+
+    A layer is the work of the ONNX nodes that it was made of, where TensorRT tells them, and
+    goes by the name of its kernel, where it has one of its own.
+    """
+    told = json.loads(described).get("Layers", ())
+    layers = {str(layer["Name"]): layer for layer in told if isinstance(layer, dict)}
+    return tuple(
+        _op_time(name, layers.get(name, {}), ms * 1e3 / runs) for name, ms in spent_ms.items()
+    )
+
+
+def _op_time(name: str, layer: Mapping[str, Any], time_us: float) -> OpTime:
+    parts = map(_NODE.fullmatch, _SEPARATORS.split(str(layer.get("Metadata", ""))))
+    nodes = [part[1] for part in parts if part]
+    return OpTime(
+        node=" + ".join(nodes) or name,
+        op=str(layer.get("LayerType", UNKNOWN)),
+        time_us=time_us,
+        engine_name=str(layer.get("TacticName") or name),
     )
 
 

@@ -29,7 +29,7 @@ from runtimes.base import (
 from runtimes.cuda_libraries import TENSORRT_REMEDY, Libraries
 from runtimes.gpu_options import BOUNDARY, CUDA_GRAPH, TF32, stated
 from runtimes.host_session import fixed_shapes
-from runtimes.options import chosen
+from runtimes.options import SESSIONS, chosen
 from runtimes.precision import UNKNOWN, of_graph
 from runtimes.trt_cache import Entry
 
@@ -54,7 +54,14 @@ OPTIONS = (
         ("strong", "flags"),
     ),
     Option("builder_level", 3, "how long the builder looks for faster kernels", (0, 1, 2, 3, 4, 5)),
-    Option("streams", 1, "how many runs may be in flight at once", minimum=1, maximum=64),
+    Option(
+        "streams",
+        1,
+        "how many execution contexts of one engine run at once",
+        minimum=1,
+        maximum=64,
+    ),
+    SESSIONS,
 )
 
 
@@ -132,6 +139,7 @@ class TensorRt(Runtime):
                     log,
                     streams=int(options["streams"]),
                     cuda_graph=bool(options["cuda_graph"]),
+                    profile=settings.profile,
                 )
             except BaseException:
                 gpu.close()

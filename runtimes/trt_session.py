@@ -1,7 +1,8 @@
 """One TensorRT engine over buffers of ours: pinned host memory, device memory, streams.
 
 At the host's boundary a run copies in, computes and copies out in one stream; at the device's
-it computes. As a CUDA graph the whole of it is one launch.
+it computes. As a CUDA graph the whole of it is one launch. A profiled run is launched layer
+by layer, and TensorRT marks them with the device's own clock.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import numpy as np
 import tensorrt as trt
 
 from exporters.types import ExportedModel
+from runtimes import trt_layers
 from runtimes.base import (
     Arrays,
     Execution,
     Memory,
+    OpTime,
     OutOfMemory,
     RunFault,
     RuntimeFault,
@@ -26,7 +29,7 @@ from runtimes.base import (
 )
 from runtimes.cuda_driver import OUT_OF_MEMORY, Call, CudaError, Gpu
 from runtimes.host_session import HostSession, closed, fixed_shapes, tensor_dtype
-from runtimes.trt_build import Log
+from runtimes.trt_build import Log, layers_json
 
 LoadedEngine = tuple[trt.Runtime, trt.ICudaEngine]
 
@@ -46,10 +49,13 @@ class TensorRtSession(Session):
         log: Log,
         streams: int,
         cuda_graph: bool,
+        profile: bool,
     ) -> None:
         self._runtime, self._engine = loaded
         self._gpu = gpu
         on_host = execution.boundary == "host"
+        cuda_graph = cuda_graph and not profile
+        self._profiled = profile
         self._slots = [
             _Slot(self._engine, model, axes, gpu, log, on_host, cuda_graph) for _ in range(streams)
         ]
@@ -57,7 +63,11 @@ class TensorRtSession(Session):
         self._memory = Memory(_device_bytes(self._engine, streams, gpu))
         self.run = self._slots[0].run
         path = "cuGraphLaunch" if cuda_graph else "execute_async_v3"
-        self.execution = replace(execution, call_path=f"{path}, cuStreamSynchronize")
+        self.execution = replace(
+            execution,
+            call_path=f"{path}, cuStreamSynchronize",
+            clock="device" if profile else "wall",
+        )
 
     def bind(self, inputs: Arrays, slot: int = 0) -> None:
         self._slots[slot].bind(inputs)
@@ -74,11 +84,17 @@ class TensorRtSession(Session):
     def run_of(self, slot: int) -> Callable[[], object]:
         return self._slots[slot].run
 
-    def enter(self) -> None:
+    def enter(self, slot: int = 0) -> None:
         self._gpu.make_current()
 
     def spans(self, runs: int) -> Spans:
         return self._slots[0].spans(runs)
+
+    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+        if not self._profiled or self._engine is None:
+            return super().profile_ops(runs)
+        spent_ms = self._slots[0].layer_times_ms(runs)
+        return trt_layers.op_times(layers_json(self._engine), spent_ms, runs)
 
     def fault(self, error: Exception) -> RuntimeFault:
         if isinstance(error, RuntimeFault):
@@ -200,6 +216,19 @@ class _Slot(HostSession):
                 times[part, index] = self._gpu.elapsed_ns(self._marks[part], self._marks[part + 1])
         return Spans(times[1], times[0], times[2]) if self._on_host else Spans(times[1])
 
+    def layer_times_ms(self, runs: int) -> dict[str, float]:
+        """All that each layer takes in `runs` more runs, by the device's clock."""
+        context: trt.IExecutionContext = self._context
+        times = _LayerTimes()
+        context.profiler = times
+        # Otherwise each launch would wait for its layers and report by itself.
+        context.enqueue_emits_profile = False
+        for _ in range(runs):
+            self._run()
+            if not context.report_to_profiler():
+                raise self._log.fault(RunFault, "TensorRT told no layer times", "see nvidia-smi")
+        return times.spent_ms
+
     def close(self) -> None:
         super().close()
         self._addresses = {}
@@ -237,6 +266,17 @@ class _Slot(HostSession):
             ) from error
         self._compute = self._gpu.launching(compute, self._stream)
         self.enqueue = self._gpu.launching(whole, self._stream)
+
+
+class _LayerTimes(trt.IProfiler):  # type: ignore[misc]
+    """What TensorRT reports of each layer, added up by its name in the order of execution."""
+
+    def __init__(self) -> None:
+        trt.IProfiler.__init__(self)
+        self.spent_ms: dict[str, float] = {}
+
+    def report_layer_time(self, layer_name: str, ms: float) -> None:
+        self.spent_ms[layer_name] = self.spent_ms.get(layer_name, 0.0) + ms
 
 
 def _call_all(calls: Iterable[Call]) -> None:

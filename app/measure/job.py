@@ -116,7 +116,10 @@ class MeasureJob:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Outputs against the reference: error is max|a-b| / max|b|, the worst output's."""
+    """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
+
+    `slot` is the one of several sessions at once that had it.
+    """
 
     reference: str
     max_abs_error: float
@@ -125,6 +128,7 @@ class Check:
     tolerance: float
     output_ok: bool
     worst_output: str = ""
+    slot: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,8 @@ class RoundResult:
 
     `placement` lists only the nodes that the engine did not take. A round without samples
     (a failure, or an availability told beforehand) has `samples` empty. `options` are all
-    of the runtime's with the values that held, the defaults among them.
+    of the runtime's with the values that held, the defaults among them. `concurrency` is how
+    many runs were in flight at once: the slots of its session.
     """
 
     case_id: str
@@ -166,6 +171,7 @@ class RoundResult:
     device_memory_peak_mb: float | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
+    concurrency: int = 1
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import traceback
@@ -43,6 +44,7 @@ def profile(request: ProfileRequest) -> OpProfile:
     """Compile the case for profiling, run it as the round did, and take the times."""
     case, model, settings = request.case, request.model, request.settings
     runtime = registry.load(registry.parse_spec(case.runtime).name)
+    os.environ.update(runtime.profile_environment)
     state = runtime.availability()
     if isinstance(state, Unavailable):
         raise NotAvailable(state.reason, state.remedy)

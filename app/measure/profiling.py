@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from app.sweep.case import Case
+from app.sweep.settings import settings_of
 from exporters.types import ExportedModel
 from runtimes.base import Clock, OpTime, Settings
-from runtimes.registry import parse_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,7 @@ class ProfileRequest:
     @property
     def settings(self) -> Settings:
         """How the case is compiled, for a session that tells."""
-        case, spec = self.case, parse_spec(self.case.runtime)
-        return Settings(
-            precision=case.precision,
-            threads=case.threads,
-            device=spec.device,
-            release=spec.release,
-            options=case.options,
-            profile=True,
-        )
+        return settings_of(self.case, profile=True)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

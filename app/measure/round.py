@@ -21,11 +21,13 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from app.measure.abreast import Abreast
 from app.measure.check import check_session
 from app.measure.environment import describe_round, peak_rss_mb, round_warnings
 from app.measure.floor import harness_floor_ns
 from app.measure.job import MEASURED, SAMPLE, Check, MeasureJob, Phase, RoundResult, Status
 from app.measure.sampling import Progress, Sampler
+from app.measure.slots import Alone, Slots
 from app.stats.quantiles import order_statistic
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
@@ -38,7 +40,8 @@ from runtimes.base import (
     Settings,
     Unavailable,
 )
-from runtimes.options import all_options
+from runtimes.options import all_options, sessions_of
+from runtimes.side_by_side import compile_abreast
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -126,11 +129,16 @@ class _Round:
         runtime.load()
         reference = load_reference(job.model.references[axes_key(job.axes)])
         self.enter("compile")
-        with closing(runtime.compile(job.model, job.axes, job.settings)) as session:
+        with closing(compile_abreast(runtime, job.model, job.axes, job.settings)) as session:
             self.leave()
             self.phases_ms["compile"] -= session.execution.inspection_ms
             self._note_execution(session.execution)
-            session.bind(reference.inputs)
+            self.note(concurrency=session.slots)
+            for slot in reversed(range(session.slots)):
+                session.enter(slot)
+                session.bind(reference.inputs, slot)
+            if session.slots > 1:
+                session.enter()  # binding the other slots may have left another entered
             with _in_our_words(session):
                 self.enter("first_inference")
                 begun = time.perf_counter_ns()
@@ -150,9 +158,12 @@ class _Round:
         state = runtime.availability()
         if isinstance(state, Unavailable):
             raise NotAvailable(state.reason, state.remedy)
+        settings, cores = self.job.settings, len(self.result.environment["affinity"])
+        sessions = sessions_of(runtime, settings.options)
         self.note(
             runtime_version=state.version,
-            options=all_options(runtime, self.job.settings.options),
+            options=all_options(runtime, settings.options),
+            warnings=(*self.result.warnings, *_crowd_warning(sessions, settings.threads, cores)),
         )
         return runtime
 
@@ -191,25 +202,20 @@ class _Round:
         gc.freeze()
         gc.disable()
         with _new_file(Path(job.samples_path)) as file:
-            sampler = Sampler(
-                session,
-                job.scenario,
-                job.wait_policy,
-                bool(job.model.states),
-                job.limits,
-                file,
-                self._report,
-                self.stopped,
-            )
-            self.enter("warmup")
-            warm = sampler.warm_up(first_ns)
-            self.note(
-                warmup_iterations=warm.iterations, warmup_s=warm.seconds, steady_state=warm.steady
-            )
-            before = self._check(session, reference)
-            self.enter("measure")
-            measured = sampler.measure(warm.median_ns)
-            self._note_spans(session, warm.median_ns)
+            with self._slots(session, first_ns) as slots:
+                sampler = Sampler(slots, job.limits, file, self._report, self.stopped)
+                self.enter("warmup")
+                warm = sampler.warm_up()
+                self.note(
+                    warmup_iterations=warm.iterations,
+                    warmup_s=warm.seconds,
+                    steady_state=warm.steady,
+                )
+                before = self._check(session, reference)
+                self.enter("measure")
+                measured = sampler.measure()
+            if session.slots == 1:
+                self._note_spans(session, warm.median_ns)
         gc.enable()
         self.note(
             samples=Path(job.samples_path).name,
@@ -222,6 +228,10 @@ class _Round:
             self.note(warnings=(*self.result.warnings, warning))
         after = self._check(session, reference)
         self._note_check(after if before.output_ok else before)
+
+    def _slots(self, session: Session, first_ns: float) -> Slots:
+        job, kind = self.job, Alone if session.slots == 1 else Abreast
+        return kind(session, job.scenario, job.wait_policy, bool(job.model.states), first_ns)
 
     def _note_spans(self, session: Session, typical_ns: float) -> None:
         """The medians of some further runs by the device's own clock, where there is one."""
@@ -274,9 +284,11 @@ class _Round:
         """A wrong row keeps its timing and is marked."""
         self.note(check=check)
         if not check.output_ok:
+            slots = self.result.concurrency
+            where = f" of session {check.slot + 1} of {slots}" if slots > 1 else ""
             self.note(
                 status="wrong_output",
-                reason=f"output {check.worst_output!r} differs from the {check.reference} "
+                reason=f"output {check.worst_output!r}{where} differs from the {check.reference} "
                 f"reference by {check.max_rel_error:.2g} of its largest value, "
                 f"and {check.tolerance:g} is allowed",
             )
@@ -301,6 +313,17 @@ def _in_our_words(session: Session) -> Iterator[None]:
         raise
     except Exception as error:
         raise session.fault(error) from error
+
+
+def _crowd_warning(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
+    """Several sessions on too few cores wait for each other, whatever the device can do."""
+    if sessions == 1 or sessions * (threads or cores) <= cores:
+        return ()
+    of_threads = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
+    return (
+        f"{sessions} sessions of {of_threads} share {cores} core{'s' * (cores > 1)}: "
+        "their latency is in part the wait for one",
+    )
 
 
 def _precision_warning(settings: Settings, execution: Execution) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The measuring process: `python -m app.measure.worker`, one round, one Python thread.
+"""The measuring process: `python -m app.measure.worker`, one round, one Python thread a slot.
 
 It reads one `MeasureJob` line from standard input and writes event lines to what was its
 standard output; engines that print are sent to standard error instead.

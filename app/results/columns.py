@@ -9,7 +9,7 @@ _NAMES = """
 schema_version graphlap_version run_id case_id host started_at_utc
 suite model family layers width parameters parameters_with_buffers macs model_sha256 opset
 runtime runtime_version execution_provider device device_name precision_asked precision
-batch_size sequence_length axes given threads options
+batch_size sequence_length axes given threads options concurrency
 scenario gap_us rate_hz wait_policy clock call_path boundary rounds seed fidelity
 warmup_iterations warmup_s steady_state stop_reason iterations duration_s
 latency_mean_us latency_std_us latency_min_us latency_p50_us latency_p90_us latency_p95_us

@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from app.accuracy.job import AccuracyResult
 from app.measure.job import RoundResult, Status
@@ -18,6 +19,8 @@ from app.stats.summary import Summary, summarise
 from app.sweep.case import Case
 from exporters.types import Dimension, ExportedModel
 
+_SPANS = ("h2d_p50_us", "device_p50_us", "d2h_p50_us")
+"""Facts that are figures of each round and not of the compiled graph."""
 WORST_FIRST: tuple[Status, ...] = (
     "crashed",
     "timeout",
@@ -62,7 +65,7 @@ class Rows:
             summary, devices = self._summary(run, case, rounds)
             values |= devices
             if summary is not None:
-                values |= _latency_columns(case, summary, values["batch_size"])
+                values |= _latency_columns(case, summary, values)
                 warnings = [str(values["warnings"] or ""), *summary.warnings]
                 values["warnings"] = _joined(warnings)
         return {name: values[name] for name in COLUMNS}
@@ -182,6 +185,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
     check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
     steady = [result.steady_state for result in timed if result.steady_state is not None]
     values: Row = {
+        "concurrency": last.concurrency if timed else None,
         "runtime_version": last.runtime_version or None,
         "execution_provider": last.execution_provider or None,
         "device_name": last.device_name or None,
@@ -210,10 +214,11 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
             "cosine": check.cosine,
             "output_ok": check.output_ok,
         }
-    return values | {name: value for name, value in last.facts.items() if name in COLUMNS}
+    values |= {name: value for name, value in last.facts.items() if name in COLUMNS}
+    return values | {name: _median(timed, partial(_fact, name)) for name in _SPANS}
 
 
-def _latency_columns(case: Case, summary: Summary, batch_size: Value) -> Row:
+def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values: Row = {
         "latency_mean_us": summary.mean_us,
         "latency_std_us": summary.std_us,
@@ -229,9 +234,19 @@ def _latency_columns(case: Case, summary: Summary, batch_size: Value) -> Row:
         if interval is not None:
             values[f"latency_{name}_ci_low_us"] = interval.low
             values[f"latency_{name}_ci_high_us"] = interval.high
-    if case.scenario.kind == "closed_loop" and isinstance(batch_size, int):
-        values["throughput_per_s"] = batch_size * 1e6 / summary.mean_us
+    batch_size, concurrency = known["batch_size"], known["concurrency"]
+    if (
+        case.scenario.kind == "closed_loop"
+        and isinstance(batch_size, int)
+        and isinstance(concurrency, int)
+    ):
+        values["throughput_per_s"] = concurrency * batch_size * 1e6 / summary.mean_us
     return values
+
+
+def _fact(name: str, result: RoundResult) -> float | None:
+    value = result.facts.get(name)
+    return float(value) if value is not None else None
 
 
 def _median(

@@ -63,7 +63,7 @@ def _of_round(run: Path, result: RoundResult) -> Row:
     measured = records[records["phase"] == MEASURED]
     if not len(measured):
         return values
-    begun, ended = measured["started_ns"][0], measured["finished_ns"][-1]
+    begun, ended = measured["started_ns"].min(), measured["finished_ns"].max()
     inside = [reading for reading in readings if begun <= reading.time_ns <= ended]
     clocks = [reading.clock_mhz for reading in inside if reading.clock_mhz is not None]
     throttles = [reading.throttle for reading in inside if reading.throttle is not None]

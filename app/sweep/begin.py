@@ -12,6 +12,7 @@ import psutil
 from app.measure.environment import describe_host
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
+from app.sweep import engines
 from app.sweep.expand import expand
 from app.sweep.plan import Plan
 
@@ -25,6 +26,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
     Raises PlanError or ResultsError before anything is written.
     """
     cases = expand(plan)
+    engines.refuse_unwritable()
     lengths = plan.lengths
     if plan.largest_batch and not plan.memory_limit:
         available = psutil.virtual_memory().available

@@ -17,14 +17,12 @@ from app.results.folder import samples_name
 from app.sweep.available import availability, runtime
 from app.sweep.case import Case
 from app.sweep.jobs import CPU, Needs, RoundJob, SettledJob
-from exporters.cache import default_root
+from app.sweep.settings import settings_of
 from exporters.request import ExportReply, ExportRequest
-from runtimes.base import Available, RuntimeFault, Settings, Unavailable
-from runtimes.options import all_options
+from runtimes.base import Available, RuntimeFault, Unavailable
+from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
 
-ENGINES = "engines"
-"""Where under the cache the runtimes keep what they compiled."""
 ENDED: frozenset[Status] = FAILED | {"unavailable", "unsupported"}
 """After a round with one of these a case gets no more."""
 
@@ -59,14 +57,7 @@ def round_job(
         return settled(case, number, as_status(reply.status), reply.reason)
     spec = parse_spec(case.runtime)
     engine = runtime(spec.name)
-    settings = Settings(
-        precision=case.precision,
-        threads=case.threads,
-        device=spec.device,
-        release=spec.release,
-        options=case.options,
-        cache_dir=str(default_root() / ENGINES),
-    )
+    settings = settings_of(case)
     try:
         engine.refuse(reply.model, case.axes, settings)
     except RuntimeFault as fault:
@@ -83,7 +74,7 @@ def round_job(
         limits=schedule.limits,
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads, usable_cores()),
+        affinity=cores_for(case.threads * sessions_of(engine, case.options), usable_cores()),
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundJob(

@@ -426,3 +426,46 @@ def test_a_search_keeps_its_tries_tells_its_result_and_resumes(work: Path) -> No
     assert live["rounds_done"] == live["rounds_total"] == live["cases_total"] == len(found)
     assert run("--resume", "run")[0] == 0
     assert recorded(work / "run") == len(found)
+
+
+MODULE = """
+import torch
+
+def build():
+    return torch.nn.Linear(4, 4), {"x": torch.zeros(1, 4)}
+"""
+
+
+def test_sessions_at_once_are_an_option_of_the_sweep(work: Path) -> None:
+    (work / "net.py").write_text(MODULE)
+    options = ("ort-cpu.sessions=1,2", "openvino-cpu.sessions=2", "torch-cpu.sessions=2")
+    code, _, stderr = run(
+        *("--headless", "--models", "net.py:build", "--runtimes", "ort-cpu,openvino-cpu,torch-cpu"),
+        *(text for option in options for text in ("--option", option)),
+        *("--rounds", "1", "--out", "run"),
+    )
+    assert code == 0, stderr
+    table = rows(work / "run")
+    assert [(row["runtime"], row["concurrency"]) for row in table] == [
+        ("ort-cpu", "1"),
+        ("ort-cpu", "2"),
+        ("openvino-cpu", "2"),
+        ("torch-cpu", "2"),
+    ]
+    for row in table:
+        assert (row["status"], row["output_ok"]) == ("ok", "true")
+        assert f"sessions={row['concurrency']}" in row["options"].split()
+        per_run = float(row["throughput_per_s"]) * float(row["latency_mean_us"]) / 1e6
+        assert per_run == pytest.approx(float(row["concurrency"]))
+
+
+def test_a_session_that_hangs_beside_others_is_killed_with_them(work: Path) -> None:
+    script = ("fake.sessions=2", "fake.fail=hang", "fake.fail_session=1", "fake.fail_after=50")
+    code, _, _ = run(
+        *("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--time-limit", "3"),
+        *(text for option in script for text in ("--option", option)),
+        *("--out", "run"),
+    )
+    assert code == 1
+    (row,) = rows(work / "run")
+    assert row["status"] == "timeout"

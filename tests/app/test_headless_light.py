@@ -112,3 +112,17 @@ def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert left.value.code == 0
     assert "exit codes" in capsys.readouterr().out
+
+
+def test_an_engine_cache_that_cannot_be_written_is_told_before_anything_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "engines").write_text("a file where the folder should be", "ascii")
+    out = tmp_path / "run"
+    assert main(["--headless", "--models", "mlp", "--runtimes", "fake", "--out", str(out)]) == 2
+    told = capsys.readouterr().err
+    assert "the engine cache" in told
+    assert "set GRAPHLAP_CACHE" in told
+    assert not out.exists()

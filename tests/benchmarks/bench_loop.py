@@ -36,7 +36,7 @@ def main() -> None:
             "p50 in us, interleaved triples of three processes, one thread; median ratio to C "
             "with its 95 % interval\n"
         )
-        for name in (str(_one_node(Path(folder))), *SMALL):
+        for name in (str(one_node(Path(folder))), *SMALL):
             _compare(program, library, name, PAIRS or 9)
         for name in LARGE:
             _compare(program, library, name, PAIRS or 31)
@@ -108,7 +108,7 @@ def _build(folder: Path) -> tuple[Path, Path]:
     return program, library
 
 
-def _one_node(folder: Path) -> Path:
+def one_node(folder: Path) -> Path:
     spec = (TensorProto.FLOAT, ["batch", 128])
     graph = helper.make_graph(
         [helper.make_node("Relu", ["x"], ["y"])],

@@ -15,7 +15,7 @@ from app.measure.job import MEASURED, SAMPLE, Limits, MeasureJob, RoundResult
 from app.sweep.case import Scenario
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.base import OptionValue, Settings
 from runtimes.registry import parse_spec
 
 
@@ -43,6 +43,19 @@ def measure(
     scenario: Scenario | None = None,
 ) -> tuple[RoundResult, np.ndarray]:
     """One round in a fresh process: its result and its measured latencies in ns [n]."""
+    result, records = sample(model, axes, runtime, limits, scenario)
+    return result, records["finished_ns"] - records["started_ns"]
+
+
+def sample(
+    model: ExportedModel,
+    axes: Mapping[str, int],
+    runtime: str = "ort-cpu",
+    limits: Limits | None = None,
+    scenario: Scenario | None = None,
+    options: Mapping[str, OptionValue] | None = None,
+) -> tuple[RoundResult, np.ndarray]:
+    """One round in a fresh process: its result and its measured `SAMPLE` records [n]."""
     spec = parse_spec(runtime)
     with tempfile.TemporaryDirectory() as folder:
         samples = Path(folder) / "samples.bin"
@@ -52,7 +65,7 @@ def measure(
             model=model,
             axes=axes,
             runtime=runtime,
-            settings=Settings(device=spec.device, release=spec.release),
+            settings=Settings(device=spec.device, release=spec.release, options=options or {}),
             scenario=scenario or Scenario(),
             wait_policy="spin",
             limits=limits or Limits(),
@@ -73,5 +86,4 @@ def measure(
         child.wait()
         result = {k: v for k, v in events[-1].items() if k != "event"}
         records = np.fromfile(samples, dtype=SAMPLE)
-    measured = records[records["phase"] == MEASURED]
-    return RoundResult.from_json(result), measured["finished_ns"] - measured["started_ns"]
+    return RoundResult.from_json(result), records[records["phase"] == MEASURED]

@@ -8,8 +8,10 @@ import pytest
 
 pytest.register_assert_rewrite("tests.runtimes.contract")
 
+from exporters.types import ExportedModel  # noqa: E402
 from runtimes import cuda_libraries, registry  # noqa: E402
 from runtimes.base import Runtime, Unavailable  # noqa: E402
+from tests.gpu.slow import chain_of_products  # noqa: E402
 from tests.runtimes.graphs import Graphs  # noqa: E402
 
 GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
@@ -18,6 +20,11 @@ GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
 @pytest.fixture(scope="session")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
     return Graphs(Path(tmp_path_factory.mktemp("graphs")))
+
+
+@pytest.fixture(scope="session")
+def slow(graphs: Graphs) -> ExportedModel:
+    return chain_of_products(graphs)
 
 
 def available(name: str) -> Runtime:

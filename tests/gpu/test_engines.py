@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters.types import Reference, TensorSpec
+from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes import cuda_driver
 from runtimes.base import Runtime, Settings, Unsupported
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs, constant, node, streamed
+from tests.runtimes.graphs import STEPS, Graphs, node, streamed
 from tests.runtimes.torch_factories import CHANNELS, weights
 
 PROVIDERS = {
@@ -26,8 +26,6 @@ PROVIDERS = {
     "tensorrt": "TensorRT",
     "torch-cuda": "eager",
 }
-SLOW_WIDTH, SLOW_LAYERS = 4096, 24
-"""1.7 TFLOP for a batch of 2,048: milliseconds on any GPU, so a call that doesn't wait shows."""
 SPARE_MIB = 64
 
 
@@ -60,29 +58,13 @@ def test_a_cuda_graph_agrees_and_streams(runtime: Runtime, graphs: Graphs) -> No
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-4)
 
 
-def test_a_run_has_waited_for_the_device(graphs: Graphs, tmp_path: Path) -> None:
+def test_a_run_has_waited_for_the_device(slow: ExportedModel) -> None:
     """The device's own time of a run cannot exceed the host's, which a run that returns
     before the work is done would make it do."""
     runtime = available("tensorrt")
-    x = weights(2048, SLOW_WIDTH)
-    names = [f"h{i}" for i in range(SLOW_LAYERS)]
-    nodes = [
-        node("MatMul", [source, "w"], [target])
-        for source, target in zip(["x", *names], [*names, "y"], strict=True)
-    ]
-    specs = [TensorSpec(name, "float32", (2048, SLOW_WIDTH)) for name in ("x", "y")]
-    w = weights(SLOW_WIDTH, SLOW_WIDTH) / SLOW_WIDTH**0.5
-    model = graphs.save(
-        "slow",
-        nodes,
-        specs[:1],
-        specs[1:],
-        [constant("w", w)],
-        references=[({}, Reference({"x": x}, {}))],
-    )
     for boundary in ("host", "device"):
-        with runtime.compile(model, {}, Settings(options={"boundary": boundary})) as session:
-            session.bind({"x": x})
+        with runtime.compile(slow, {}, Settings(options={"boundary": boundary})) as session:
+            session.bind(load_reference(slow.references[axes_key({})]).inputs)
             for _ in range(5):
                 session.run()
             host_ns = []

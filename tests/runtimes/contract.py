@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 import numpy as np
@@ -139,6 +140,18 @@ class RuntimeContract:
             one.close()
             other.run()
             assert agrees(other.outputs(), large)
+
+    def test_a_thread_that_entered_can_run_it(self, runtime: Runtime, graphs: Graphs) -> None:
+        reference = reference_of(graphs.dense, 3)
+        with (
+            runtime.compile(graphs.dense, {"batch": 3}, ONE_THREAD) as session,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            session.bind(reference.inputs)
+            session.poison()
+            pool.submit(session.enter).result()
+            pool.submit(session.run_of(0)).result()
+            assert agrees(session.outputs(), reference)
 
     def test_a_closed_session_cannot_run(self, runtime: Runtime, graphs: Graphs) -> None:
         session = runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD)

@@ -20,26 +20,43 @@ import psutil
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
 from runtimes.base import Settings
-runtime = registry.load(sys.argv[1])
+from runtimes.side_by_side import compile_abreast
+runtime, settings = registry.load(sys.argv[1]), Settings(threads=2, options=json.loads(sys.argv[3]))
 model = ExportedModel.from_json(json.loads(sys.argv[2]))
 reference = load_reference(model.references["batch=1"])
 process, sizes = psutil.Process(), []
-for sessions in map(int, sys.argv[3:]):
+for sessions in map(int, sys.argv[4:]):
     for _ in range(sessions):
-        with runtime.compile(model, {"batch": 1}, Settings(threads=1)) as session:
-            session.bind(reference.inputs)
-            session.run()
-            session.outputs()
+        with compile_abreast(runtime, model, {"batch": 1}, settings) as session:
+            for slot in range(session.slots):
+                session.bind(reference.inputs, slot)
+                session.run_of(slot)()
+                session.outputs(slot)
     sizes.append(process.memory_info().rss)
 print(json.dumps(sizes))
 """
 
 
-@pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu", "fpga"])
-def test_two_hundred_sessions_do_not_grow_the_process(graphs: Graphs, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ort-cpu", {}),
+        ("ort-cpu", {"sessions": 2}),
+        ("openvino-cpu", {}),
+        ("openvino-cpu", {"streams": 2}),
+        ("torch-cpu", {}),
+        ("fpga", {}),
+    ],
+)
+def test_two_hundred_sessions_do_not_grow_the_process(
+    graphs: Graphs, name: str, options: dict[str, int]
+) -> None:
     model = json.dumps(graphs.wide.to_json())
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, name, model, str(WARM_UP), str(SESSIONS)],
+        [
+            *(sys.executable, "-c", SCRIPT, name, model, json.dumps(options)),
+            *(str(WARM_UP), str(SESSIONS)),
+        ],
         capture_output=True,
         text=True,
         check=True,

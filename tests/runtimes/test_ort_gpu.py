@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import onnxruntime
 import pytest
 
 from exporters.types import ExportedModel
-from runtimes import cuda_libraries, ort_execution, ort_gpu
+from runtimes import cuda_driver, cuda_libraries, ort_execution, ort_gpu
 from runtimes.base import (
     Available,
     Device,
@@ -28,9 +30,12 @@ from runtimes.base import (
     Settings,
     Unsupported,
 )
+from runtimes.options import all_options
 from runtimes.ort_gpu import OrtCuda, OrtTensorRt, mark_shape_arithmetic
+from runtimes.ort_gpu_open import Providers
 from runtimes.ort_gpu_session import OrtGpuSession
-from runtimes.ort_trt_cache import cache_warning
+from runtimes.ort_profile import Recording
+from runtimes.ort_trt_cache import cache_warning, engine_folder
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import BATCHES, STEPS, Graphs, node, streamed
 from tests.runtimes.test_ort import vector
@@ -56,12 +61,17 @@ def boundary(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def on_host(model: ExportedModel, batch: int, boundary: str) -> OrtGpuSession:
+def on_host(
+    model: ExportedModel, batch: int, boundary: str, profile: Recording | None = None
+) -> OrtGpuSession:
     options = onnxruntime.SessionOptions()
     options.add_free_dimension_override_by_name("batch", batch)
+    if profile is not None:
+        options.enable_profiling = True
+        options.profile_file_prefix = str(profile.prefix)
     session = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
     execution = Execution(CPU, "fp32", "host", "", boundary=boundary)  # type: ignore[arg-type]
-    return OrtGpuSession(session, model, {"batch": batch}, execution, HostMemory())
+    return OrtGpuSession(session, model, {"batch": batch}, execution, HostMemory(), profile)
 
 
 @pytest.mark.parametrize("batch", BATCHES)
@@ -106,6 +116,27 @@ def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: str)
             results.append(session.outputs()["y"])
             session.advance_state()
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+
+
+def test_a_profile_tells_the_operators_and_leaves_no_file(graphs: Graphs, boundary: str) -> None:
+    profile, reference = Recording(), reference_of(graphs.wide, 1)
+    with on_host(graphs.wide, 1, boundary, profile) as session:
+        session.bind(reference.inputs)
+        session.run()
+        begun = time.perf_counter()
+        ops = session.profile_ops(20)
+        whole_us = (time.perf_counter() - begun) * 1e6 / 20
+        assert profile.folder.is_dir()
+        session.run()
+        assert agrees(session.outputs(), reference)
+    assert not profile.folder.exists()
+    assert all(op.node and op.engine_name == f"{op.op} of {CPU}" for op in ops)
+    assert 0 < sum(op.time_us for op in ops) <= whole_us
+
+
+def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str) -> None:
+    with on_host(graphs.dense, 1, boundary) as session, pytest.raises(Unsupported):
+        session.profile_ops(1)
 
 
 def test_a_closed_session_cannot_run(graphs: Graphs, boundary: str) -> None:
@@ -302,3 +333,71 @@ def test_an_engine_folder_that_cannot_be_made_is_said(graphs: Graphs, tmp_path: 
         providers = runtime._providers(graphs.dense, {"batch": 1}, settings, options, 0)
         assert ("trt_engine_cache_path" in providers[0][1]) is kept
         assert (cache_warning(providers, settings) == ()) is kept
+
+
+class _OnHost(OrtTensorRt):
+    """ONNX Runtime's CPU provider in the place of TensorRT's, with all that is around it."""
+
+    provider = CPU
+    asked: ClassVar[list[dict[str, str]]] = []
+
+    def _providers(self, *arguments: Any) -> Providers:
+        ((_, wanted), *_) = super()._providers(*arguments)
+        self.asked.append(wanted)
+        return [(CPU, {})]
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_profile_whose_launches_would_not_wait_is_refused(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without waiting, a kernel's time on the host is that of its launch: flattering, and wrong."""
+    monkeypatch.delenv("CUDA_LAUNCH_BLOCKING", raising=False)
+    for runtime in (OrtCuda(), OrtTensorRt()):
+        with pytest.raises(Unsupported, match="CUDA_LAUNCH_BLOCKING=1"):
+            runtime.compile(graphs.dense, {"batch": 1}, Settings(profile=True))
+        with monkeypatch.context() as patch:
+            patch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+            runtime.refuse(graphs.dense, {"batch": 1}, Settings(profile=True))
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_a_profile_runs_the_kept_engine_and_keeps_none_of_its_own(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    monkeypatch.setattr(_OnHost, "asked", [])
+    runtime = _OnHost()
+    settings = Settings(cache_dir=str(tmp_path), profile=True)
+    kept = engine_folder(graphs.dense, {"batch": 1}, settings, all_options(runtime, {}))
+    assert kept is not None
+    (kept / "graph.engine").write_bytes(b"timed")
+    (kept.parent / "sm90.timing").write_bytes(b"timings")
+
+    with runtime.compile(graphs.dense, {"batch": 1}, settings) as session:
+        (wanted,) = runtime.asked
+        own = Path(wanted["trt_engine_cache_path"])
+        assert (own / "graph.engine").read_bytes() == b"timed"
+        assert (own.parent / "sm90.timing").read_bytes() == b"timings"
+        (own / "graph.engine").write_bytes(b"tuned while launches waited")
+        session.bind(reference_of(graphs.dense, 1).inputs)
+        assert session.profile_ops(2)
+    assert not own.exists()
+    assert (kept / "graph.engine").read_bytes() == b"timed"
+    assert tmp_path not in own.parents
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_a_profiled_provider_is_asked_for_no_cuda_graph(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    monkeypatch.setattr(_OnHost, "asked", [])
+    monkeypatch.setattr(cuda_driver.Gpu, "kind", "cpu")
+    options = {"boundary": "device", "cuda_graph": True}
+    for profile, asked in ((False, "1"), (True, "0")):
+        settings = Settings(options=options, profile=profile)
+        _OnHost().compile(graphs.dense, {"batch": 1}, settings).close()
+        assert _OnHost.asked[-1]["trt_cuda_graph_enable"] == asked

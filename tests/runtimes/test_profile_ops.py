@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from exporters.types import ExportedModel
-from runtimes import registry
-from runtimes.base import AfterCompletion, Session, Settings, Unsupported
+from runtimes import ort_profile, registry
+from runtimes.base import AfterCompletion, OpTime, Session, Settings, Unsupported
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 
@@ -40,7 +43,7 @@ def test_onnx_runtimes_nodes_have_the_graphs_names(graphs: Graphs) -> None:
     options = {"graph_optimization": "off"}
     with bound("ort-cpu", graphs.dense, Settings(threads=1, profile=True, options=options)) as s:
         ops = s.profile_ops(3)
-        folder = Path(s._profile.name)  # type: ignore[attr-defined]
+        folder = s._profile.folder  # type: ignore[attr-defined]
         assert folder.is_dir()
     assert not folder.exists(), "the profiler's file goes with the session"
     assert {op.op for op in ops} == set(_op_types(graphs.dense))
@@ -65,6 +68,66 @@ def test_torch_names_the_module_and_the_kernel(graphs: Graphs) -> None:
         ops = session.profile_ops(5)
     assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
     assert all(op.engine_name.startswith("aten::") for op in ops)
+
+
+def traced(name: str, category: str, ts: int, dur: int, **facts: str) -> dict[str, Any]:
+    """One event of the file that ONNX Runtime's profiler writes."""
+    facts = {"node_index": "0", "op_name": "Conv", "provider": "CUDA"} | facts
+    return {"cat": category, "name": name, "ts": ts, "dur": dur, "args": facts}
+
+
+def test_the_devices_own_events_come_before_the_hosts_time_of_a_launch(tmp_path: Path) -> None:
+    """A build with GPU profiling writes a call's kernels after it; only what has none is the
+    host's: the time of a launch says nothing of a kernel."""
+    events = [
+        traced("model_run", "Session", 0, 90),
+        traced("conv_kernel_time", "Node", 1, 80),
+        traced("warm", "Kernel", 2, 999, stream="7"),
+    ]
+    for ts, longer in ((100, 0), (200, 4)):
+        events += [
+            traced("conv_kernel_time", "Node", ts + 1, 3),
+            traced("pad", "Kernel", ts + 2, 10, stream="7"),
+            traced("winograd", "Kernel", ts + 3, 40 + longer, stream="7"),
+            traced("shape_kernel_time", "Node", ts + 2, 6, op_name="Shape", provider="CPU"),
+            traced("model_run", "Session", ts, 70),
+        ]
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(events))
+    assert ort_profile.op_times(path, 2) == (
+        OpTime("conv", "Conv", 52.0, "winograd"),
+        OpTime("shape", "Shape", 6.0, "Shape of CPU"),
+    )
+
+
+def test_a_recording_that_nobody_closes_leaves_no_folder() -> None:
+    recording = ort_profile.Recording()
+    folder = recording.folder
+    assert folder.is_dir()
+    del recording
+    assert not folder.exists()
+
+
+@pytest.mark.filterwarnings(
+    # torch's compiler still imports parts that torch itself calls deprecated.
+    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",
+)
+def test_a_profile_of_compiled_torch_leaves_the_code_that_is_timed(
+    graphs: Graphs, tmp_path: Path
+) -> None:
+    """Its kernels carry marks for the profiler, which timed ones must not find in the cache."""
+    from torch._dynamo.utils import counters
+
+    timed = Settings(threads=1, options={"mode": "compile"}, cache_dir=str(tmp_path))
+    found = []
+    for settings in (timed, replace(timed, profile=True), timed):
+        before = counters["inductor"]["fxgraph_cache_hit"]
+        with bound("torch-cpu", graphs.step, settings) as session:
+            session.run()
+            kernels = session.profile_ops(2) if settings.profile else ()
+        found.append(counters["inductor"]["fxgraph_cache_hit"] - before)
+        assert any("fused" in op.engine_name for op in kernels) == settings.profile
+    assert found == [0, 0, 1]
 
 
 @pytest.mark.parametrize("gap_us", [0.0, 20.0])

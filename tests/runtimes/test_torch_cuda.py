@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.autograd.profiler_util import FunctionEvent
 
 from exporters.types import ExportedModel
-from runtimes import torch_cuda
-from runtimes.base import Available, RunFault, Settings, Unavailable, Unsupported
+from runtimes import torch_cuda, torch_profile
+from runtimes.base import Available, OpTime, RunFault, Settings, Unavailable, Unsupported
+from runtimes.side_by_side import SideBySide
 from runtimes.torch_cuda import TorchCuda, cuda_of_build
 from runtimes.torch_cuda_session import TorchCudaSession
 from tests.runtimes.contract import agrees, reference_of
@@ -29,6 +33,10 @@ class HostPlace:
 
     def __init__(self) -> None:
         self.waits = 0
+        self.entered_by: list[int] = []
+
+    def make_current(self) -> None:
+        self.entered_by.append(threading.get_ident())
 
     def synchronize(self) -> None:
         self.waits += 1
@@ -72,10 +80,38 @@ def cuda_graph(request: pytest.FixtureRequest) -> bool:
 
 
 def opened(
-    model: ExportedModel, boundary: str, cuda_graph: bool = False, tf32: bool = False
+    model: ExportedModel,
+    boundary: str,
+    cuda_graph: bool = False,
+    tf32: bool = False,
+    place: HostPlace | None = None,
 ) -> TorchCudaSession:
     options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": tf32}
-    return TorchCudaSession(model, {"batch": 1}, Settings(), options, HostPlace())
+    return TorchCudaSession(model, {"batch": 1}, Settings(), options, place or HostPlace())
+
+
+def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
+    graphs: Graphs, boundary: str
+) -> None:
+    reference = reference_of(graphs.dense, 1)
+    places = [HostPlace(), HostPlace()]
+    with SideBySide([opened(graphs.dense, boundary, place=place) for place in places]) as session:
+        for slot, place in enumerate(places):
+            place.entered_by.clear()
+            session.bind(reference.inputs, slot)
+        me = threading.get_ident()
+        assert [place.entered_by for place in places] == [[me], [me]], "a copy needs its stream"
+
+        def drive(slot: int) -> int:
+            session.enter(slot)
+            session.run_of(slot)()
+            return threading.get_ident()
+
+        with ThreadPoolExecutor(1) as thread:
+            other = thread.submit(drive, 1).result()
+        assert [place.entered_by for place in places] == [[me], [me, other]]
+        assert agrees(session.outputs(1), reference)
+        assert session.memory().device_peak_bytes == 1234, "the process's, not once a session"
 
 
 @pytest.mark.parametrize("name", ["dense", "step", "lookup"])
@@ -159,6 +195,64 @@ def test_a_module_that_cannot_be_recorded_is_unsupported(
     with pytest.raises(Unsupported, match="cuda_graph=0"):
         opened(graphs.dense, "host", cuda_graph=True)
     assert not torch.is_inference_mode_enabled()
+
+
+@pytest.mark.parametrize("name", ["wide", "step"])
+def test_a_profile_tells_the_operators_at_both_boundaries_and_without_a_graph(
+    graphs: Graphs, boundary: str, cuda_graph: bool, name: str
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": False}
+    settings, reference = Settings(profile=True), reference_of(model, 1)
+    with TorchCudaSession(model, {"batch": 1}, settings, options, HostPlace()) as session:
+        assert session.execution.call_path.startswith("module(*inputs)")
+        session.bind(reference.inputs)
+        ops = session.profile_ops(5)
+        session.run()
+        assert agrees(session.outputs(), reference)
+    assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
+    copies = [op for op in ops if op.op == "copy_"]
+    assert len(copies) == (len(model.inputs) + len(model.outputs)) * (boundary == "host")
+
+
+def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str) -> None:
+    with opened(graphs.dense, boundary) as session, pytest.raises(Unsupported, match="operators"):
+        session.profile_ops(1)
+
+
+def event(name: str, begun_us: float, ended_us: float, *called: FunctionEvent) -> FunctionEvent:
+    """One of the profiler's events, with what it called."""
+    made = FunctionEvent(0, name, 0, begun_us, ended_us, use_device="cuda")
+    for child in called:
+        made.append_cpu_child(child)
+    return made
+
+
+def test_on_a_gpu_an_operator_takes_what_its_kernels_take() -> None:
+    """The host's times are those of the launches: a kernel may run after its operator returned."""
+    runs = []
+    for slower in (0.0, 2.0):
+        multiply, add = event("aten::mm", 1, 3), event("aten::add_", 3, 4)
+        multiply.append_kernel("gemm", 0, 40.0 + slower)
+        multiply.append_kernel("split_k", 0, 7.0)
+        add.append_kernel("elementwise", 0, 3.0)
+        linear = event("aten::linear", 0, 5, event("aten::t", 0, 1), multiply, add)
+        copy = event("aten::copy_", 6, 8)
+        copy.append_kernel("Memcpy DtoH (Device -> Pinned)", 0, 5.0)
+        view, wait = event("aten::view", 5, 6), event("cudaStreamSynchronize", 8, 60)
+        scope = event("graphlap module head", 0, 6, linear, view)
+        runs.append(event("graphlap run", 0, 60, scope, copy, wait))
+    assert torch_profile.means(runs, 2, on_gpu=True) == (
+        OpTime("head #0", "linear", 51.0, "gemm"),
+        OpTime("module #2", "copy_", 5.0, "Memcpy DtoH (Device -> Pinned)"),
+    )
+    assert sum(op.time_us for op in torch_profile.means(runs, 2, on_gpu=False)) == 60.0
+
+
+def test_a_profiler_without_the_gpus_times_is_no_profile_of_nothing() -> None:
+    run = event("graphlap run", 0, 5, event("aten::linear", 0, 4))
+    with pytest.raises(Unsupported, match="no kernel on the GPU"):
+        torch_profile.means([run], 1, on_gpu=True)
 
 
 def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(

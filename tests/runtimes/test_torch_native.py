@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch._inductor.utils import clear_caches
 
 from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes.base import CompileFault, NotAvailable, Settings, Unsupported
+from runtimes.side_by_side import compile_abreast
 from runtimes.torch_native import TorchCpu
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.test_side_by_side import bind_apart, run_all_at_once
 from tests.runtimes.torch_factories import CHANNELS, OUTPUTS, weights
 
 pytestmark = pytest.mark.filterwarnings(
@@ -57,6 +60,7 @@ class TestTorchCpu(RuntimeContract):
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """One compiler cache for the module, so that each graph is compiled once."""
     cache = tmp_path_factory.mktemp("compiled")
+    clear_caches()  # what earlier tests of this process have compiled
     return Settings(threads=1, options={"mode": "compile"}, cache_dir=str(cache))
 
 
@@ -70,6 +74,20 @@ def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
         outputs=(TensorSpec("y", "float32", shape),),
         factory=Factory(f"{file}:{name}", seed=7),
     )
+
+
+def test_compiled_sessions_are_not_compiled_again_by_the_threads_that_run_them(
+    graphs: Graphs, compiled: Settings
+) -> None:
+    import torch._dynamo as dynamo
+
+    settings = replace(compiled, options={**compiled.options, "sessions": 2})
+    with compile_abreast(TorchCpu(), graphs.step, {"batch": 1}, settings) as session:
+        graphs_before = dynamo.utils.counters["stats"]["unique_graphs"]
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+        assert dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before > 0
 
 
 def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: Settings) -> None:
@@ -125,6 +143,7 @@ from pathlib import Path
 import psutil
 from exporters.types import ExportedModel
 from runtimes.base import Settings
+from runtimes.side_by_side import compile_abreast
 from runtimes.torch_native import TorchCpu
 model = ExportedModel.from_json(json.loads(sys.stdin.read()))
 settings = {compiled!r}

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from runtimes import trt_layers
+from runtimes.base import OpTime
 from runtimes.precision import of_graph
 
 
@@ -67,6 +68,36 @@ def test_layers_of_two_precisions_are_said() -> None:
     precision, (warning,) = of_graph(trt_layers.placement(text))
     assert precision == "fp16"
     assert "'b' in fp32" in warning
+
+
+def test_a_layer_is_told_by_the_nodes_that_it_was_made_of() -> None:
+    layers = [
+        {
+            "Name": "conv1 + relu1",
+            "LayerType": "CaskConvolution",
+            "TacticName": "sm80_xmma_fprop",
+            "Metadata": "[ONNX Layer: c[0]/Conv]\x1f[ONNX Layer: /relu/Relu]\x1e[ONNX Layer: n]",
+        },
+        {"Name": "Reformatting CopyNode for Input Tensor 0", "LayerType": "Reformat"},
+        {"Name": "plain", "LayerType": "NoOp", "TacticName": "", "Metadata": ""},
+    ]
+    text = json.dumps({"Layers": layers})
+    spent_ms = {
+        "plain": 0.25,
+        "conv1 + relu1": 4.0,
+        "Reformatting CopyNode for Input Tensor 0": 1.0,
+    }
+    assert trt_layers.op_times(text, spent_ms, 4) == (
+        OpTime("plain", "NoOp", 62.5, "plain"),
+        OpTime("c[0]/Conv + /relu/Relu + n", "CaskConvolution", 1000.0, "sm80_xmma_fprop"),
+        OpTime(layers[1]["Name"], "Reformat", 250.0, layers[1]["Name"]),
+    )
+
+
+@pytest.mark.parametrize("text", ['{"Layers": ["conv"]}', "{}"])
+def test_a_layer_that_is_not_described_keeps_its_time_and_its_name(text: str) -> None:
+    (op,) = trt_layers.op_times(text, {"conv": 3.0}, 1)
+    assert op == OpTime("conv", "unknown", 3000.0, "conv")
 
 
 @pytest.mark.parametrize("text", ['{"Layers": ["conv", "relu"]}', "{}", "no JSON"])

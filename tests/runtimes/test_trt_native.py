@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import onnx
 import pytest
 
 from exporters.types import TensorSpec
@@ -21,13 +23,15 @@ from runtimes.base import (
     Settings,
     Unsupported,
 )
+from runtimes.cuda_driver import CudaError
+from runtimes.side_by_side import compile_abreast
 from runtimes.trt_native import TensorRt
 from tests.runtimes.contract import ENGINES, ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, node, streamed
 from tests.runtimes.stand_ins.fixtures import Driver
 from tests.runtimes.torch_factories import CHANNELS
 
-DEVICE = {"boundary": "device"}
+INVALID_CONTEXT = 201
 
 
 @pytest.mark.usefixtures("tensorrt")
@@ -88,6 +92,41 @@ def test_streams_run_in_threads_of_their_own_and_keep_apart(
         outputs = [session.outputs(slot)["y"] for slot in range(3)]
     assert np.allclose(outputs[1], 2 * outputs[0])
     assert np.allclose(outputs[2], 3 * outputs[0])
+
+
+def test_a_thread_that_has_not_entered_cannot_run_a_stream(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    with compiled(graphs, streams=2) as session, ThreadPoolExecutor(1) as thread:
+        raised = thread.submit(session.run_of(1)).exception()
+        assert isinstance(raised, CudaError)
+        assert raised.code == INVALID_CONTEXT
+        assert isinstance(session.fault(raised), RunFault)
+        thread.submit(session.enter).result()
+        thread.submit(session.run_of(1)).result()
+
+
+def test_sessions_side_by_side_have_engines_of_their_own_and_give_all_back(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver, tmp_path: Path
+) -> None:
+    settings = Settings(options={"sessions": 2, "streams": 2}, cache_dir=str(tmp_path))
+    with compile_abreast(TensorRt(), graphs.dense, {"batch": 1}, settings) as session:
+        assert session.slots == 4
+        assert len(tensorrt.built) == 1, "the second session loads what the first has built"
+        for slot in range(4):
+            session.bind({"x": np.full((1, CHANNELS), slot + 1, np.float32)}, slot)
+
+        def drive(slot: int) -> None:
+            session.enter(slot)
+            for _ in range(20):
+                session.run_of(slot)()
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(drive, range(4)))
+        outputs = [session.outputs(slot)["y"] for slot in range(4)]
+    for slot, output in enumerate(outputs):
+        assert np.allclose(output, (slot + 1) * outputs[0])
+    assert driver.live == 0
 
 
 def test_spans_have_the_parts_that_the_boundary_has(graphs: Graphs, tensorrt: ModuleType) -> None:
@@ -216,6 +255,63 @@ def test_a_run_that_does_not_start_is_a_fault(
         monkeypatch.setattr(tensorrt.IExecutionContext, "failing", True)
         with pytest.raises(RunFault, match="TensorRT"):
             session.run()
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
+    graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
+) -> None:
+    options = {"boundary": boundary, "cuda_graph": cuda_graph}
+    reference = reference_of(graphs.wide, 1)
+    settings = Settings(options=options, profile=True)
+    with TensorRt().compile(graphs.wide, {"batch": 1}, settings) as session:
+        session.bind(reference.inputs)
+        for _ in range(3):
+            session.run()
+        begun = time.perf_counter()
+        ops = session.profile_ops(7)
+        whole_us = (time.perf_counter() - begun) * 1e6 / 7
+        assert session.execution.clock == "device"
+        assert session.execution.call_path.startswith("execute_async_v3"), "not a recorded graph"
+        assert agrees(session.outputs(), reference)
+    nodes = onnx.load(graphs.wide.path).graph.node
+    assert [(op.node, op.op) for op in ops] == [(n.name, n.op_type) for n in nodes]
+    assert all(op.engine_name == f"stand_in_{op.op.lower()}" for op in ops)
+    assert 0 < sum(op.time_us for op in ops) <= whole_us
+
+
+def test_a_session_to_be_timed_tells_no_layers(graphs: Graphs, tensorrt: ModuleType) -> None:
+    with compiled(graphs) as session:
+        assert session.execution.clock == "wall"
+        with pytest.raises(Unsupported, match="operators"):
+            session.profile_ops(1)
+
+
+def test_layers_that_tensorrt_does_not_report_are_a_fault(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tensorrt.IExecutionContext, "report_to_profiler", lambda self: False)
+    settings = Settings(profile=True)
+    with (
+        TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session,
+        pytest.raises(RunFault, match="layer times"),
+    ):
+        session.profile_ops(1)
+
+
+def test_a_profile_runs_the_engine_that_was_timed_and_leaves_it(
+    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
+) -> None:
+    compiled(graphs, tmp_path, cuda_graph=True).close()
+    kept = {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()}
+    options = {"cuda_graph": True}
+    settings = Settings(options=options, cache_dir=str(tmp_path), profile=True)
+    with TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session:
+        assert session.execution.facts["engine_cache"] == "hit"
+        session.profile_ops(2)
+    assert len(tensorrt.built) == 1
+    assert {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()} == kept
 
 
 def test_a_full_gpu_is_out_of_memory_and_leaves_nothing(

@@ -84,6 +84,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         samples: Path = tmp_path / "samples.bin",
         model: ExportedModel = counter,
         affinity: tuple[int, ...] = (),
+        threads: int = 1,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -91,7 +92,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             model=model,
             axes=AXES,
             runtime=runtime,
-            settings=Settings(options=options or {}),
+            settings=Settings(threads=threads, options=options or {}),
             scenario=Scenario.parse(scenario),
             wait_policy="spin",
             limits=limits,

@@ -8,6 +8,7 @@ import numpy as np
 
 from app.measure.job import MEASURED, SAMPLE, Limits
 from app.measure.sampling import Progress, Sampler
+from app.measure.slots import Alone
 from app.sweep.case import Scenario
 from runtimes.base import Arrays, Execution, Session
 
@@ -37,18 +38,10 @@ class Counting(Session):
 
 def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
     session, file, told = Counting(), io.BytesIO(), []
-    sampler = Sampler(
-        session,
-        Scenario(),
-        "spin",
-        streaming,
-        LIMITS,
-        file,
-        told.append,
-        lambda: False,
-    )
-    warm = sampler.warm_up(1000.0)
-    measured = sampler.measure(warm.median_ns)
+    slots = Alone(session, Scenario(), "spin", streaming, 1000.0)
+    sampler = Sampler(slots, LIMITS, file, told.append, lambda: False)
+    sampler.warm_up()
+    measured = sampler.measure()
     records = np.frombuffer(file.getvalue(), SAMPLE)
     return session, records, told, measured.iterations
 

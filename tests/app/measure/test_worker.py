@@ -148,7 +148,8 @@ def test_affinity_is_set_and_recorded(measure: Measure) -> None:
     assert result.environment["affinity"] == [core]
 
 
-def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, measure: Measure) -> None:
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions: int) -> None:
     from app.measure.job import MeasureJob
     from app.sweep.case import Scenario
     from runtimes.base import Settings
@@ -161,7 +162,7 @@ def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, measure: 
         model=counter,
         axes=AXES,
         runtime="fake",
-        settings=Settings(),
+        settings=Settings(options={"sessions": sessions}),
         scenario=Scenario(),
         wait_policy="spin",
         limits=Limits(min_s=60.0, max_s=60.0, warmup_min_s=0.0, warmup_max_s=0.1),

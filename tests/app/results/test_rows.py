@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.measure.job import Check, Status
+from app.measure.job import Check, RoundResult, Status
 from app.results.columns import COLUMNS, Row
 from app.results.folder import RunFolder
 from app.results.reader import read_run
@@ -47,6 +47,27 @@ def test_figures_come_from_all_rounds_without_their_warm_up(folder: RunFolder) -
     low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
     assert isinstance(low, float) and isinstance(high, float)
     assert low < 50.0 < high
+
+
+def test_runs_at_once_multiply_the_throughput_and_not_the_latency(folder: RunFolder) -> None:
+    record(folder, CASE, 0, [50.0] * 50, concurrency=3)
+    row = rows_of(folder)[0]
+    assert (row["concurrency"], row["latency_p50_us"]) == (3, 50.0)
+    assert row["throughput_per_s"] == pytest.approx(3 * 4 * 1e6 / 50.0)
+
+
+def test_a_round_written_before_there_were_several_sessions_had_one(folder: RunFolder) -> None:
+    told = record(folder, CASE, 0, [50.0] * 50).to_json()
+    del told["concurrency"]
+    assert RoundResult.from_json(told).concurrency == 1
+
+
+def test_the_parts_of_a_run_are_medians_over_the_rounds(folder: RunFolder) -> None:
+    for number, device_us in enumerate((30.0, 10.0, 20.0)):
+        facts = {"device_p50_us": device_us, "cycles": 100 + number}
+        record(folder, CASE, number, [50.0] * 8, facts=facts)
+    row = rows_of(folder)[0]
+    assert (row["device_p50_us"], row["h2d_p50_us"], row["cycles"]) == (20.0, None, 102)
 
 
 def test_a_paced_row_states_its_gap_and_claims_no_throughput(folder: RunFolder) -> None:

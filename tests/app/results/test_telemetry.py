@@ -46,6 +46,17 @@ def test_energy_is_a_difference_over_the_runs_in_between(tmp_path: Path) -> None
     assert "gpu_clock_mhz" not in row
 
 
+def test_the_span_ends_with_the_last_run_of_several_at_once(tmp_path: Path) -> None:
+    """The run that began last is not always the one that ended last."""
+    clocks = ((1.5, 1200.0), (3.2, 1400.0), (3.8, 9000.0))
+    result = write_round(tmp_path, [Reading(at(t), "gpu:0", clock_mhz=c) for t, c in clocks])
+    path = tmp_path / "samples" / result.samples
+    records = np.fromfile(path, SAMPLE)
+    records["finished_ns"][-2] = at(3.5)
+    path.write_bytes(records.tobytes())
+    assert device_columns(tmp_path, [result])["gpu_clock_mhz"] == 1300.0
+
+
 def test_without_a_counter_the_power_is_integrated(tmp_path: Path) -> None:
     readings = [
         Reading(at(t), "gpu:0", power_w=w) for t, w in ((1.1, 100.0), (1.6, 200.0), (2.1, 100.0))

@@ -59,6 +59,25 @@ def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) 
     assert Watch(job, 7, Telemetry(nvml=Nvml(FakeNvml(), visible=""))).look() == ()
 
 
+@pytest.mark.parametrize(
+    ("threads", "sessions", "cores"),
+    [(1, 1, (7,)), (1, 3, (5, 6, 7)), (2, 3, (2, 3, 4, 5, 6, 7)), (4, 2, ()), (0, 2, ())],
+)
+def test_sessions_at_once_have_cores_for_the_threads_of_all_of_them(
+    model: ExportedModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    threads: int,
+    sessions: int,
+    cores: tuple[int, ...],
+) -> None:
+    monkeypatch.setattr(rounds, "usable_cores", lambda: set(range(8)))
+    case = Case("add.onnx", "ort-cpu", threads=threads, options={"sessions": sessions})
+    job = round_job(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(job, RoundJob)
+    assert job.measure.affinity == cores
+
+
 @contextmanager
 def moving(counter: Path) -> Iterator[None]:
     """A counter that goes up by 1 mJ every 5 ms, as the system's own would by itself."""

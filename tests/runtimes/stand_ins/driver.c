@@ -2,13 +2,15 @@
  *
  * Work given to a stream waits in a queue until somebody synchronises, so that a run that does
  * not wait leaves its outputs as they were. What is made is counted until it is given back.
+ * A thread must have made a context current, one that is still held, for all but the questions
+ * about devices.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { OK = 0, INVALID = 1, NO_DEVICE = 100 };
+enum { OK = 0, INVALID = 1, NO_DEVICE = 100, NO_CONTEXT = 201 };
 enum { COPY, CALL, MARK };
 
 typedef struct Op {
@@ -28,6 +30,12 @@ static Stream *streams[STREAMS];
 
 static int version = 13000, devices = 2, init_code = OK, alloc_code = OK, live = 0;
 
+enum { DEVICES = 8 };
+static int held[DEVICES]; /* how often each device's context is retained */
+static _Thread_local int *current;
+
+#define NEEDS_CONTEXT if (!current || !*current) return NO_CONTEXT
+
 void stand_in_set(int v, int d, int init, int alloc) {
     version = v; devices = d; init_code = init; alloc_code = alloc;
 }
@@ -44,6 +52,7 @@ static void append(Queue *queue, Op op) {
     queue->last = copy;
 }
 static int put(Stream *stream, Op op) {
+    NEEDS_CONTEXT;
     if (!stream) return INVALID;
     append(stream->capturing ? &stream->recorded : &stream->queue, op);
     return OK;
@@ -86,23 +95,28 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     *value = attribute == 75 ? 9 : 0;
     return attribute == 75 || attribute == 76 ? OK : INVALID;
 }
-int cuDevicePrimaryCtxRetain(void **context, int device) {
-    static int contexts[8];
+int cuDevicePrimaryCtxRetain(int **context, int device) {
     live++;
-    *context = &contexts[device];
+    held[device]++;
+    *context = &held[device];
     return OK;
 }
-int cuDevicePrimaryCtxRelease_v2(int device) { (void)device; live--; return OK; }
-int cuCtxSetCurrent(void *context) { return context ? OK : INVALID; }
+int cuDevicePrimaryCtxRelease_v2(int device) { live--; held[device]--; return OK; }
+int cuCtxSetCurrent(int *context) { current = context; return OK; }
 
 int cuMemAlloc_v2(uint64_t *address, size_t size) {
+    NEEDS_CONTEXT;
     if (alloc_code) return alloc_code;
     *address = (uint64_t)(uintptr_t)make(size);
     return OK;
 }
-int cuMemFree_v2(uint64_t address) { return drop((void *)(uintptr_t)address); }
-int cuMemAllocHost_v2(void **address, size_t size) { *address = make(size); return OK; }
-int cuMemFreeHost(void *address) { return drop(address); }
+int cuMemFree_v2(uint64_t address) { NEEDS_CONTEXT; return drop((void *)(uintptr_t)address); }
+int cuMemAllocHost_v2(void **address, size_t size) {
+    NEEDS_CONTEXT;
+    *address = make(size);
+    return OK;
+}
+int cuMemFreeHost(void *address) { NEEDS_CONTEXT; return drop(address); }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, Stream *stream) {
     return put(stream, (Op){COPY, (void *)(uintptr_t)to, from, size, NULL, NULL});
 }
@@ -119,31 +133,37 @@ int cuLaunchHostFunc(Stream *stream, void (*function)(void *), void *data) {
 
 int cuStreamCreate(Stream **stream, unsigned flags) {
     (void)flags;
+    NEEDS_CONTEXT;
     for (int i = 0; i < STREAMS; i++)
         if (!streams[i]) { streams[i] = *stream = make(sizeof(Stream)); return OK; }
     return INVALID;
 }
 int cuStreamDestroy_v2(Stream *stream) {
+    NEEDS_CONTEXT;
     for (int i = 0; i < STREAMS; i++) if (streams[i] == stream) streams[i] = NULL;
     run(&stream->queue);
     return drop(stream);
 }
 int cuCtxSynchronize(void) {
+    NEEDS_CONTEXT;
     for (int i = 0; i < STREAMS; i++) if (streams[i]) run(&streams[i]->queue);
     return OK;
 }
 int cuStreamSynchronize(Stream *stream) {
+    NEEDS_CONTEXT;
     if (!stream || stream->capturing) return INVALID;
     run(&stream->queue);
     return OK;
 }
 int cuStreamBeginCapture_v2(Stream *stream, int mode) {
     (void)mode;
+    NEEDS_CONTEXT;
     if (stream->capturing) return INVALID;
     stream->capturing = 1;
     return OK;
 }
 int cuStreamEndCapture(Stream *stream, Queue **graph) {
+    NEEDS_CONTEXT;
     *graph = make(sizeof(Queue));
     **graph = stream->recorded;
     stream->recorded = (Queue){NULL, NULL};
@@ -151,20 +171,23 @@ int cuStreamEndCapture(Stream *stream, Queue **graph) {
     return OK;
 }
 int cuGraphInstantiateWithFlags(Queue **executable, Queue *graph, uint64_t flags) {
+    NEEDS_CONTEXT;
     if (flags) return INVALID;
     *executable = make(sizeof(Queue));
     for (Op *op = graph->first; op; op = op->next) append(*executable, *op);
     return OK;
 }
 int cuGraphLaunch(Queue *executable, Stream *stream) {
+    NEEDS_CONTEXT;
     for (Op *op = executable->first; op; op = op->next) put(stream, *op);
     return OK;
 }
-int cuGraphExecDestroy(Queue *executable) { empty(executable); return drop(executable); }
-int cuGraphDestroy(Queue *graph) { empty(graph); return drop(graph); }
+int cuGraphExecDestroy(Queue *executable) { NEEDS_CONTEXT; empty(executable); return drop(executable); }
+int cuGraphDestroy(Queue *graph) { NEEDS_CONTEXT; empty(graph); return drop(graph); }
 
 int cuEventCreate(Event **event, unsigned flags) {
     (void)flags;
+    NEEDS_CONTEXT;
     *event = make(sizeof(Event));
     return OK;
 }
@@ -172,7 +195,8 @@ int cuEventRecord(Event *event, Stream *stream) {
     return put(stream, (Op){MARK, event, NULL, 0, NULL, NULL});
 }
 int cuEventElapsedTime(float *ms, Event *start, Event *end) {
+    NEEDS_CONTEXT;
     *ms = (float)(end->ms - start->ms);
     return OK;
 }
-int cuEventDestroy_v2(Event *event) { return drop(event); }
+int cuEventDestroy_v2(Event *event) { NEEDS_CONTEXT; return drop(event); }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,6 +36,11 @@ class _Flags:
 class ILogger:
     Severity = SimpleNamespace(ERROR="error", INTERNAL_ERROR="internal", WARNING="warning")
 
+    def __init__(self):
+        pass
+
+
+class IProfiler:
     def __init__(self):
         pass
 
@@ -209,6 +215,8 @@ class EngineInspector:
             {
                 "Name": node.name,
                 "LayerType": node.op_type,
+                "TacticName": f"stand_in_{node.op_type.lower()}",
+                "Metadata": f"[ONNX Layer: {node.name}]",
                 "Inputs": [
                     {"Name": n, "Format/Datatype": "Row major linear FP32"} for n in node.input
                 ],
@@ -246,9 +254,11 @@ def _types(session):
 
 class IExecutionContext:
     failing = False
+    profiler, enqueue_emits_profile = None, True
 
     def __init__(self, graph):
         self._graph, self._session = graph, None
+        self._spent_ms = None
         self._shapes, self._addresses = {}, {}
         # TensorRT reads the addresses when work is given to it, and writes when it is done.
         self._call = _CALL(lambda _: self._compute())
@@ -278,17 +288,29 @@ class IExecutionContext:
     def execute_async_v3(self, stream_handle):
         if IExecutionContext.failing:
             return False
+        self._spent_ms = None
         launch = cuda_driver.library().cuLaunchHostFunc
         launch.argtypes = (ctypes.c_void_p, _CALL, ctypes.c_void_p)
         return launch(stream_handle, self._call, None) == 0
 
+    def report_to_profiler(self):
+        """Each layer's share of the last run; nothing can be told before that is complete."""
+        if self.profiler is None or self.enqueue_emits_profile or self._spent_ms is None:
+            return False
+        layers = onnx.load_from_string(self._graph).graph.node
+        for layer in layers:
+            self.profiler.report_layer_time(layer.name, self._spent_ms / len(layers))
+        return True
+
     def _compute(self):
+        begun = time.perf_counter()
         session = self._opened()
         feeds = {
             v.name: self._view(v.name, self._shapes[v.name], v.type) for v in session.get_inputs()
         }
         for value, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
             self._view(value.name, tuple(value.shape), value.type)[...] = result
+        self._spent_ms = (time.perf_counter() - begun) * 1e3
 
     def _view(self, name, shape, kind):
         dtype = np.dtype({"FLOAT": "f4", "HALF": "f2", "INT64": "i8", "BOOL": "?"}[_TYPES[kind]])

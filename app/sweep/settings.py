@@ -1,0 +1,22 @@
+"""From a case to how its runtime compiles it, the same for its timed rounds and for its profile."""
+
+from __future__ import annotations
+
+from app.sweep import engines
+from app.sweep.case import Case
+from runtimes.base import Settings
+from runtimes.registry import parse_spec
+
+
+def settings_of(case: Case, profile: bool = False) -> Settings:
+    """What `case` asks of its runtime; with `profile`, for a session that tells its operators."""
+    spec = parse_spec(case.runtime)
+    return Settings(
+        precision=case.precision,
+        threads=case.threads,
+        device=spec.device,
+        release=spec.release,
+        options=case.options,
+        cache_dir=str(engines.folder()),
+        profile=profile,
+    )

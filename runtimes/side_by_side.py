@@ -1,0 +1,121 @@
+"""Several sessions of one case at once: the option `sessions` made into one session with slots.
+
+Any runtime's sessions do; each has its own engine state and buffers, as several processes of a
+server would, and shares with the others only the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+import numpy as np
+
+from exporters.types import ExportedModel
+from runtimes.base import (
+    Arrays,
+    Execution,
+    Memory,
+    Runtime,
+    RuntimeFault,
+    Session,
+    Settings,
+)
+from runtimes.host_session import closed
+from runtimes.options import sessions_of
+
+
+def compile_abreast(
+    runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
+) -> Session:
+    """As many sessions as the option `sessions` asks for, as one whose slots are all of theirs.
+
+    One is exactly what `runtime.compile` gives. Raises what that raises; the sessions that
+    were compiled before one that fails are closed.
+    """
+    count = sessions_of(runtime, settings.options)
+    if count == 1:
+        return runtime.compile(model, axes, settings)
+    with ExitStack() as opened:
+        sessions = [
+            opened.enter_context(runtime.compile(model, axes, settings)) for _ in range(count)
+        ]
+        together = SideBySide(sessions)
+        opened.pop_all()
+    return together
+
+
+class SideBySide(Session):
+    """Owns at least one session; its slots are theirs, one session's after the other's."""
+
+    run: Callable[[], object]
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        self._sessions = list(sessions)
+        self._slots = [(session, slot) for session in sessions for slot in range(session.slots)]
+        self.slots = len(self._slots)
+        self.run = sessions[0].run
+        self.execution = _common([session.execution for session in sessions])
+        self.enter()  # compiling has left the last session as the one that was entered
+
+    def bind(self, inputs: Arrays, slot: int = 0) -> None:
+        session, own = self._slots[slot]
+        session.bind(inputs, own)
+
+    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
+        session, own = self._slots[slot]
+        return session.outputs(own)
+
+    def poison(self, slot: int = 0) -> None:
+        session, own = self._slots[slot]
+        session.poison(own)
+
+    def advance_state(self, slot: int = 0) -> None:
+        session, own = self._slots[slot]
+        session.advance_state(own)
+
+    def run_of(self, slot: int) -> Callable[[], object]:
+        session, own = self._slots[slot]
+        return session.run_of(own)
+
+    def enter(self, slot: int = 0) -> None:
+        session, own = self._slots[slot]
+        session.enter(own)
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return self._sessions[0].fault(error)
+
+    def memory(self) -> Memory:
+        known = [session.memory() for session in self._sessions]
+        if known[0].of_process:
+            return known[0]
+        return Memory(
+            _sum([memory.device_peak_bytes for memory in known]),
+            _sum([memory.host_peak_bytes for memory in known]),
+        )
+
+    def close(self) -> None:
+        self.run = closed
+        self._slots = []
+        with ExitStack() as closing:
+            for session in self._sessions:
+                closing.callback(session.close)
+
+
+def _common(executions: Sequence[Execution]) -> Execution:
+    """The first's, or the one that least of ran on its engine; a warning if they differ."""
+    told = max(executions, key=lambda execution: len(execution.elsewhere))
+    warnings = [warning for execution in executions for warning in execution.warnings]
+    if len({(e.provider, e.precision, e.placement) for e in executions}) > 1:
+        warnings.append("the engine did not compile all of the sessions alike")
+    return replace(
+        told,
+        warnings=tuple(dict.fromkeys(warnings)),
+        inspection_ms=sum(execution.inspection_ms for execution in executions),
+    )
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
