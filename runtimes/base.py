@@ -16,52 +16,13 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from exporters.types import ExportedModel, GraphlapError, Precision
+from exporters.types import ExportedModel, Precision
+from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
 
 Clock = Literal["wall", "device", "simulated"]
 Boundary = Literal["host", "device"]
 OptionValue = bool | int | float | str
 Arrays = Mapping[str, np.ndarray]
-
-
-class RuntimeFault(GraphlapError):
-    """Root of what a runtime may raise; `status` is the row's status."""
-
-    status = "run_failed"
-
-
-class Unsupported(RuntimeFault):
-    """The runtime cannot take this case; `node` names the operator at fault, if one is."""
-
-    status = "unsupported"
-
-    def __init__(self, cause: str, remedy: str = "", node: str = "") -> None:
-        super().__init__(cause, remedy)
-        self.node = node
-
-
-class NotAvailable(RuntimeFault):
-    """The runtime, or the device asked for, is not on this machine."""
-
-    status = "unavailable"
-
-
-class CompileFault(RuntimeFault):
-    """The engine refused the graph."""
-
-    status = "compile_failed"
-
-
-class RunFault(RuntimeFault):
-    """The engine failed while running."""
-
-    status = "run_failed"
-
-
-class OutOfMemory(RuntimeFault):
-    """The engine ran out of host or device memory."""
-
-    status = "out_of_memory"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,20 @@ from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes.base import (
     Availability,
     Available,
-    CompileFault,
     Device,
     Execution,
-    NotAvailable,
     Option,
     OptionValue,
-    OutOfMemory,
-    RunFault,
     Runtime,
-    RuntimeFault,
     Session,
     Settings,
+)
+from runtimes.faults import (
+    CompileFault,
+    NotAvailable,
+    OutOfMemory,
+    RunFault,
+    RuntimeFault,
     Unsupported,
 )
 from runtimes.host_session import HostSession, aligned_empty, closed, fixed_shapes, input_buffers

@@ -14,7 +14,8 @@ from typing import NoReturn
 import numpy as np
 
 from exporters.types import ExportedModel, StatePair, TensorSpec
-from runtimes.base import Arrays, RunFault, Session, Unsupported
+from runtimes.base import Arrays, Session
+from runtimes.faults import RunFault, Unsupported
 
 _ALIGNMENT = 64
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from runtimes.base import NotAvailable
+from runtimes.faults import NotAvailable
 
 _EXECUTED = 2
 

@@ -24,8 +24,8 @@ from runtimes.base import (
     Session,
     Settings,
     Unavailable,
-    Unsupported,
 )
+from runtimes.faults import Unsupported
 from runtimes.host_session import fixed_shapes
 from runtimes.options import SESSIONS, chosen
 from runtimes.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph

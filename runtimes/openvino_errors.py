@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtimes.base import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 
 _OUT_OF_MEMORY = re.compile(r"bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory")
 _NO_OPERATOR = re.compile(r"No conversion rule found for operations: (?P<ops>.+)")

@@ -9,7 +9,8 @@ from ctypes import c_void_p
 import numpy as np
 
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, OpTime, RuntimeFault, Session
+from runtimes.base import Arrays, OpTime, Session
+from runtimes.faults import RuntimeFault
 from runtimes.host_session import (
     HostSession,
     aligned_empty,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtimes.base import Option, OptionValue, Runtime, Settings, Unsupported
+from runtimes.base import Option, OptionValue, Runtime, Settings
+from runtimes.faults import Unsupported
 
 SESSIONS = Option(
     "sessions",

@@ -22,8 +22,8 @@ from runtimes.base import (
     Session,
     Settings,
     Unavailable,
-    Unsupported,
 )
+from runtimes.faults import Unsupported
 from runtimes.host_cpu import cpu_name
 from runtimes.host_session import fixed_shapes
 from runtimes.options import SESSIONS, chosen

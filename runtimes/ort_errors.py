@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtimes.base import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 
 _OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad_alloc|[Oo]ut of memory|BFCArena")
 _NO_KERNEL = re.compile(

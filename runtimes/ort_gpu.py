@@ -25,14 +25,13 @@ from runtimes.base import (
     NodePlacement,
     Option,
     OptionValue,
-    OutOfMemory,
     Runtime,
     Session,
     Settings,
     Unavailable,
-    Unsupported,
 )
 from runtimes.cuda_libraries import CUDA_REMEDY, TENSORRT_REMEDY, Libraries
+from runtimes.faults import OutOfMemory, Unsupported
 from runtimes.gpu_options import BOUNDARY, CUDA_GRAPH, TF32, stated
 from runtimes.host_session import fixed_shapes
 from runtimes.options import SESSIONS, chosen

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from exporters.types import ExportedModel
 from runtimes import cuda_libraries
-from runtimes.base import NotAvailable, Settings
+from runtimes.base import Settings
+from runtimes.faults import NotAvailable
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -17,7 +17,8 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding_types
 
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, Execution, OpTime, RuntimeFault, Unsupported
+from runtimes.base import Arrays, Execution, OpTime
+from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.host_session import HostSession, aligned_empty, input_buffers
 from runtimes.ort_errors import run_fault
 from runtimes.ort_profile import Recording

@@ -15,7 +15,8 @@ import numpy as np
 import onnxruntime as ort
 
 from exporters.types import ExportedModel
-from runtimes.base import Execution, OpTime, RuntimeFault, Unsupported
+from runtimes.base import Execution, OpTime
+from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.host_session import HostSession, aligned_empty, input_buffers
 from runtimes.ort_errors import run_fault
 from runtimes.ort_profile import Recording

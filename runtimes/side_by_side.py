@@ -13,15 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from exporters.types import ExportedModel
-from runtimes.base import (
-    Arrays,
-    Execution,
-    Memory,
-    Runtime,
-    RuntimeFault,
-    Session,
-    Settings,
-)
+from runtimes.base import Arrays, Execution, Memory, Runtime, Session, Settings
+from runtimes.faults import RuntimeFault
 from runtimes.host_session import closed
 from runtimes.options import sessions_of
 

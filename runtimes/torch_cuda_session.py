@@ -14,20 +14,8 @@ import numpy as np
 import torch
 
 from exporters.types import ExportedModel
-from runtimes.base import (
-    Arrays,
-    CompileFault,
-    Execution,
-    Memory,
-    OpTime,
-    OptionValue,
-    OutOfMemory,
-    RunFault,
-    RuntimeFault,
-    Settings,
-    Spans,
-    Unsupported,
-)
+from runtimes.base import Arrays, Execution, Memory, OpTime, OptionValue, Settings, Spans
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.gpu_options import stated
 from runtimes.host_session import HostSession, fixed_shapes, tensor_dtype
 from runtimes.torch_module import build_module, out_of_memory

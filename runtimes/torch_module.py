@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporters.types import Factory
-from runtimes.base import CompileFault, OutOfMemory
+from runtimes.faults import CompileFault, OutOfMemory
 
 if TYPE_CHECKING:
     from torch import nn

@@ -20,8 +20,8 @@ from runtimes.base import (
     Session,
     Settings,
     Unavailable,
-    Unsupported,
 )
+from runtimes.faults import Unsupported
 from runtimes.host_session import fixed_shapes
 from runtimes.options import SESSIONS, chosen
 

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from runtimes.base import OpTime, Unsupported
+from runtimes.base import OpTime
+from runtimes.faults import Unsupported
 
 _MODULE = "graphlap module "
 _RUN = "graphlap run"

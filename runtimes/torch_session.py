@@ -14,15 +14,13 @@ import numpy as np
 import torch
 
 from exporters.types import ExportedModel
-from runtimes.base import (
+from runtimes.base import Execution, OpTime, Settings
+from runtimes.faults import (
     CompileFault,
-    Execution,
     NotAvailable,
-    OpTime,
     OutOfMemory,
     RunFault,
     RuntimeFault,
-    Settings,
     Unsupported,
 )
 from runtimes.host_cpu import cpu_name

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import tensorrt as trt
 
 from exporters.types import ExportedModel, Precision
-from runtimes.base import CompileFault, OutOfMemory, RuntimeFault, Unsupported
+from runtimes.faults import CompileFault, OutOfMemory, RuntimeFault, Unsupported
 from runtimes.host_session import fixed_shapes
 
 _OUT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|could not allocate", re.IGNORECASE)

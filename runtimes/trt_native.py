@@ -14,19 +14,17 @@ from runtimes import cuda_libraries
 from runtimes.base import (
     Availability,
     Available,
-    CompileFault,
     Device,
     Execution,
     Option,
     OptionValue,
-    OutOfMemory,
     Runtime,
     Session,
     Settings,
     Unavailable,
-    Unsupported,
 )
 from runtimes.cuda_libraries import TENSORRT_REMEDY, Libraries
+from runtimes.faults import CompileFault, OutOfMemory, Unsupported
 from runtimes.gpu_options import BOUNDARY, CUDA_GRAPH, TF32, stated
 from runtimes.host_session import fixed_shapes
 from runtimes.options import SESSIONS, chosen

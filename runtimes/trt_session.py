@@ -15,19 +15,9 @@ import tensorrt as trt
 
 from exporters.types import ExportedModel
 from runtimes import trt_layers
-from runtimes.base import (
-    Arrays,
-    Execution,
-    Memory,
-    OpTime,
-    OutOfMemory,
-    RunFault,
-    RuntimeFault,
-    Session,
-    Spans,
-    Unsupported,
-)
+from runtimes.base import Arrays, Execution, Memory, OpTime, Session, Spans
 from runtimes.cuda_driver import OUT_OF_MEMORY, Call, CudaError, Gpu
+from runtimes.faults import OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.host_session import HostSession, closed, fixed_shapes, tensor_dtype
 from runtimes.trt_build import Log, layers_json
 

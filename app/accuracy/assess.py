@@ -12,7 +12,8 @@ from app.accuracy.job import AccuracyJob, AccuracyResult
 from app.sweep.errors import PlanError
 from exporters.types import ExportedModel, TensorSpec
 from runtimes import registry
-from runtimes.base import NotAvailable, Session, Settings, Unavailable
+from runtimes.base import Session, Settings, Unavailable
+from runtimes.faults import NotAvailable
 
 
 def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:

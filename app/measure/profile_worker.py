@@ -16,7 +16,8 @@ from app.measure.profiling import OpProfile, ProfileRequest
 from app.measure.worker import serve
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import AfterCompletion, NotAvailable, Session, Unavailable
+from runtimes.base import AfterCompletion, Session, Unavailable
+from runtimes.faults import NotAvailable
 
 FOR_S = 0.5
 LEAST_RUNS, MOST_RUNS = 5, 100

@@ -31,15 +31,8 @@ from app.measure.slots import Alone, Slots
 from app.stats.quantiles import order_statistic
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import (
-    AfterCompletion,
-    Execution,
-    NotAvailable,
-    Runtime,
-    Session,
-    Settings,
-    Unavailable,
-)
+from runtimes.base import AfterCompletion, Execution, Runtime, Session, Settings, Unavailable
+from runtimes.faults import NotAvailable
 from runtimes.options import all_options, sessions_of
 from runtimes.side_by_side import compile_abreast
 

@@ -25,7 +25,8 @@ from app.sweep.plan import Plan, Sweep
 from exporters import catalogue
 from exporters.factory_file import is_factory_file, locate
 from exporters.types import ExportError, GraphlapError, TensorSpec
-from runtimes.base import Available, OptionValue, RuntimeFault
+from runtimes.base import Available, OptionValue
+from runtimes.faults import RuntimeFault
 from runtimes.registry import RUNTIMES, parse_spec
 
 if TYPE_CHECKING:

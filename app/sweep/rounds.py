@@ -19,7 +19,8 @@ from app.sweep.case import Case
 from app.sweep.jobs import CPU, Needs, RoundJob, SettledJob
 from app.sweep.settings import settings_of
 from exporters.request import ExportReply, ExportRequest
-from runtimes.base import Available, RuntimeFault, Unavailable
+from runtimes.base import Available, Unavailable
+from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
 

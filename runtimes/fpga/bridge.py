@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from exporters.types import GraphlapError
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga import ort_abi as abi
 from runtimes.fpga.compiler import Compiled, compile_graph
 from runtimes.fpga.graph import Graph

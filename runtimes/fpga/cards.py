@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
-from runtimes.base import NotAvailable
+from runtimes.faults import NotAvailable
 
 DEFAULT_CARD = "v80"
 

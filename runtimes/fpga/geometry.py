@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.graph import Graph, Node
 from runtimes.fpga.numerics.operator import Call, Refused
 from runtimes.fpga.numerics.window import window_of

@@ -18,7 +18,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TypeProto, helper, numpy
 from onnx.defs import OpSchema
 from onnx.inliner import inline_local_functions
 
-from runtimes.base import CompileFault, Unsupported
+from runtimes.faults import CompileFault, Unsupported
 from runtimes.fpga.graph import AttributeValue, Graph, Node, Value
 
 STATES_KEY = "graphlap.states"

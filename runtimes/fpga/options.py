@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from runtimes.base import RuntimeFault
+from runtimes.faults import RuntimeFault
 from runtimes.fpga.cards import DEFAULT_CARD, Card, Release, load_card
 
 _NUMBERS: Mapping[str, str] = {

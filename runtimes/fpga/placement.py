@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.cards import Card, Release
 from runtimes.fpga.steps import Lowered, MatrixStep
 

@@ -13,7 +13,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
-from runtimes.base import NotAvailable
+from runtimes.faults import NotAvailable
 from runtimes.fpga.bridge import PROVIDER_NAME, Bridge
 from runtimes.fpga.compiler import Compiled
 from runtimes.fpga.graph import Graph

@@ -21,8 +21,8 @@ from runtimes.base import (
     Session,
     Settings,
     Unavailable,
-    Unsupported,
 )
+from runtimes.faults import Unsupported
 from runtimes.fpga import cards
 from runtimes.fpga.dtypes import touches_float
 from runtimes.host_session import fixed_shapes

@@ -9,7 +9,8 @@ import numpy as np
 import onnxruntime as ort
 
 from exporters.types import ExportedModel
-from runtimes.base import AfterCompletion, Arrivals, Execution, OpTime, RunFault, Samples
+from runtimes.base import AfterCompletion, Arrivals, Execution, OpTime, Samples
+from runtimes.faults import RunFault
 from runtimes.fpga.compiler import Compiled
 from runtimes.fpga.op_times import op_times
 from runtimes.fpga.timing import fidelity, idle_cycles, io_us, simulate

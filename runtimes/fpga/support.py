@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.graph import Graph, Node
 from runtimes.fpga.lower import lower
 from runtimes.fpga.numerics.program import refusal

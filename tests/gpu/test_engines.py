@@ -14,7 +14,8 @@ import pytest
 
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes import cuda_driver
-from runtimes.base import Runtime, Settings, Unsupported
+from runtimes.base import Runtime, Settings
+from runtimes.faults import Unsupported
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, node, streamed

@@ -20,16 +20,8 @@ import pytest
 
 from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import (
-    Available,
-    NotAvailable,
-    OptionValue,
-    RunFault,
-    Runtime,
-    RuntimeFault,
-    Settings,
-    Unsupported,
-)
+from runtimes.base import Available, OptionValue, Runtime, Settings
+from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
 from tests.runtimes.graphs import BATCHES, STEPS, Graphs, streamed
 from tests.runtimes.torch_factories import CHANNELS
 

@@ -10,18 +10,9 @@ import time
 
 import pytest
 
-from runtimes.base import (
-    CompileFault,
-    NotAvailable,
-    OptionValue,
-    OutOfMemory,
-    RunFault,
-    Runtime,
-    Session,
-    Settings,
-    Unsupported,
-)
+from runtimes.base import OptionValue, Runtime, Session, Settings
 from runtimes.fake import Fake, latencies_ns
+from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import chosen
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs

@@ -13,15 +13,8 @@ import numpy as np
 import pytest
 
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import (
-    CompileFault,
-    OutOfMemory,
-    RunFault,
-    RuntimeFault,
-    Session,
-    Settings,
-    Unsupported,
-)
+from runtimes.base import Session, Settings
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.openvino_c import OpenVinoError, library
 from runtimes.openvino_cpu import OpenVinoCpu
 from runtimes.openvino_session import DIRECT_CALL

@@ -14,15 +14,8 @@ import onnxruntime
 import pytest
 
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import (
-    CompileFault,
-    OutOfMemory,
-    RunFault,
-    RuntimeFault,
-    Session,
-    Settings,
-    Unsupported,
-)
+from runtimes.base import Session, Settings
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.ort import OrtCpu
 from runtimes.ort_session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -236,7 +229,8 @@ def test_what_crashes_or_flatters_is_refused_without_the_engine(graphs: Graphs) 
     script = """
 import json, sys
 from exporters.types import ExportedModel
-from runtimes.base import Settings, Unsupported
+from runtimes.base import Settings
+from runtimes.faults import Unsupported
 from runtimes.ort import OrtCpu
 for line in sys.stdin:
     model, precision = json.loads(line)

@@ -20,16 +20,8 @@ import pytest
 
 from exporters.types import ExportedModel
 from runtimes import cuda_driver, cuda_libraries, ort_execution, ort_gpu
-from runtimes.base import (
-    Available,
-    Device,
-    Execution,
-    NodePlacement,
-    NotAvailable,
-    RunFault,
-    Settings,
-    Unsupported,
-)
+from runtimes.base import Available, Device, Execution, NodePlacement, Settings
+from runtimes.faults import NotAvailable, RunFault, Unsupported
 from runtimes.options import all_options
 from runtimes.ort_gpu import OrtCuda, OrtTensorRt, mark_shape_arithmetic
 from runtimes.ort_gpu_open import Providers

@@ -13,7 +13,8 @@ import pytest
 
 from exporters.types import ExportedModel
 from runtimes import ort_profile, registry
-from runtimes.base import AfterCompletion, OpTime, Session, Settings, Unsupported
+from runtimes.base import AfterCompletion, OpTime, Session, Settings
+from runtimes.faults import Unsupported
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 

@@ -10,16 +10,9 @@ import pytest
 
 from exporters.types import ExportedModel
 from runtimes import registry
-from runtimes.base import (
-    CompileFault,
-    Memory,
-    NodePlacement,
-    OptionValue,
-    RunFault,
-    Session,
-    Settings,
-)
+from runtimes.base import Memory, NodePlacement, OptionValue, Session, Settings
 from runtimes.fake import Fake, FakeSession
+from runtimes.faults import CompileFault, RunFault
 from runtimes.ort_session import OrtSession
 from runtimes.side_by_side import SideBySide, compile_abreast
 from tests.runtimes.contract import reference_of

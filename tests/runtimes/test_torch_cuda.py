@@ -15,7 +15,8 @@ from torch.autograd.profiler_util import FunctionEvent
 
 from exporters.types import ExportedModel
 from runtimes import torch_cuda, torch_profile
-from runtimes.base import Available, OpTime, RunFault, Settings, Unavailable, Unsupported
+from runtimes.base import Available, OpTime, Settings, Unavailable
+from runtimes.faults import RunFault, Unsupported
 from runtimes.side_by_side import SideBySide
 from runtimes.torch_cuda import TorchCuda, cuda_of_build
 from runtimes.torch_cuda_session import TorchCudaSession

@@ -15,7 +15,8 @@ from safetensors.torch import save_file
 from torch._inductor.utils import clear_caches
 
 from exporters.types import ExportedModel, Factory, TensorSpec
-from runtimes.base import CompileFault, NotAvailable, Settings, Unsupported
+from runtimes.base import Settings
+from runtimes.faults import CompileFault, NotAvailable, Unsupported
 from runtimes.side_by_side import compile_abreast
 from runtimes.torch_native import TorchCpu
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of

@@ -14,16 +14,9 @@ import onnx
 import pytest
 
 from exporters.types import TensorSpec
-from runtimes.base import (
-    CompileFault,
-    NotAvailable,
-    OutOfMemory,
-    RunFault,
-    Session,
-    Settings,
-    Unsupported,
-)
+from runtimes.base import Session, Settings
 from runtimes.cuda_driver import CudaError
+from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.side_by_side import compile_abreast
 from runtimes.trt_native import TensorRt
 from tests.runtimes.contract import ENGINES, ONE_THREAD, RuntimeContract, agrees, reference_of

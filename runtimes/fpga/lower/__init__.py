@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.dtypes import touches_float
 from runtimes.fpga.fuse import Group, fuse
 from runtimes.fpga.graph import Graph, Node

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.dtypes import CARD_DTYPES
 from runtimes.fpga.freshness import Freshness
 from runtimes.fpga.graph import Graph, Node

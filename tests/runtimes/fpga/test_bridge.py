@@ -15,7 +15,7 @@ import psutil
 import pytest
 from onnx import TensorProto, helper
 
-from runtimes.base import NotAvailable
+from runtimes.faults import NotAvailable
 from runtimes.fpga import provider
 from runtimes.fpga.cards import CardError
 from runtimes.fpga.options import OptionError, provider_options

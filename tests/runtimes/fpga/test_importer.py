@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from runtimes.base import CompileFault, Unsupported
+from runtimes.faults import CompileFault, Unsupported
 from runtimes.fpga.importer import import_model, load
 from tests.runtimes.fpga.graphs import FLOAT, ModelBuilder, cnn_step
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.lower import COMPUTE, MOVE, lower
 from runtimes.fpga.numerics import program  # noqa: F401  (fills OPERATORS)
 from runtimes.fpga.numerics.operator import OPERATORS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.cards import load_card
 from runtimes.fpga.placement import place
 from runtimes.fpga.steps import Lowered, Matrix, MatrixStep

@@ -11,7 +11,7 @@ import pytest
 
 import runtimes.fpga
 from exporters.models.definitions import DEFINITIONS
-from runtimes.base import Unsupported
+from runtimes.faults import Unsupported
 from runtimes.fpga.cards import card_keys, load_card
 from runtimes.fpga.compiler import compile_graph
 from runtimes.fpga.timing import fidelity, latency_us

@@ -16,16 +16,8 @@ from onnx.reference import ReferenceEvaluator
 
 from exporters.types import ExportedModel, StatePair, TensorSpec
 from runtimes import registry
-from runtimes.base import (
-    AfterCompletion,
-    Available,
-    CompileFault,
-    NotAvailable,
-    RunFault,
-    Settings,
-    Unavailable,
-    Unsupported,
-)
+from runtimes.base import AfterCompletion, Available, Settings, Unavailable
+from runtimes.faults import CompileFault, NotAvailable, RunFault, Unsupported
 from runtimes.fpga import provider
 from runtimes.fpga.runtime import Fpga
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp

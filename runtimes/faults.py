@@ -1,0 +1,45 @@
+"""What a runtime may raise, each with the status of the row that it ends."""
+
+from __future__ import annotations
+
+from exporters.types import GraphlapError
+
+
+class RuntimeFault(GraphlapError):
+    """Root of what a runtime may raise; `status` is the row's status."""
+
+    status = "run_failed"
+
+
+class Unsupported(RuntimeFault):
+    """The runtime cannot take this case; `node` names the operator at fault, if one is."""
+
+    status = "unsupported"
+
+    def __init__(self, cause: str, remedy: str = "", node: str = "") -> None:
+        super().__init__(cause, remedy)
+        self.node = node
+
+
+class NotAvailable(RuntimeFault):
+    """The runtime, or the device asked for, is not on this machine."""
+
+    status = "unavailable"
+
+
+class CompileFault(RuntimeFault):
+    """The engine refused the graph."""
+
+    status = "compile_failed"
+
+
+class RunFault(RuntimeFault):
+    """The engine failed while running."""
+
+    status = "run_failed"
+
+
+class OutOfMemory(RuntimeFault):
+    """The engine ran out of host or device memory."""
+
+    status = "out_of_memory"
