@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,11 @@ import pytest
 
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes import cuda_driver
-from runtimes.base import Runtime, Settings
+from runtimes.base import OptionValue, Runtime, Settings
 from runtimes.faults import Unsupported
+from runtimes.side_by_side import compile_abreast
 from tests.gpu.conftest import GPU_RUNTIMES, available
+from tests.runtimes.abreast import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, node, streamed
 from tests.runtimes.torch_factories import CHANNELS, weights
@@ -178,22 +179,19 @@ def test_a_damaged_engine_is_built_again(graphs: Graphs, tmp_path: Path) -> None
         assert session.execution.facts["engine_cache"] == "rebuilt"
 
 
-def test_streams_run_at_once_and_agree(graphs: Graphs) -> None:
-    runtime = available("tensorrt")
-    reference = reference_of(graphs.wide, 1)
-    with runtime.compile(graphs.wide, {"batch": 1}, Settings(options={"streams": 4})) as session:
-        for slot in range(4):
-            session.bind(reference.inputs, slot)
-
-        def drive(slot: int) -> None:
-            session.enter()
-            for _ in range(50):
-                session.run_of(slot)()
-
-        with ThreadPoolExecutor(4) as threads:
-            list(threads.map(drive, range(4)))
-        for slot in range(4):
-            assert agrees(session.outputs(slot), reference, 1e-4)
+@pytest.mark.parametrize("boundary", ["host", "device"])
+def test_sessions_at_once_keep_apart_each_in_its_own_state(
+    runtime: Runtime, graphs: Graphs, boundary: str
+) -> None:
+    options: dict[str, OptionValue] = {"boundary": boundary, "sessions": 2}
+    if runtime.name == "tensorrt":
+        options["streams"] = 2
+    settings = Settings(options=options)
+    with compile_abreast(runtime, graphs.step, {"batch": 1}, settings) as session:
+        assert session.slots == (4 if runtime.name == "tensorrt" else 2)
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-4)
 
 
 def test_an_operator_that_tensorrt_lacks_is_named(graphs: Graphs) -> None:

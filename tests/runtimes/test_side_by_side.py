@@ -15,9 +15,9 @@ from runtimes.fake import Fake, FakeSession
 from runtimes.faults import CompileFault, RunFault
 from runtimes.ort_session import OrtSession
 from runtimes.side_by_side import SideBySide, compile_abreast
+from tests.runtimes.abreast import bind_apart, run_all_at_once
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
-from tests.runtimes.torch_factories import CHANNELS
 
 SIDES = [
     pytest.param("ort-cpu", {"sessions": 2}, id="ort-cpu"),
@@ -30,38 +30,6 @@ SIDES = [
 def opened(name: str, model: ExportedModel, threads: int = 2, **options: OptionValue) -> Session:
     settings = Settings(threads=threads, options=options)
     return compile_abreast(registry.load(name), model, {"batch": 1}, settings)
-
-
-def bind_apart(session: Session) -> np.ndarray:
-    """Bind another `x` [slots, 1, channels] to each slot of a streaming step, without a past."""
-    inputs = np.random.default_rng(5).standard_normal((session.slots, 1, CHANNELS), np.float32)
-    zero = np.zeros((1, CHANNELS), np.float32)
-    for slot, x in enumerate(inputs):
-        session.bind({"x": x, "h": zero, "older": zero}, slot)
-    return inputs
-
-
-def run_all_at_once(session: Session, runs: int, streaming: bool = False) -> list[np.ndarray]:
-    """Each slot's outputs `y` [runs, ...], every slot run by a thread of its own."""
-    results: list[list[np.ndarray]] = [[] for _ in range(session.slots)]
-    gate = threading.Barrier(session.slots)
-
-    def serve(slot: int) -> None:
-        session.enter(slot)
-        run = session.run_of(slot)
-        gate.wait()
-        for _ in range(runs):
-            run()
-            results[slot].append(session.outputs(slot)["y"])
-            if streaming:
-                session.advance_state(slot)
-
-    threads = [threading.Thread(target=serve, args=(slot,)) for slot in range(session.slots)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [np.array(result) for result in results]
 
 
 @pytest.mark.parametrize(("name", "options"), SIDES)

@@ -19,6 +19,7 @@ from runtimes.cuda_driver import CudaError
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.side_by_side import compile_abreast
 from runtimes.trt_native import TensorRt
+from tests.runtimes.abreast import bind_apart, run_all_at_once
 from tests.runtimes.contract import ENGINES, ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, node, streamed
 from tests.runtimes.stand_ins.fixtures import Driver
@@ -69,22 +70,12 @@ def test_state_streams_on_the_device(
 def test_streams_run_in_threads_of_their_own_and_keep_apart(
     graphs: Graphs, tensorrt: ModuleType
 ) -> None:
-    inputs = [np.full((1, CHANNELS), value, np.float32) for value in (1.0, 2.0, 3.0)]
-    with compiled(graphs, streams=3) as session:
+    settings = Settings(options={"streams": 3})
+    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
         assert session.slots == 3
-        for slot, x in enumerate(inputs):
-            session.bind({"x": x}, slot)
-
-        def drive(slot: int) -> None:
-            session.enter()
-            for _ in range(20):
-                session.run_of(slot)()
-
-        with ThreadPoolExecutor(3) as threads:
-            list(threads.map(drive, range(3)))
-        outputs = [session.outputs(slot)["y"] for slot in range(3)]
-    assert np.allclose(outputs[1], 2 * outputs[0])
-    assert np.allclose(outputs[2], 3 * outputs[0])
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
 
 
 def test_a_thread_that_has_not_entered_cannot_run_a_stream(
@@ -103,22 +94,12 @@ def test_sessions_side_by_side_have_engines_of_their_own_and_give_all_back(
     graphs: Graphs, tensorrt: ModuleType, driver: Driver, tmp_path: Path
 ) -> None:
     settings = Settings(options={"sessions": 2, "streams": 2}, cache_dir=str(tmp_path))
-    with compile_abreast(TensorRt(), graphs.dense, {"batch": 1}, settings) as session:
+    with compile_abreast(TensorRt(), graphs.step, {"batch": 1}, settings) as session:
         assert session.slots == 4
         assert len(tensorrt.built) == 1, "the second session loads what the first has built"
-        for slot in range(4):
-            session.bind({"x": np.full((1, CHANNELS), slot + 1, np.float32)}, slot)
-
-        def drive(slot: int) -> None:
-            session.enter(slot)
-            for _ in range(20):
-                session.run_of(slot)()
-
-        with ThreadPoolExecutor(4) as threads:
-            list(threads.map(drive, range(4)))
-        outputs = [session.outputs(slot)["y"] for slot in range(4)]
-    for slot, output in enumerate(outputs):
-        assert np.allclose(output, (slot + 1) * outputs[0])
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
     assert driver.live == 0
 
 
