@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from ctypes import c_void_p
 
 import numpy as np
 
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, OpTime, Session
+from runtimes.base import OpTime
 from runtimes.faults import RuntimeFault
 from runtimes.host_session import (
     HostSession,
     aligned_empty,
-    closed,
     input_buffers,
     poison,
     tensor_dtype,
 )
 from runtimes.openvino_c import Kernel, Library, library
 from runtimes.openvino_errors import run_fault
+from runtimes.parts import SessionOfParts
 
 DIRECT_CALL = "ov_infer_request_infer of the C library"
 
 
-class OpenVinoSession(Session):
+class OpenVinoSession(SessionOfParts):
     """Owns the compiled model; one slot for each of its streams, with a request of its own.
 
     `model` is the library's handle of the graph with fixed shapes and stays the caller's.
     The engine may make fewer streams than the properties ask for. Raises OpenVinoError.
     """
-
-    run: Callable[[], object]
 
     def __init__(
         self,
@@ -41,39 +39,19 @@ class OpenVinoSession(Session):
         axes: Mapping[str, int],
         properties: Mapping[str, str],
     ) -> None:
-        self._c = library()
-        self._handles = ExitStack()
-        self._requests: list[_Request] = []
-        try:
-            compiled = self._c.compile(model, properties)
-            self._handles.callback(self._c.free, "compiled_model", compiled)
-            self.slots = int(self._c.property(compiled, "NUM_STREAMS"))
-            for _ in range(self.slots):
-                request = _Request(self._c, compiled, described, axes)
-                self._handles.callback(request.close)
-                self._requests.append(request)
-        except BaseException:
-            self.close()
-            raise
-        self.run = self._requests[0].run
+        engine = library()
+        with ExitStack() as opened:
+            compiled = engine.compile(model, properties)
+            opened.callback(engine.free, "compiled_model", compiled)
+            self._requests = [
+                opened.enter_context(_Request(engine, compiled, described, axes))
+                for _ in range(int(engine.property(compiled, "NUM_STREAMS")))
+            ]
+            self._handles = opened.pop_all()
+        super().__init__(self._requests)
         self.call_path = DIRECT_CALL
         if self._requests[0].allocates:
             self.call_path += ", outputs allocated by the engine"
-
-    def bind(self, inputs: Arrays, slot: int = 0) -> None:
-        self._requests[slot].bind(inputs)
-
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
-        return self._requests[slot].outputs()
-
-    def poison(self, slot: int = 0) -> None:
-        self._requests[slot].poison()
-
-    def advance_state(self, slot: int = 0) -> None:
-        self._requests[slot].advance_state()
-
-    def run_of(self, slot: int) -> Callable[[], object]:
-        return self._requests[slot].run
 
     def kernels(self) -> tuple[Kernel, ...]:
         """What slot 0's last run executed, if the properties asked for it (PERF_COUNT)."""
@@ -91,7 +69,7 @@ class OpenVinoSession(Session):
         return run_fault(error)
 
     def close(self) -> None:
-        self.run = closed
+        super().close()
         self._requests = []
         self._handles.close()
 

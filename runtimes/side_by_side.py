@@ -6,17 +6,15 @@ server would, and shares with the others only the device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-import numpy as np
-
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, Execution, Memory, Runtime, Session, Settings
+from runtimes.base import Execution, Memory, Runtime, Session, Settings
 from runtimes.faults import RuntimeFault
-from runtimes.host_session import closed
 from runtimes.options import sessions_of
+from runtimes.parts import SessionOfParts
 
 
 def compile_abreast(
@@ -39,42 +37,14 @@ def compile_abreast(
     return together
 
 
-class SideBySide(Session):
+class SideBySide(SessionOfParts):
     """Owns at least one session; its slots are theirs, one session's after the other's."""
 
-    run: Callable[[], object]
-
     def __init__(self, sessions: Sequence[Session]) -> None:
-        self._sessions = list(sessions)
-        self._slots = [(session, slot) for session in sessions for slot in range(session.slots)]
-        self.slots = len(self._slots)
-        self.run = sessions[0].run
+        super().__init__(sessions)
+        self._sessions = tuple(sessions)
         self.execution = _common([session.execution for session in sessions])
         self.enter()  # compiling has left the last session as the one that was entered
-
-    def bind(self, inputs: Arrays, slot: int = 0) -> None:
-        session, own = self._slots[slot]
-        session.bind(inputs, own)
-
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
-        session, own = self._slots[slot]
-        return session.outputs(own)
-
-    def poison(self, slot: int = 0) -> None:
-        session, own = self._slots[slot]
-        session.poison(own)
-
-    def advance_state(self, slot: int = 0) -> None:
-        session, own = self._slots[slot]
-        session.advance_state(own)
-
-    def run_of(self, slot: int) -> Callable[[], object]:
-        session, own = self._slots[slot]
-        return session.run_of(own)
-
-    def enter(self, slot: int = 0) -> None:
-        session, own = self._slots[slot]
-        session.enter(own)
 
     def fault(self, error: Exception) -> RuntimeFault:
         return self._sessions[0].fault(error)
@@ -89,8 +59,7 @@ class SideBySide(Session):
         )
 
     def close(self) -> None:
-        self.run = closed
-        self._slots = []
+        super().close()
         with ExitStack() as closing:
             for session in self._sessions:
                 closing.callback(session.close)

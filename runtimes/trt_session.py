@@ -7,7 +7,7 @@ by layer, and TensorRT marks them with the device's own clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,19 +15,18 @@ import tensorrt as trt
 
 from exporters.types import ExportedModel
 from runtimes import trt_layers
-from runtimes.base import Arrays, Execution, Memory, OpTime, Session, Spans
+from runtimes.base import Arrays, Execution, Memory, OpTime, Spans
 from runtimes.cuda_driver import OUT_OF_MEMORY, Call, CudaError, Gpu
 from runtimes.faults import OutOfMemory, RunFault, RuntimeFault, Unsupported
-from runtimes.host_session import HostSession, closed, fixed_shapes, tensor_dtype
+from runtimes.host_session import HostSession, fixed_shapes, tensor_dtype
+from runtimes.parts import SessionOfParts
 from runtimes.trt_build import Log, layers_json
 
 LoadedEngine = tuple[trt.Runtime, trt.ICudaEngine]
 
 
-class TensorRtSession(Session):
+class TensorRtSession(SessionOfParts):
     """Owns the engine and the GPU; one slot for each stream, with its own execution context."""
-
-    run: Callable[[], object]
 
     def __init__(
         self,
@@ -46,12 +45,12 @@ class TensorRtSession(Session):
         on_host = execution.boundary == "host"
         cuda_graph = cuda_graph and not profile
         self._profiled = profile
-        self._slots = [
-            _Slot(self._engine, model, axes, gpu, log, on_host, cuda_graph) for _ in range(streams)
+        self._streams = [
+            _Stream(self._engine, model, axes, gpu, log, on_host, cuda_graph)
+            for _ in range(streams)
         ]
-        self.slots = streams
+        super().__init__(self._streams)
         self._memory = Memory(_device_bytes(self._engine, streams, gpu))
-        self.run = self._slots[0].run
         path = "cuGraphLaunch" if cuda_graph else "execute_async_v3"
         self.execution = replace(
             execution,
@@ -59,31 +58,13 @@ class TensorRtSession(Session):
             clock="device" if profile else "wall",
         )
 
-    def bind(self, inputs: Arrays, slot: int = 0) -> None:
-        self._slots[slot].bind(inputs)
-
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
-        return self._slots[slot].outputs()
-
-    def poison(self, slot: int = 0) -> None:
-        self._slots[slot].poison()
-
-    def advance_state(self, slot: int = 0) -> None:
-        self._slots[slot].advance_state()
-
-    def run_of(self, slot: int) -> Callable[[], object]:
-        return self._slots[slot].run
-
-    def enter(self, slot: int = 0) -> None:
-        self._gpu.make_current()
-
     def spans(self, runs: int) -> Spans:
-        return self._slots[0].spans(runs)
+        return self._streams[0].spans(runs)
 
     def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
         if not self._profiled or self._engine is None:
             return super().profile_ops(runs)
-        spent_ms = self._slots[0].layer_times_ms(runs)
+        spent_ms = self._streams[0].layer_times_ms(runs)
         return trt_layers.op_times(layers_json(self._engine), spent_ms, runs)
 
     def fault(self, error: Exception) -> RuntimeFault:
@@ -97,16 +78,16 @@ class TensorRtSession(Session):
         return self._memory
 
     def close(self) -> None:
-        self.run = closed
-        for slot in self._slots:
-            slot.close()
-        self._slots = []
+        super().close()
+        for stream in self._streams:
+            stream.close()
+        self._streams = []
         # In this order: an engine must outlive its contexts, a runtime its engines.
         self._engine, self._runtime = None, None
         self._gpu.close()
 
 
-class _Slot(HostSession):
+class _Stream(HostSession):
     """One execution context with a stream and buffers of its own; the arrays are pinned."""
 
     def __init__(
@@ -161,6 +142,9 @@ class _Slot(HostSession):
         if cuda_graph:
             self._record()
         self.run = self._run
+
+    def enter(self, slot: int = 0) -> None:
+        self._gpu.make_current()
 
     def bind(self, inputs: Arrays, slot: int = 0) -> None:
         super().bind(inputs, slot)
