@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from app.measure.abreast import Abreast, in_company
+from app.measure.environment import usable_cores
 from app.measure.job import MEASURED, SAMPLE, WARMUP
 from app.measure.slots import REWARM, counted
 from app.sweep.case import Scenario, WaitPolicy
@@ -194,7 +195,8 @@ def test_a_wrong_output_of_one_session_marks_the_row_and_names_it(measure: Measu
 
 
 def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:
-    quiet, _, _ = measure("fake", options={"sessions": 1}, affinity=(0,))
-    crowded, _, _ = measure("fake", options={"sessions": 2}, affinity=(0,))
+    core = (min(usable_cores()),)
+    quiet, _, _ = measure("fake", options={"sessions": 1}, affinity=core)
+    crowded, _, _ = measure("fake", options={"sessions": 2}, affinity=core)
     assert not any("share 1 core" in warning for warning in quiet.warnings)
     assert any("2 sessions of 1 thread share 1 core" in warning for warning in crowded.warnings)
