@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from exporters.types import Precision
 from runtimes.base import NodePlacement
+from runtimes.faults import Unsupported
 
 INTEGER, UNKNOWN = "integer", "unknown"
 """A graph that computes no float at all, and one whose types the engine did not tell."""
 
+_NARROW = ("int8", "fp16")
 NARROWEST_FIRST = ("int8", "fp16", "bf16", "fp32", "fp64")
 
 _MATRIX_OP = re.compile(r"Conv(?!ert)|Gemm|MatMul|FullyConnected|LSTM|GRU|RNN|Attention")
@@ -19,6 +22,17 @@ _CONVERSION = re.compile(r"Cast|Convert|Reorder|Quantize|Input|Output|Const")
 def is_matrix_op(op: str) -> bool:
     """Whether an operator, by its ONNX or engine name, multiplies matrices."""
     return _MATRIX_OP.search(op) is not None
+
+
+def refuse_wider(asked: Precision, executed: str, engine: str) -> None:
+    """Unsupported where int8 or fp16 was asked for and the engine computes in a wider type."""
+    if asked not in _NARROW or executed not in NARROWEST_FIRST:
+        return
+    if NARROWEST_FIRST.index(executed) > NARROWEST_FIRST.index(asked):
+        raise Unsupported(
+            f"{engine} computes the matrix operators of this {asked} graph in {executed}",
+            f"measure it in {executed}, or in {asked} on another runtime",
+        )
 
 
 def of_graph(placement: Iterable[NodePlacement]) -> tuple[str, tuple[str, ...]]:

@@ -46,8 +46,6 @@ def _check_slot(
     expected: Mapping[str, np.ndarray],
     reference: str,
 ) -> Check:
-    if session.slots > 1:
-        session.enter(slot)
     session.enter(slot)
     session.bind(inputs, slot)
     session.poison(slot)

@@ -34,6 +34,7 @@ from runtimes import registry
 from runtimes.base import AfterCompletion, Execution, Runtime, Session, Settings, Unavailable
 from runtimes.faults import NotAvailable
 from runtimes.options import all_options, sessions_of
+from runtimes.precision import refuse_wider
 from runtimes.side_by_side import compile_abreast
 
 Tell = Callable[[dict[str, Any]], None]
@@ -126,12 +127,12 @@ class _Round:
             self.leave()
             self.phases_ms["compile"] -= session.execution.inspection_ms
             self._note_execution(session.execution)
+            if session.execution.clock != "simulated":  # a card has one precision, and says so
+                refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
             self.note(concurrency=session.slots)
             for slot in reversed(range(session.slots)):
                 session.enter(slot)
                 session.bind(reference.inputs, slot)
-            if session.slots > 1:
-                session.enter()  # binding the other slots may have left another entered
             with _in_our_words(session):
                 self.enter("first_inference")
                 begun = time.perf_counter_ns()

@@ -18,6 +18,7 @@ from app.measure.job import SAMPLE, Limits, MeasureJob, RoundResult
 from app.sweep.case import Scenario
 from exporters.types import (
     ExportedModel,
+    Precision,
     Reference,
     StatePair,
     TensorSpec,
@@ -85,6 +86,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         model: ExportedModel = counter,
         affinity: tuple[int, ...] = (),
         threads: int = 1,
+        precision: Precision = "fp32",
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -92,7 +94,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             model=model,
             axes=AXES,
             runtime=runtime,
-            settings=Settings(threads=threads, options=options or {}),
+            settings=Settings(precision, threads, options=options or {}),
             scenario=Scenario.parse(scenario),
             wait_policy="spin",
             limits=limits,

@@ -224,3 +224,12 @@ def test_the_memory_peak_is_the_rounds_own_and_not_that_of_who_started_it(
     result, _, _ = measure()
     assert result.rss_peak_mb is not None
     assert 20 < result.rss_peak_mb < 512
+
+
+def test_a_graph_that_runs_in_a_wider_precision_than_asked_has_no_latency(
+    measure: Measure,
+) -> None:
+    result, records, _ = measure(precision="int8")
+    assert (result.status, result.precision, result.samples) == ("unsupported", "fp32", "")
+    assert "this int8 graph in fp32" in result.reason
+    assert len(records) == 0
