@@ -34,6 +34,9 @@ class DeviceMemory(Protocol):
     kind: str
     index: int
 
+    def make_current(self) -> None:
+        """Let the calling thread use the device."""
+
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy between two addresses of the device, complete when it returns."""
 
@@ -105,6 +108,11 @@ class OrtGpuSession(HostSession):
             target, source = self._device_inputs[pair.input], self._device_outputs[pair.output]
             size = self._inputs[pair.input].nbytes
             self._memory.copy(target.data_ptr(), source.data_ptr(), size)
+
+    def enter(self, slot: int = 0) -> None:
+        self._only_slot(slot)
+        if self._memory is not None:
+            self._memory.make_current()
 
     def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
         if self._profile is None or self._session is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ from runtimes.ort_gpu_open import Providers
 from runtimes.ort_gpu_session import OrtGpuSession
 from runtimes.ort_profile import Recording
 from runtimes.ort_trt_cache import cache_warning, engine_folder
+from runtimes.side_by_side import SideBySide
+from tests.runtimes.abreast import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import BATCHES, STEPS, Graphs, node, streamed
 from tests.runtimes.test_ort import vector
@@ -41,7 +44,14 @@ class HostMemory:
 
     kind, index = "cpu", 0
 
+    def __init__(self) -> None:
+        self.threads = {threading.get_ident()}
+
+    def make_current(self) -> None:
+        self.threads.add(threading.get_ident())
+
     def copy(self, target: int, source: int, size: int) -> None:
+        assert threading.get_ident() in self.threads, "the driver refuses such a thread"
         ctypes.memmove(target, source, size)
 
     def close(self) -> None:
@@ -96,6 +106,13 @@ def test_what_is_bound_between_runs_is_what_the_next_run_reads(
             results.append(session.outputs()["y"])
     assert np.allclose(results[1], 2 * results[0])
     assert results[0].any()
+
+
+def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: str) -> None:
+    with SideBySide([on_host(graphs.step, 1, boundary) for _ in range(2)]) as session:
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
 
 
 def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: str) -> None:
