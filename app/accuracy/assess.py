@@ -10,9 +10,10 @@ import numpy as np
 from app.accuracy.data import Labelled, open_data
 from app.accuracy.job import AccuracyJob, AccuracyResult
 from app.sweep.errors import PlanError
+from app.sweep.settings import settings_of
 from exporters.types import ExportedModel, TensorSpec
 from runtimes import registry
-from runtimes.base import Session, Settings, Unavailable
+from runtimes.base import Session, Unavailable
 from runtimes.faults import NotAvailable
 
 
@@ -25,18 +26,11 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     source = _only_input(model)
     shape = source.shape_at(subject.axes)
     data = open_data(job.data, source, shape)
-    spec = registry.parse_spec(subject.runtime)
-    runtime = registry.load(spec.name)
+    runtime = registry.load(registry.parse_spec(subject.runtime).name)
     state = runtime.availability()
     if isinstance(state, Unavailable):
         raise NotAvailable(state.reason, state.remedy)
-    settings = Settings(
-        precision=subject.precision,
-        threads=subject.threads,
-        device=spec.device,
-        release=spec.release,
-        options=subject.options,
-    )
+    settings = settings_of(subject)
     runtime.refuse(model, subject.axes, settings)
     runtime.load()
     with closing(runtime.compile(model, subject.axes, settings)) as session:

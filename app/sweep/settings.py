@@ -1,4 +1,7 @@
-"""From a case to how its runtime compiles it, the same for its timed rounds and for its profile."""
+"""From a case to how its runtime compiles it: the same for its rounds, profile and accuracy.
+
+All of them so run the engine that is kept, where the runtime keeps one.
+"""
 
 from __future__ import annotations
 
