@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from app.sweep.case import Case, Scenario
 from exporters.types import ExportedModel
+from runtimes.options import SESSIONS
 
 BATCH = 64
 """Accuracy is measured at this batch where the graph's batch is open."""
@@ -20,13 +21,22 @@ BATCH = 64
 def subject_of(case: Case, model: ExportedModel) -> Case:
     """The case with all that can't change an output at its default: one accuracy for each.
 
-    What is left is the model in its precision, the runtime with its options, and the sizes
-    of the axes beside the batch, which is `BATCH`.
+    What is left is the model in its precision, the runtime with its options but for how many
+    sessions run at once, and the sizes of the axes beside the batch, which is `BATCH`.
     """
     axes = dict(case.axes)
     if isinstance(model.batch, str):
         axes[model.batch] = BATCH
-    return replace(case, axes=axes, threads=0, scenario=Scenario(), wait_policy="spin", suite="")
+    options = {name: value for name, value in case.options.items() if name != SESSIONS.name}
+    return replace(
+        case,
+        axes=axes,
+        threads=0,
+        options=options,
+        scenario=Scenario(),
+        wait_policy="spin",
+        suite="",
+    )
 
 
 @dataclass(frozen=True, slots=True)

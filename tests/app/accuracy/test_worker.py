@@ -99,6 +99,7 @@ def test_what_is_only_timed_differently_is_one_subject(echo: ExportedModel) -> N
         Case("echo.onnx", "ort-cpu", axes={"batch": 8}, suite="mine"),
         Case("echo.onnx", "ort-cpu", axes={"batch": 1}, threads=0),
         Case("echo.onnx", "ort-cpu", axes={"batch": 1}, scenario=Scenario("paced", 20.0)),
+        Case("echo.onnx", "ort-cpu", axes={"batch": 1}, options={"sessions": 2}),
     ]
     assert all(subject_of(one, echo) == subject_of(case, echo) for one in others)
     for different in (
