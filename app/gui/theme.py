@@ -169,3 +169,17 @@ def _style_sheet(theme: Theme) -> str:
     QDockWidget::title {{ background: {theme.raised}; padding: 5px; }}
     QLabel[muted="true"] {{ color: {theme.muted}; }}
     """
+
+
+def contrast(one: QColor, other: QColor) -> float:
+    """The ratio of relative luminances, 1 to 21, after WCAG 2 (www.w3.org/TR/WCAG22, 1.4.3)."""
+    low, high = sorted(map(_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(color: QColor) -> float:
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (color.redF(), color.greenF(), color.blueF())
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

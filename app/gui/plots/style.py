@@ -11,7 +11,7 @@ from PySide6.QtGui import QBrush, QColor, QPen
 
 from app.gui.plots.text import CLOCK_TEXT
 from app.gui.series import Series
-from app.gui.theme import Theme, runtime_color
+from app.gui.theme import Theme, contrast, runtime_color
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,29 @@ _LEGIBLE = {False: (0.18, 0.62), True: (0.45, 0.9)}
 """The least and the greatest lightness in which text can be read on a light or dark ground."""
 
 
+_LEAST_CONTRAST = 2.9
+"""Beside the ground, as WCAG 2 counts it: a yellow is brighter than a blue of its lightness."""
+_STEPS = 32
+
+
 def _shade(color: QColor, index: int, of: int, theme: Theme) -> QColor:
     """The colour itself for the first, lighter and darker ones around it for the rest."""
     if index == 0:
         return color
     hue, saturation, lightness, _ = color.getHslF()
-    end = _LEGIBLE[theme.dark][index % 2]
-    share = ((index + 1) // 2) / max(1, of // 2)
-    turned = (max(0.0, hue) + (0.05 if index % 2 else -0.05) * share) % 1.0
-    return QColor.fromHslF(turned, saturation, lightness + (end - lightness) * share)
+    turn = 0.05 if index % 2 else -0.05
+
+    def at(share: float, end: float) -> QColor:
+        turned = (max(0.0, hue) + turn * share) % 1.0
+        return QColor.fromHslF(turned, saturation, lightness + (end - lightness) * share)
+
+    end, base = _LEGIBLE[theme.dark][index % 2], QColor(theme.base)
+    away = (_LEGIBLE[theme.dark][theme.dark] - end) / _STEPS
+    for _ in range(_STEPS):
+        if contrast(at(1.0, end), base) >= _LEAST_CONTRAST:
+            break
+        end += away
+    return at(((index + 1) // 2) / max(1, of // 2), end)
 
 
 def legend_text(series: Series) -> str:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QPalette
 
+from app.gui.plots.style import series_styles
 from app.gui.theme import DARK, LIGHT, THEMES, Theme, apply_theme, runtime_color
 from runtimes.registry import RUNTIMES
+from tests.app.gui.synthetic import series
 
 # Machado, Oliveira & Fernandes (2009), severity 1, on linear RGB.
 _PROTANOPIA = [
@@ -74,6 +76,17 @@ def test_lines_and_texts_stand_out_from_the_ground(theme: Theme) -> None:
         assert _contrast(QColor(text), base) >= 4.5, text
     for name in theme.runtimes:
         assert _contrast(runtime_color(name, theme), base) >= 2.9, name
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
+def test_the_shades_of_a_runtime_stand_out_from_the_ground_and_differ(theme: Theme) -> None:
+    base = QColor(theme.base)
+    for name in theme.runtimes:
+        for count in (2, 3, 6):
+            several = [series(key=str(key), runtime=name) for key in range(count)]
+            colors = [style.color for style in series_styles(several, theme).values()]
+            assert min(_contrast(color, base) for color in colors) >= 2.9, (name, count)
+            assert len({color.name() for color in colors}) == count
 
 
 def test_every_runtime_of_the_registry_has_a_colour_of_its_own() -> None:
