@@ -27,7 +27,7 @@ benchmarks: $(STAMP)  ## what is timed: our loop against C, start-up, exports, t
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt $(wildcard runtimes/fpga/*.c)
+$(STAMP): pyproject.toml constraints.txt $(wildcard runtimes/fpga/provider/*.c)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt setuptools wheel
 	$(BIN)/pip install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from app.flags import parse, size_of
-from app.results.errors import DiskError
-from app.sweep.errors import PlanError
+from app.cases.errors import DiskError, PlanError
+from app.plan.flags import parse, size_of
 from exporters.cache import LIMIT_VARIABLE
 from exporters.types import GraphlapError
 

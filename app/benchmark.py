@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from app.cases.case import Case
+from app.cases.errors import PlanError, ResultsError, suggestion
+from app.cases.round import RoundResult
 from app.headless import exit_code
-from app.measure.environment import describe_host
-from app.measure.job import RoundResult
-from app.results.errors import ResultsError
+from app.machine.environment import describe_host
+from app.plan.plan import load_suite, parse_plan
 from app.results.reader import Run, read_run
 from app.results.rows import Rows, worst
 from app.results.table import neutralised, to_csv
 from app.sweep.begin import begin
-from app.sweep.case import Case
-from app.sweep.errors import PlanError, suggestion
-from app.sweep.plan import load_suite, parse_plan
 from app.sweep.run import SweepRun
 from exporters.types import ExportedModel
 from runtimes.base import Runtime

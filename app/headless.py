@@ -16,24 +16,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from app.cases.columns import Row
+from app.cases.errors import DiskError, PlanError
+from app.cases.status import FAILED, STRICT, Status
 from app.console.extras import extra_tables
 from app.console.progress import Display, display_for
 from app.console.report import final_table, reasons
-from app.flags import plan_from_flags
-from app.measure.environment import describe_host
-from app.measure.job import FAILED, Status
-from app.results.columns import Row
-from app.results.errors import DiskError
+from app.machine import engines
+from app.machine.environment import describe_host
+from app.plan.flags import plan_from_flags
 from app.results.folder import RunFolder
 from app.results.reader import Run
-from app.sweep import engines
 from app.sweep.begin import begin
-from app.sweep.errors import PlanError
 from app.sweep.run import SweepRun, close_quietly
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
-_STRICTLY: frozenset[Status] = frozenset({"unavailable", "unsupported", "partial"})
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 
 
@@ -87,7 +85,7 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
 
     To a search for the largest batch, too little memory is an answer and no failure.
     """
-    bad = (FAILED | _STRICTLY if strict else FAILED) - (_TOO_LARGE if search else frozenset())
+    bad = (FAILED | STRICT if strict else FAILED) - (_TOO_LARGE if search else frozenset())
     failed = any(row["status"] in bad for row in rows)
     nothing = not search and all(row["iterations"] is None for row in rows)
     return FAILURE if failed or nothing else OK

@@ -24,6 +24,7 @@ from typing import Any
 from platformdirs import user_cache_dir
 
 from exporters import leases
+from exporters.digest import file_sha256
 from exporters.types import ExportError, GraphlapError
 
 DEFAULT_LIMIT_BYTES = 16 * 2**30
@@ -75,12 +76,6 @@ def key_of(**parts: Any) -> str:
     """A key for JSON values by name; equal values give equal keys on every host."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def file_sha256(path: Path) -> str:
-    """The sha256 of a file's content in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Store:

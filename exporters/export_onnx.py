@@ -15,7 +15,8 @@ import numpy as np
 from onnx import ModelProto
 
 from exporters import precision
-from exporters.cache import Entry, Store, file_sha256, key_of
+from exporters.cache import Entry, Store, key_of
+from exporters.digest import file_sha256
 from exporters.inputs import seeded_inputs
 from exporters.onnx_count import count
 from exporters.onnx_file import (

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exporters.cache import Entry, Store, file_sha256, key_of
+from exporters.cache import Entry, Store, key_of
 from exporters.catalogue import find
+from exporters.digest import file_sha256
 from exporters.factory_file import is_factory_file, locate
 from exporters.inputs import seeded_inputs
 from exporters.references import Point

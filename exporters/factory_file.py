@@ -1,12 +1,19 @@
-"""A user's `path/file.py:factory`: told from its text, without running it or torch."""
+"""A user's `path/file.py:factory`: told from its text without running it, and run as a module.
+
+Needs no torch, and is the one loader for who exports a module and who runs it.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib.util
+import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 
+from exporters import own
 from exporters.types import ExportError
 
 FORM = (
@@ -44,3 +51,25 @@ def locate(model: str) -> FactoryFile:
         remedy = f"did you mean {near[0]!r}?" if near else FORM
         raise ExportError(f"{path.name} defines no function {function!r}", remedy)
     return FactoryFile(path, function)
+
+
+def run_file(path: Path) -> ModuleType:
+    """Run the file as a module of its own, with its folder importable as for a script.
+
+    What the user's PYTHONPATH names can be imported too, after everything else. Raises
+    whatever the file raises.
+    """
+    own.add_user_path()
+    # A name of its own cannot hide a module that the file imports; dataclasses look it up.
+    spec = importlib.util.spec_from_file_location(f"graphlap_user_file_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    folder = str(path.parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(folder)
+    return module

@@ -7,13 +7,12 @@ torch's meta device, where a module has shapes and no values: nothing is drawn o
 from __future__ import annotations
 
 import csv
-from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 
 import torch
 
-from exporters import catalogue
+from exporters import catalogue, own
 from exporters.accounting import macs, parameter_counts
 from exporters.torch_module import build
 from exporters.types import Definition, TensorSpec, axes_key
@@ -35,7 +34,7 @@ def table() -> str:
 
 def main() -> None:
     """Replace the committed table."""
-    Path(str(files("assets") / "catalogue.csv")).write_text(table(), "utf-8")
+    Path(str(own.asset("catalogue.csv"))).write_text(table(), "utf-8")
 
 
 def _row(definition: Definition) -> dict[str, str | int | None]:

@@ -6,16 +6,12 @@ every process.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import traceback
 from collections.abc import Callable, Mapping
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from exporters.factory_file import FORM, FactoryFile
+from exporters import own
+from exporters.factory_file import FORM, FactoryFile, run_file
 from exporters.types import Definition, ExportError, Factory, TensorSpec
 
 if TYPE_CHECKING:
@@ -26,8 +22,7 @@ def build(factory: Factory) -> nn.Module:
     """The module of a catalogue definition in evaluation mode, its weights from the seed."""
     import torch
 
-    module_name, _, name = factory.target.partition(":")
-    create: Callable[..., nn.Module] = getattr(import_module(module_name), name)
+    create: Callable[..., nn.Module] = own.load(factory.target)
     torch.manual_seed(factory.seed)
     return create(**factory.arguments).eval()
 
@@ -53,7 +48,7 @@ def build_from_file(source: FactoryFile, seed: int) -> tuple[Definition, nn.Modu
 
     torch.manual_seed(seed)
     try:
-        created = getattr(_import_file(source.path), source.function)()
+        created = getattr(run_file(source.path), source.function)()
     except Exception as error:
         raise ExportError(
             f"{source.path.name}:{source.function} raised {type(error).__name__}: {error}", FORM
@@ -89,23 +84,6 @@ def build_from_file(source: FactoryFile, seed: int) -> tuple[Definition, nn.Modu
         axes={"batch": 1},
     )
     return definition, module
-
-
-def _import_file(path: Path) -> ModuleType:
-    """Run the file as a module of its own, with its folder importable as for a script."""
-    # A name of its own cannot hide a module that the file imports; dataclasses look it up.
-    spec = importlib.util.spec_from_file_location(f"graphlap_user_file_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    folder = str(path.parent)
-    sys.path.insert(0, folder)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(folder)
-    return module
 
 
 def _flat(result: Any) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exporters.cache import file_sha256
+from exporters.digest import file_sha256
 from exporters.inputs import seeded_inputs
 from exporters.types import Dimension, ExportError, TensorSpec, axes_key
 

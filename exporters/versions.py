@@ -13,7 +13,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_PACKAGE = "exporters"
+from exporters import own
+
+_PACKAGE = own.module_name("exporters")
 _FOLDER = Path(__file__).parent
 
 
@@ -44,17 +46,16 @@ def _version(package: str) -> str:
 
 def _path(module: str) -> Path | None:
     """The source of a module of this package; None for any other."""
-    package, *rest = module.split(".")
-    if package != _PACKAGE:
+    if not module.startswith(f"{_PACKAGE}."):
         return None
-    stem = _FOLDER.joinpath(*rest)
+    stem = _FOLDER.joinpath(*module.removeprefix(f"{_PACKAGE}.").split("."))
     return next((p for p in (stem.with_suffix(".py"), stem / "__init__.py") if p.is_file()), None)
 
 
 def _imported(module: str) -> set[Path]:
     """The module's source and those that it imports, read without running any of them."""
     found: set[Path] = set()
-    waiting = [module]
+    waiting = [own.module_name(module)]
     while waiting:
         path = _path(waiting.pop())
         if path is None or path in found:

@@ -35,8 +35,8 @@ from runtimes.faults import (
     RuntimeFault,
     Unsupported,
 )
-from runtimes.host_session import HostSession, aligned_empty, closed, fixed_shapes, input_buffers
 from runtimes.options import SESSIONS, chosen
+from runtimes.session.host import HostSession, aligned_empty, closed, fixed_shapes, input_buffers
 
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2

@@ -6,18 +6,18 @@ Adding a runtime is one line here, one file beside this one, and one test.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 
+from exporters import own
 from runtimes.base import Runtime
 
 RUNTIMES: dict[str, str] = {
-    "ort-cpu": "runtimes.ort:OrtCpu",
-    "ort-cuda": "runtimes.ort_gpu:OrtCuda",
-    "ort-tensorrt": "runtimes.ort_gpu:OrtTensorRt",
-    "tensorrt": "runtimes.trt_native:TensorRt",
-    "openvino-cpu": "runtimes.openvino_cpu:OpenVinoCpu",
-    "torch-cpu": "runtimes.torch_native:TorchCpu",
-    "torch-cuda": "runtimes.torch_cuda:TorchCuda",
+    "ort-cpu": "runtimes.ort.runtime:OrtCpu",
+    "ort-cuda": "runtimes.ort.gpu_runtime:OrtCuda",
+    "ort-tensorrt": "runtimes.ort.gpu_runtime:OrtTensorRt",
+    "tensorrt": "runtimes.trt.runtime:TensorRt",
+    "openvino-cpu": "runtimes.ov.runtime:OpenVinoCpu",
+    "torch-cpu": "runtimes.pyt.runtime:TorchCpu",
+    "torch-cuda": "runtimes.pyt.cuda_runtime:TorchCuda",
     "fpga": "runtimes.fpga.runtime:Fpga",
     "fake": "runtimes.fake:Fake",
 }
@@ -46,6 +46,5 @@ def parse_spec(text: str) -> RuntimeSpec:
 
 def load(name: str) -> Runtime:
     """An instance of the runtime called `name`; KeyError if there is none."""
-    module, _, attribute = RUNTIMES[name].partition(":")
-    runtime: type[Runtime] = getattr(import_module(module), attribute)
+    runtime: type[Runtime] = own.load(RUNTIMES[name])
     return runtime()

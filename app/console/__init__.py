@@ -1,0 +1,1 @@
+"""What the batch mode prints for people."""

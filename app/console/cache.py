@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.sweep import engines
+from app.machine import engines
 from exporters import cache
 
 

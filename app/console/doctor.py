@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 import psutil
 
 from app.console.probes import PROBE_COMMAND, Probed, probe_all
-from app.measure.environment import describe_host
-from app.measure.telemetry import POWERCAP, open_nvml, open_rapl
+from app.machine.environment import describe_host
+from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
 from app.results.manifest import graphlap_version
 from exporters.cache import default_root
 from runtimes.registry import RUNTIMES

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from app.results import text
-from app.results.profiles import PROFILES, read_profile
+from app.results.operators import PROFILES, read_profile
 from app.results.reader import Run
 from app.results.rows import worst
-from app.sweep.largest import Search, largest_fit, searches, smallest_misfit
+from app.sweep.sources.largest import Search, largest_fit, searches, smallest_misfit
 
 if TYPE_CHECKING:
     from rich.table import Table

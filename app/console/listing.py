@@ -8,14 +8,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 
+from app.cases.columns import Row, Value
+from app.cases.errors import PlanError, suggestion
+from app.plan.plan import load_suite, suite_names
 from app.results import text
-from app.results.columns import Row, Value
 from app.results.table import to_csv
-from app.sweep.errors import PlanError, suggestion
-from app.sweep.plan import load_suite, suite_names
-from exporters import catalogue
+from exporters import catalogue, own
 from runtimes.registry import RUNTIMES
 
 FORMATS = ("table", "csv", "json")
@@ -40,7 +39,7 @@ def listing(suite: str | None, form: str) -> str:
 
 def _table() -> list[Row]:
     """The committed rows, whole numbers as such and None for an empty cell."""
-    content = files("assets").joinpath("catalogue.csv").read_text("utf-8")
+    content = own.asset("catalogue.csv").read_text("utf-8")
     return [
         {name: _value(cell) for name, cell in line.items()}
         for line in csv.DictReader(content.splitlines())

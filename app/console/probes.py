@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from exporters import own
 from runtimes.registry import RUNTIMES
 
-PROBE_COMMAND = (sys.executable, "-m", "runtimes.probe")
+PROBE_COMMAND = own.command("runtimes.probe")
 TIME_LIMIT_S = 60.0
 _LINES_KEPT = 4
 
@@ -47,7 +47,11 @@ def probe_all(
         for name in names:
             said = open(f"{folder}/{name}", "w+b")  # noqa: PTH123, SIM115 - closed below
             process = subprocess.Popen(
-                [*command, name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said
+                [*command, name],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env=own.child_environment(),
             )
             started.append((name, process, said))
         for name, process, said in started:

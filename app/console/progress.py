@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from app.measure.job import FAILED, RoundResult
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.status import FAILED
 from app.results import text
 from app.results.live import Live
-from app.sweep.case import Case
 from app.sweep.events import (
     AccuracyFinished,
     Event,

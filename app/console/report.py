@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from app.cases.columns import Row, Value
 from app.results import text
-from app.results.columns import Row, Value
 from app.results.published import Published, published_for
 
 if TYPE_CHECKING:

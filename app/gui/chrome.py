@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 from app.gui.theme import Theme
+from exporters import own
 
 
 def window_style(theme: Theme) -> str:
@@ -57,7 +56,7 @@ def window_style(theme: Theme) -> str:
 
 def _picture(name: str, theme: Theme) -> str:
     """A mark in the colour that is read on the accent; style sheets only take files."""
-    return str(files("assets") / "icons" / f"{name}-{theme.name}.svg")
+    return str(own.asset("icons", f"{name}-{theme.name}.svg"))
 
 
 def _mixed(theme: Theme) -> str:

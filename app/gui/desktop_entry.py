@@ -9,9 +9,9 @@ import os
 import shlex
 import shutil
 import sys
-from importlib.resources import files
 from pathlib import Path
 
+from exporters import own
 from exporters.types import GraphlapError
 
 
@@ -29,13 +29,12 @@ def install_desktop(data_home: Path | None = None) -> tuple[Path, Path]:
         data_home = _data_home()
     entry = data_home / "applications" / "graphlap.desktop"
     icon = data_home / "icons" / "hicolor" / "scalable" / "apps" / "graphlap.svg"
-    assets = files("assets")
-    text = assets.joinpath("graphlap.desktop").read_text("utf-8")
+    text = own.asset("graphlap.desktop").read_text("utf-8")
     try:
         for path in (entry, icon):
             path.parent.mkdir(parents=True, exist_ok=True)
         entry.write_text(text.replace("@EXEC@", _command()), "utf-8")
-        icon.write_bytes(assets.joinpath("icons", "graphlap.svg").read_bytes())
+        icon.write_bytes(own.asset("icons", "graphlap.svg").read_bytes())
     except OSError as error:
         raise GraphlapError(
             f"{error.filename} can't be written ({error.strerror})",
@@ -53,5 +52,5 @@ def _command() -> str:
     """What starts the window: the installed script, else this interpreter with the module."""
     beside = Path(sys.executable).with_name("graphlap-gui")
     script = str(beside) if beside.is_file() else shutil.which("graphlap-gui")
-    parts = [script] if script else [sys.executable, "-m", "app"]
+    parts = [script] if script else [sys.executable, "-m", own.module_name("app")]
     return shlex.join(parts).replace("%", "%%")

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
 from app.gui.export_view import ask_and_export
-from app.gui.launch.toml_text import plan_toml
+from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
 
 if TYPE_CHECKING:

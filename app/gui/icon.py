@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
+
+from exporters import own
 
 _SIZES = (16, 24, 32, 48, 64, 128, 256)
 
 
 def icon_bytes() -> QByteArray:
     """The SVG as it ships."""
-    return QByteArray(files("assets").joinpath("icons", "graphlap.svg").read_bytes())
+    return QByteArray(own.asset("icons", "graphlap.svg").read_bytes())
 
 
 def app_icon() -> QIcon:

@@ -11,13 +11,13 @@ from pathlib import Path
 from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from app.flags import parse, plan_from_flags
-from app.gui.editor.draft import draft_of
+from app.cases.errors import PlanError
 from app.gui.errors import ErrorHooks
 from app.gui.icon import app_icon
 from app.gui.launch.cores import leave_last_core
-from app.gui.settings import Settings
-from app.sweep.errors import PlanError
+from app.gui.preferences import Settings
+from app.plan.draft import draft_of
+from app.plan.flags import parse, plan_from_flags
 
 NO_DISPLAY = (
     "graphlap: no window can be opened on this display: measure without one with --headless, "

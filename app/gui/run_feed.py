@@ -13,13 +13,13 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.gui.compared_run import ComparedRun
-from app.gui.follow.details import CaseDetails
-from app.gui.follow.follower import Follower
-from app.gui.follow.state import RunState
+from app.gui.follower import Follower
 from app.gui.launch.card import CardProcess
 from app.gui.plots.card_run import CardRun
 from app.gui.plots.profile import operator_times
 from app.gui.views import VIEWS
+from app.results.follow.details import CaseDetails
+from app.results.follow.state import RunState
 
 BEAT_MS = 90
 _DETAILED = ("graph", "schedule", "profile")

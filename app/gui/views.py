@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Literal
 
 from PySide6.QtWidgets import QWidget
+
+from exporters import own
 
 Page = Literal["measure", "results", "inspect"]
 PAGES: dict[Page, tuple[str, str]] = {
@@ -35,8 +36,7 @@ class ViewSpec:
     target: str
 
     def make(self) -> QWidget:
-        module, _, name = self.target.partition(":")
-        make: Callable[[], QWidget] = getattr(import_module(module), name)
+        make: Callable[[], QWidget] = own.load(self.target)
         return make()
 
 

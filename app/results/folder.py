@@ -16,17 +16,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from app.accuracy.job import AccuracyResult
-from app.measure.job import SAMPLE, RoundResult
-from app.measure.profiling import OpProfile
-from app.measure.telemetry import Reading
+from app.cases.accuracy import AccuracyResult
+from app.cases.case import Case
+from app.cases.errors import DiskError, ResultsError
+from app.cases.operators import OpProfile
+from app.cases.reading import Reading
+from app.cases.round import SAMPLE, RoundResult
 from app.results.atomic import write_atomically
-from app.results.errors import DiskError, ResultsError
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
 from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_manifest
-from app.results.profiles import PROFILES, profile_csv
-from app.sweep.case import Case
+from app.results.operators import PROFILES, profile_csv
 from exporters.types import ExportedModel, Precision
 
 SAMPLES = "samples"

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.results.errors import ResultsError
+from app.cases.errors import ResultsError
 
 FOLDER = "journal"
 

@@ -11,9 +11,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from app.measure.job import Limits
-from app.results.errors import ResultsError
-from app.sweep.case import Case
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.cases.round import Limits
 
 # 1: the first.
 SCHEMA_VERSION = 1

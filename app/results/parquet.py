@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.results.columns import COLUMNS, Row
+from app.cases.columns import COLUMNS, Row
 from app.results.folder import SAMPLES
 from app.results.reader import Run, read_records
 

@@ -9,7 +9,8 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from exporters import own
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +87,5 @@ def _zoo() -> Iterator[Published]:
 
 def _table(name: str) -> list[dict[str, str]]:
     """The rows of one table; lines that begin with # are its comments."""
-    text = files("assets").joinpath("published", name).read_text("utf-8")
+    text = own.asset("published", name).read_text("utf-8")
     return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))

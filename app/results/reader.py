@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from app.accuracy.job import AccuracyResult, subject_of
-from app.measure.job import MEASURED, SAMPLE, RoundResult
-from app.results.errors import ResultsError
+from app.cases.accuracy import AccuracyResult, subject_of
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.cases.round import MEASURED, SAMPLE, RoundResult
 from app.results.folder import SAMPLES
 from app.results.journal import read_journals
 from app.results.manifest import Manifest, read_manifest
-from app.sweep.case import Case
 from exporters.types import ExportedModel
 from runtimes.base import Clock, Samples
 
@@ -30,7 +30,7 @@ class Run:
     `models` are keyed by the model as the cases name it and the precision asked for,
     `accuracies` by the id of their subject. `tried` are the cases that a search added to
     those of the plan. `profiles` are journal lines by case, for
-    `app.results.profiles.read_profile`.
+    `app.results.operators.read_profile`.
     """
 
     path: Path

@@ -10,31 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from app.accuracy.job import AccuracyResult
-from app.measure.job import RoundResult, Status
-from app.results.columns import COLUMNS, INTERVALS, Row, Value
+from app.cases.accuracy import AccuracyResult
+from app.cases.case import Case
+from app.cases.columns import COLUMNS, INTERVALS, Row, Value
+from app.cases.round import RoundResult
+from app.cases.status import WORST_FIRST
 from app.results.reader import Run
 from app.results.telemetry import device_columns
 from app.stats.summary import Summary, summarise
-from app.sweep.case import Case
 from exporters.types import Dimension, ExportedModel
 
 _SPANS = ("h2d_p50_us", "device_p50_us", "d2h_p50_us")
 """Facts that are figures of each round and not of the compiled graph."""
-WORST_FIRST: tuple[Status, ...] = (
-    "crashed",
-    "timeout",
-    "out_of_memory",
-    "run_failed",
-    "wrong_output",
-    "compile_failed",
-    "export_failed",
-    "unsupported",
-    "unavailable",
-    "partial",
-    "cancelled",
-    "ok",
-)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from app.results.columns import COLUMNS, Row, Value
+from app.cases.columns import COLUMNS, Row, Value
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 

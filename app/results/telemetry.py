@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app.measure.job import MEASURED, RoundResult
-from app.measure.telemetry import CPU_DEVICE, Reading
-from app.results.columns import Row
+from app.cases.columns import Row
+from app.cases.reading import CPU_DEVICE, Reading
+from app.cases.round import MEASURED, RoundResult
 from app.results.folder import SAMPLES, TELEMETRY, telemetry_name
 from app.results.reader import read_records
 

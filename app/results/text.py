@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.sweep.available import runtime
-from app.sweep.case import Case, Scenario
+from app.cases.case import Case, Scenario
+from app.machine.available import runtime
 from exporters.types import axes_key
 from runtimes.registry import RUNTIMES, parse_spec
 

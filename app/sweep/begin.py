@@ -9,12 +9,12 @@ from pathlib import Path
 
 import psutil
 
-from app.measure.environment import describe_host
+from app.machine import engines
+from app.machine.environment import describe_host
+from app.plan.expand import expand
+from app.plan.plan import Plan
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
-from app.sweep import engines
-from app.sweep.expand import expand
-from app.sweep.plan import Plan
 
 SEARCH_SHARE = 0.75
 """Of the memory that is free when a search begins, so much is its limit if none is given."""

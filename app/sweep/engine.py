@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from app.accuracy.task import AssessTask
-from app.measure.telemetry import Telemetry
+from app.machine.telemetry import Telemetry
+from app.sweep.accuracy_task import AssessTask
 from app.sweep.events import (
     AccuracyStarted,
     Event,
@@ -38,11 +37,12 @@ from app.sweep.jobs import (
     SettledJob,
 )
 from app.sweep.tasks import Exporter, ExportTask, MeasureTask, ProfileTask
+from exporters import own
 
-MEASURE_COMMAND = (sys.executable, "-m", "app.measure.worker")
-EXPORT_COMMAND = (sys.executable, "-m", "exporters.worker")
-ACCURACY_COMMAND = (sys.executable, "-m", "app.accuracy.worker")
-PROFILE_COMMAND = (sys.executable, "-m", "app.measure.profile_worker")
+MEASURE_COMMAND = own.command("app.workers.measure")
+EXPORT_COMMAND = own.command("exporters.worker")
+ACCURACY_COMMAND = own.command("app.workers.accuracy")
+PROFILE_COMMAND = own.command("app.workers.operators")
 MOST_EXPORTERS = 2
 LOOK_EVERY_S = 0.2
 """A child whose descendants hold its pipes open ends silently, so its end is looked for."""

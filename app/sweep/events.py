@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.accuracy.job import AccuracyResult
-from app.measure.job import RoundResult
-from app.measure.profiling import OpProfile
-from app.measure.telemetry import Reading
+from app.cases.accuracy import AccuracyResult
+from app.cases.operators import OpProfile
+from app.cases.reading import Reading
+from app.cases.round import RoundResult
 from app.sweep.jobs import AssessJob, ExportJob, ProfileJob, RoundJob
 from exporters.request import ExportReply
 
@@ -30,7 +30,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class RoundPhase:
-    """The round entered a phase of `app.measure.job.Phase`."""
+    """The round entered a phase of `app.cases.round.Phase`."""
 
     job: RoundJob
     phase: str

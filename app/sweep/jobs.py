@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.accuracy.job import AccuracyJob, AccuracyResult
-from app.measure.job import MeasureJob, RoundResult
-from app.measure.profiling import OpProfile, ProfileRequest
+from app.cases.accuracy import AccuracyJob, AccuracyResult
+from app.cases.operators import OpProfile, ProfileRequest
+from app.cases.round import MeasureJob, RoundResult
 from exporters.request import ExportReply, ExportRequest
 
 CPU = "cpu"

@@ -11,21 +11,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.measure.environment import usable_cores
-from app.measure.job import FAILED, Limits, MeasureJob, RoundResult, Status
+from app.cases.case import Case
+from app.cases.round import Limits, MeasureJob, RoundResult
+from app.cases.settings import settings_of
+from app.cases.status import Status
+from app.machine import engines
+from app.machine.available import availability, runtime
+from app.machine.cores import usable_cores
 from app.results.folder import samples_name
-from app.sweep.available import availability, runtime
-from app.sweep.case import Case
 from app.sweep.jobs import CPU, Needs, RoundJob, SettledJob
-from app.sweep.settings import settings_of
 from exporters.request import ExportReply, ExportRequest
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
-
-ENDED: frozenset[Status] = FAILED | {"unavailable", "unsupported"}
-"""After a round with one of these a case gets no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def round_job(
         return settled(case, number, as_status(reply.status), reply.reason)
     spec = parse_spec(case.runtime)
     engine = runtime(spec.name)
-    settings = settings_of(case)
+    settings = settings_of(case, str(engines.folder()))
     try:
         engine.refuse(reply.model, case.axes, settings)
     except RuntimeFault as fault:

@@ -13,17 +13,17 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from app.measure.job import FAILED
-from app.measure.telemetry import Telemetry
-from app.results.columns import Row
-from app.results.errors import DiskError
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.cases.errors import DiskError
+from app.cases.status import FAILED
+from app.machine.telemetry import Telemetry
 from app.results.folder import RESULTS, RunFolder
 from app.results.live import Live, LiveFile, State
 from app.results.reader import Run, read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
 from app.stats.quantiles import needed_samples
-from app.sweep.case import Case
 from app.sweep.engine import EXPORT_COMMAND, MEASURE_COMMAND, Engine
 from app.sweep.events import (
     AccuracyFinished,
@@ -43,8 +43,8 @@ from app.sweep.events import (
     RoundReadings,
     RoundStarted,
 )
-from app.sweep.largest import LargestBatch
-from app.sweep.sources import sources
+from app.sweep.sources.largest import LargestBatch
+from app.sweep.sources.of_folder import sources
 
 REFRESH_S = 2.0
 REFRESH_SHARE = 0.02

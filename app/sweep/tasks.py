@@ -13,11 +13,12 @@ from typing import Any
 
 import psutil
 
-from app.measure.job import RoundResult, Status
-from app.measure.profiling import OpProfile
-from app.measure.telemetry import Telemetry
-from app.sweep.available import runtime
-from app.sweep.child import Child
+from app.cases.operators import OpProfile
+from app.cases.round import RoundResult
+from app.cases.status import Status
+from app.machine.available import runtime
+from app.machine.child import Child
+from app.machine.telemetry import Telemetry
 from app.sweep.events import (
     Event,
     ExportFinished,

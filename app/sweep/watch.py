@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from app.measure.telemetry import LOOK_EVERY_S, Reading, Telemetry
+from app.cases.reading import Reading
+from app.machine.telemetry import LOOK_EVERY_S, Telemetry
 from app.sweep.jobs import RoundJob
 
 MEMORY_LOOK_EVERY_S = 0.02

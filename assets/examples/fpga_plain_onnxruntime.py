@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import onnxruntime
 
-from runtimes.fpga import provider, timing
+from runtimes.fpga import provider
+from runtimes.fpga.card import timing
 
 options = onnxruntime.SessionOptions()
 options.add_provider_for_devices([provider.device()], {"card": "v80"})

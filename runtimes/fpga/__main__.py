@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exporters.types import GraphlapError
+from runtimes.fpga.card.compiler import compile_graph
+from runtimes.fpga.card.importer import load
+from runtimes.fpga.card.timing import idle_cycles
 from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
-from runtimes.fpga.compiler import compile_graph
 from runtimes.fpga.explain import explain
-from runtimes.fpga.importer import load
 from runtimes.fpga.timeline_svg import timeline_svg
-from runtimes.fpga.timing import idle_cycles
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from runtimes.fpga.compiler import Compiled
-from runtimes.fpga.schedule import Schedule
-from runtimes.fpga.steps import MatrixStep
-from runtimes.fpga.timing import fidelity, io_us, latency_us
+from runtimes.fpga.card.compiler import Compiled
+from runtimes.fpga.card.schedule import Schedule
+from runtimes.fpga.card.steps import MatrixStep
+from runtimes.fpga.card.timing import fidelity, io_us, latency_us
 
 _COLUMNS = 72
 _NAME = 34

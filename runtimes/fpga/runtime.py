@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from exporters import own
 from exporters.types import ExportedModel
 from runtimes.base import (
     Availability,
@@ -24,18 +25,18 @@ from runtimes.base import (
 )
 from runtimes.faults import Unsupported
 from runtimes.fpga import cards
-from runtimes.fpga.dtypes import touches_float
-from runtimes.host_session import fixed_shapes
+from runtimes.fpga.card.dtypes import touches_float
 from runtimes.options import chosen
-from runtimes.ort import OrtCpu
+from runtimes.ort.runtime import OrtCpu
+from runtimes.session.host import fixed_shapes
 
 if TYPE_CHECKING:
     import onnxruntime
 
-    from runtimes.fpga.compiler import Compiled
-    from runtimes.fpga.graph import Graph
+    from runtimes.fpga.card.compiler import Compiled
+    from runtimes.fpga.card.graph import Graph
 
-_SHIM = "runtimes.fpga._shim"
+_SHIM = "runtimes.fpga.provider._shim"
 _LOG_ERRORS = 3
 
 OPTIONS = (
@@ -54,7 +55,7 @@ class Fpga(Runtime):
     options = OPTIONS
 
     def availability(self) -> Availability:
-        if find_spec(_SHIM) is None:
+        if find_spec(own.module_name(_SHIM)) is None:
             return Unavailable(
                 "the C extension of the simulated card was not built",
                 "install a C compiler, then install graphlap again",
@@ -76,13 +77,13 @@ class Fpga(Runtime):
         cards.load_card(device or cards.DEFAULT_CARD).release(release)
 
     def load(self) -> None:
-        from runtimes.fpga import importer, provider  # noqa: F401
+        from runtimes.fpga import provider
 
         provider.register()
 
     def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
-        from runtimes.fpga import importer
-        from runtimes.fpga.compiler import compile_graph
+        from runtimes.fpga.card import importer
+        from runtimes.fpga.card.compiler import compile_graph
         from runtimes.fpga.options import read_target
         from runtimes.fpga.session import FpgaSession
 
@@ -129,7 +130,7 @@ def _open(
     import onnxruntime as ort
 
     from runtimes.fpga import provider
-    from runtimes.ort_errors import compile_fault
+    from runtimes.ort.faults import compile_fault
 
     wanted = ort.SessionOptions()
     wanted.log_severity_level = _LOG_ERRORS
@@ -149,7 +150,7 @@ def _execution(
     session: onnxruntime.InferenceSession, uncounted: frozenset[str], card: str
 ) -> Execution:
     """What runs where; nodes in `uncounted` are listed wherever they run."""
-    from runtimes.fpga.bridge import PROVIDER_NAME
+    from runtimes.fpga.provider.bridge import PROVIDER_NAME
 
     placement = tuple(
         NodePlacement(

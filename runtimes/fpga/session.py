@@ -11,10 +11,10 @@ import onnxruntime as ort
 from exporters.types import ExportedModel
 from runtimes.base import AfterCompletion, Arrivals, Execution, OpTime, Samples
 from runtimes.faults import RunFault
-from runtimes.fpga.compiler import Compiled
-from runtimes.fpga.op_times import op_times
-from runtimes.fpga.timing import fidelity, idle_cycles, io_us, simulate
-from runtimes.ort_session import OrtSession
+from runtimes.fpga.card.compiler import Compiled
+from runtimes.fpga.card.op_times import op_times
+from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, simulate
+from runtimes.ort.session import OrtSession
 
 
 class FpgaSession(OrtSession):

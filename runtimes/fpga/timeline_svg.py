@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from runtimes.fpga.compiler import Compiled
-from runtimes.fpga.schedule import Schedule
-from runtimes.fpga.timing import io_us
+from runtimes.fpga.card.compiler import Compiled
+from runtimes.fpga.card.schedule import Schedule
+from runtimes.fpga.card.timing import io_us
 
 _WIDTH, _LEFT, _RIGHT, _LANE, _TOP = 1000, 90, 40, 56, 48
 _COLOURS = {"matrix": "#1f5f99", "element": "#b35c00"}

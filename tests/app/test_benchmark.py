@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.benchmark import BenchmarkResult, CellBasedBenchmark, LayerBasedBenchmark, load_results
-from app.results.errors import ResultsError
+from app.cases.errors import PlanError, ResultsError
 from app.results.reader import read_run
-from app.sweep.errors import PlanError
 from runtimes.registry import load
 
 V80 = Path(__file__).parents[2] / "runtimes/fpga/cards/v80.toml"

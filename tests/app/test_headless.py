@@ -20,9 +20,9 @@ from app.__main__ import main
 from app.results.manifest import MANIFEST
 from app.results.reader import read_run
 from app.results.text import unusual_options
-from runtimes.ort import OrtCpu
+from runtimes.ort.runtime import OrtCpu
+from tests.app.sweep.sources.test_largest import write_wide_graph
 from tests.app.sweep.sweeps import write_add_graph
-from tests.app.sweep.test_largest import write_wide_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ("--runtimes", "fake")

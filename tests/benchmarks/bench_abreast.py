@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app.measure.abreast import in_company
-from app.measure.job import Limits
-from app.measure.slots import counted, latency_ns
+from app.cases.round import Limits
+from app.workers.abreast import in_company
+from app.workers.slots import counted, latency_ns
 from exporters.types import ExportedModel
 from tests.benchmarks.bench_loop import AXES, one_node
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from app.measure.environment import describe_host
-from app.measure.job import MEASURED, SAMPLE, RoundResult
+from app.cases.case import Case
+from app.cases.round import MEASURED, SAMPLE, RoundResult
+from app.machine.environment import describe_host
+from app.plan.lengths import profiles
 from app.results.folder import RunFolder
 from app.results.live import Live, LiveFile
 from app.results.manifest import new_manifest
 from app.results.rows import Rows
 from app.results.table import to_csv
-from app.sweep.case import Case
-from app.sweep.profiles import profiles
 
 OPENED = 10_000_000
 STREAMED = 20_000_000

@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from app.measure.job import Limits
+from app.cases.round import Limits
 from exporters.types import ExportedModel
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 from tests.benchmarks.rounds import export, measure

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from app.measure.job import Limits
+from app.cases.round import Limits
 from exporters.types import ExportedModel
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 from tests.benchmarks.rounds import export, measure

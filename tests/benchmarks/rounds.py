@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from app.measure.job import MEASURED, SAMPLE, Limits, MeasureJob, RoundResult
-from app.sweep.case import Scenario
+from app.cases.case import Scenario
+from app.cases.round import MEASURED, SAMPLE, Limits, MeasureJob, RoundResult
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from runtimes.base import OptionValue, Settings
@@ -73,7 +73,7 @@ def sample(
             samples_path=str(samples),
         )
         child = subprocess.Popen(
-            [sys.executable, "-m", "app.measure.worker"],
+            [sys.executable, "-m", "app.workers.measure"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from app.measure.loop import WAIT, Block, run_block
+from app.workers.loop import WAIT, Block, run_block
 
 
 def main(library: str, arguments: list[str]) -> None:

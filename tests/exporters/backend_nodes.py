@@ -16,15 +16,15 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from app.measure.check import TOLERANCE, compare
-from app.measure.job import Check
+from app.cases.round import Check
+from app.workers.check import TOLERANCE, compare
 from exporters.export import export
 from exporters.onnx_file import NotBenchmarkable
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, load_reference
 from runtimes.base import Settings
 from runtimes.faults import RuntimeFault, Unsupported
-from runtimes.ort import OrtCpu
+from runtimes.ort.runtime import OrtCpu
 
 PASSED = "pass"
 NEWER_OPSET = "opset newer than the runtime"

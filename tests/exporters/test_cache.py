@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from exporters.cache import Store, file_sha256, key_of
+from exporters.cache import Store, key_of
+from exporters.digest import file_sha256
 from exporters.types import GraphlapError
 
 KEY = key_of(name="a")

@@ -18,7 +18,7 @@ from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel, ExportError, Precision, load_reference
 from runtimes.base import Settings
 from runtimes.faults import Unsupported
-from runtimes.ort import OrtCpu
+from runtimes.ort.runtime import OrtCpu
 from tests.exporters.support import WorkerProcess, save_affine
 
 INT8_TOLERANCE = 0.1

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportError, load_reference
 from exporters.weights import load_weights, save_weights
-from runtimes.torch_module import build_module
+from runtimes.pyt.module import build_module
 from tests.exporters.support import WorkerProcess
 
 

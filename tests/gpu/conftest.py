@@ -9,8 +9,9 @@ import pytest
 pytest.register_assert_rewrite("tests.runtimes.contract")
 
 from exporters.types import ExportedModel  # noqa: E402
-from runtimes import cuda_libraries, registry  # noqa: E402
+from runtimes import registry  # noqa: E402
 from runtimes.base import Runtime, Unavailable  # noqa: E402
+from runtimes.cuda import libraries  # noqa: E402
 from tests.gpu.slow import chain_of_products  # noqa: E402
 from tests.runtimes.graphs import Graphs  # noqa: E402
 
@@ -43,7 +44,7 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One reason for all of them, rather than one for each, where there is no GPU at all."""
-    told = cuda_libraries.why_not((), 0, "a GPU runtime")
+    told = libraries.why_not((), 0, "a GPU runtime")
     if told is not None:
         for item in items:
             if item.path.is_relative_to(Path(__file__).parent):

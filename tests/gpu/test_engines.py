@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
-from runtimes import cuda_driver
 from runtimes.base import OptionValue, Runtime, Settings
+from runtimes.cuda import driver
 from runtimes.faults import Unsupported
-from runtimes.side_by_side import compile_abreast
+from runtimes.session.side_by_side import compile_abreast
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.runtimes.abreast import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
@@ -204,7 +204,7 @@ def test_an_operator_that_tensorrt_lacks_is_named(graphs: Graphs) -> None:
 
 def test_the_driver_library_is_the_one_that_tests_stand_in_for() -> None:
     available("torch-cuda")
-    gpu = cuda_driver.Gpu(0)
+    gpu = driver.Gpu(0)
     try:
         array = gpu.pinned((1000,), np.dtype(np.float32))
         back = gpu.pinned((1000,), np.dtype(np.float32))

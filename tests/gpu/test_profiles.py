@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 import pytest
 
-from app.sweep.case import Case
+from app.cases.case import Case
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes.base import Runtime, Settings
-from tests.app.measure.profiles import profiled
+from tests.app.workers.profiles import profiled
 from tests.gpu.conftest import available
 from tests.gpu.slow import LAYERS
 from tests.runtimes.graphs import Graphs, node

@@ -12,14 +12,15 @@ from types import ModuleType
 
 import pytest
 
-from app.measure.job import Limits, MeasureJob, RoundResult
-from app.measure.round import measure_round
-from app.sweep.case import Scenario
+from app.cases.case import Scenario
+from app.cases.round import Limits, MeasureJob, RoundResult
+from app.workers.round import measure_round
 from exporters.types import ExportedModel
-from runtimes import cuda_libraries, ort_gpu
 from runtimes.base import Available, Device, Settings
-from runtimes.ort_gpu import OrtCuda, OrtTensorRt
-from runtimes.trt_native import TensorRt
+from runtimes.cuda import libraries
+from runtimes.ort import gpu_runtime
+from runtimes.ort.gpu_runtime import OrtCuda, OrtTensorRt
+from runtimes.trt.runtime import TensorRt
 from tests.runtimes.graphs import Graphs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +28,7 @@ GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
 SHORT = Limits(min_s=0.02, max_s=1.0, min_samples=10, warmup_min_s=0.01, warmup_max_s=0.2)
 
 no_gpu_here = pytest.mark.skipif(
-    cuda_libraries.devices() != (), reason="this machine has a GPU: see tests/gpu"
+    libraries.devices() != (), reason="this machine has a GPU: see tests/gpu"
 )
 
 
@@ -85,7 +86,7 @@ def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
 ) -> None:
     monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
     monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
-    monkeypatch.setattr(ort_gpu, "_tf32_of_process", [])
+    monkeypatch.setattr(gpu_runtime, "_tf32_of_process", [])
     monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
     result = measured(graphs.dense, runtime.name, tmp_path)
     assert result.status == "unavailable"

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from exporters.types import ExportedModel
-from runtimes import ort_profile, registry
+from runtimes import registry
 from runtimes.base import AfterCompletion, OpTime, Session, Settings
 from runtimes.faults import Unsupported
+from runtimes.ort import operators
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 
@@ -95,14 +96,14 @@ def test_the_devices_own_events_come_before_the_hosts_time_of_a_launch(tmp_path:
         ]
     path = tmp_path / "profile.json"
     path.write_text(json.dumps(events))
-    assert ort_profile.op_times(path, 2) == (
+    assert operators.op_times(path, 2) == (
         OpTime("conv", "Conv", 52.0, "winograd"),
         OpTime("shape", "Shape", 6.0, "Shape of CPU"),
     )
 
 
 def test_a_recording_that_nobody_closes_leaves_no_folder() -> None:
-    recording = ort_profile.Recording()
+    recording = operators.Recording()
     folder = recording.folder
     assert folder.is_dir()
     del recording

@@ -23,16 +23,16 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.background import Background
-from app.gui.editor.draft import Draft, Grid, draft_of
-from app.gui.editor.estimate import Estimate, check_plan, estimate
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
-from app.gui.settings import Settings
+from app.gui.preferences import Settings
+from app.plan.draft import Draft, Grid, draft_of
+from app.plan.estimate import Estimate, check_plan, estimate
+from app.plan.plan import Plan, load_plan
 from app.results.text import duration
-from app.sweep.plan import Plan, load_plan
 from exporters.types import GraphlapError
 from runtimes.registry import RUNTIMES
 

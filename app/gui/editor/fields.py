@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
+from app.cases.case import Scenario
 from app.gui.editor.flow import FlowLayout
-from app.sweep.case import Scenario
 from runtimes.base import Option, OptionValue
 
 _SEPARATORS = re.compile(r"[,\s]+")

@@ -18,12 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.editor.axes_field import AxesField
-from app.gui.editor.draft import Grid
 from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField
 from app.gui.editor.models import ModelPicker
 from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
 from app.gui.terms import TERMS
+from app.plan.draft import Grid
 from exporters.types import PRECISIONS
 
 WAIT_POLICIES = ("spin", "hybrid", "sleep")

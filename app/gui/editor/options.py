@@ -12,7 +12,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
 from app.gui.editor.fields import ChoicesField, NumbersField, option_field
-from app.sweep import available
+from app.machine import available
 from runtimes.base import Option, OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
 

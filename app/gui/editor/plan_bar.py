@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.editor.draft import Draft
 from app.gui.editor.flow import FlowLayout
 from app.gui.terms import TERMS
+from app.plan.draft import Draft
+from app.plan.lengths import profiles
 from app.results.text import duration
-from app.sweep.profiles import profiles
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
 _NUMBER = QRegularExpression("[0-9]{0,18}")

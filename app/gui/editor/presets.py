@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tomllib
 
-from app.gui.editor.draft import Draft, Grid, draft_of
-from app.gui.settings import Settings
-from app.sweep.plan import load_suite, parse_plan, suite_names
+from app.gui.preferences import Settings
+from app.plan.draft import Draft, Grid, draft_of
+from app.plan.plan import load_suite, parse_plan, suite_names
 
 FIRST = Draft(
     name="first-look",

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.sweep import available
+from app.machine import available
 from runtimes.base import Availability, Available, Device
 from runtimes.registry import RUNTIMES
 

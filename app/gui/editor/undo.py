@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
 
-from app.gui.editor.draft import Draft
+from app.plan.draft import Draft
 
 
 class DraftStep(QUndoCommand):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 
-from app.gui.follow.details import CaseDetails
-from app.gui.follow.reader import CARD_RUNTIME
 from app.gui.plots.card_run import CardRun
-from app.sweep.child import Child
+from app.machine.child import Child
+from app.results.follow.details import CaseDetails
+from app.results.follow.reader import CARD_RUNTIME
+from exporters import own
 from runtimes.registry import parse_spec
 
-_COMMAND = (sys.executable, "-m", "app.gui.follow.card_worker")
+_COMMAND = own.command("app.gui.card_worker")
 
 
 class CardProcess:

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from app.gui.launch.cores import all_cores
+from exporters import own
 from exporters.types import GraphlapError
 
-COMMAND = (sys.executable, "-m", "app")
+COMMAND = own.command("app")
 _LAST_BYTES = 4096
 _let_go: list[subprocess.Popen[bytes]] = []
 """Those that outlive their window: kept, since Python complains of one that is forgotten."""
 
 
 class BatchChild:
-    """`python -m app ARGUMENTS`, its standard output and error appended to `log`."""
+    """`graphlap ARGUMENTS`, its standard output and error appended to `log`."""
 
     def __init__(self, arguments: Sequence[str], log: Path) -> None:
         self.log = log
@@ -35,6 +35,7 @@ class BatchChild:
                     stderr=subprocess.STDOUT,
                     bufsize=0,
                     start_new_session=True,
+                    env=own.child_environment(),
                 )
         except OSError as error:
             raise GraphlapError(

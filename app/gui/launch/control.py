@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.gui.launch.child import BatchChild
 from app.gui.launch.queue import SweepQueue
-from app.gui.launch.toml_text import plan_toml
-from app.sweep.plan import Plan
+from app.plan.plan import Plan
+from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
 
 State = Literal["idle", "running", "paused", "stopping"]

@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from app.measure.environment import usable_cores
+from app.machine.cores import usable_cores
 
 _ALL = frozenset(usable_cores())
 

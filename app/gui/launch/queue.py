@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from app.sweep.plan import Plan
+from app.plan.plan import Plan
 
 
 class SweepQueue(QObject):

@@ -21,8 +21,8 @@ from app.gui.plots.axes import SolidAxis
 from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.series import Series
 from app.gui.theme import LIGHT, Theme
+from app.results.follow.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
 

@@ -13,11 +13,11 @@ from app.gui.plots.axes import BatchAxis, count_axis, time_axis
 from app.gui.plots.base import Table
 from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry
-from app.gui.plots.rows import batch, number, ranked, variants
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle, clocks_text, series_styles
 from app.gui.plots.text import CLOCK_TEXT
-from app.gui.series import Series
+from app.results.follow.figures import batch, number, ranked, variants
+from app.results.follow.series import Series
 
 _FIGURES = {
     "throughput": ("throughput_per_s", "Throughput", 1.0),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -17,33 +15,14 @@ from app.gui.plots.bars import ROW_HEIGHT
 from app.gui.plots.base import Table
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.ratio import Ratio, percentile_figure, ratio
-from app.gui.plots.rows import ranked
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import legend_text
 from app.gui.plots.text import significant
-from app.gui.series import Series
 from app.gui.theme import Theme
+from app.results.compare import PERCENTILES, Pair, RunSide, differences, pairs
+from app.stats.ratio import Ratio
 
-_PERCENTILES = ("p50", "p99")
 _MOST_NOTES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class RunSide:
-    """One of the two runs: its name, its cases, and the environment of its manifest."""
-
-    name: str
-    series: tuple[Series, ...]
-    environment: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One case in both runs; a percentile that either run lacks is missing."""
-
-    label: str
-    ratios: Mapping[str, Ratio]
 
 
 class CompareView(ScrolledView):
@@ -72,7 +51,7 @@ class CompareView(ScrolledView):
         noted = NotesItem(_notes_text(notes), self.theme)
         self.body.addItem(noted, row=0, col=0, colspan=2)
         height = 74 + (ROW_HEIGHT + 4) * len(shared)
-        for column, name in enumerate(_PERCENTILES):
+        for column, name in enumerate(PERCENTILES):
             self._draw_ratios(column, name, shared).setMaximumHeight(height + 40)
         self.canvas.setMinimumHeight(int(100 + noted.minimumHeight() + height))
         self.body.layout.setRowStretchFactor(1, 1)
@@ -92,7 +71,7 @@ class CompareView(ScrolledView):
 
     def _draw_ratios(self, column: int, name: str, shared: Sequence[Pair]) -> pg.PlotItem:
         rows = NamesAxis()
-        rows.set_names([pair.label for pair in shared] if column == 0 else [])
+        rows.set_names([legend_text(pair.first) for pair in shared] if column == 0 else [])
         axis = LogAxis("bottom", lambda value: f"{value:.4g}")
         plot = self.add_plot(1, column, axis, rows, name=name, x_label=f"Ratio of {name}")
         rows.setTextPen(self.theme.text)
@@ -115,56 +94,18 @@ class CompareView(ScrolledView):
 
     def table(self) -> Table:
         header = ["case"]
-        for name in _PERCENTILES:
+        for name in PERCENTILES:
             header += [f"{name}_ratio", f"{name}_ci_low", f"{name}_ci_high"]
         rows: list[list[object]] = []
         for pair in pairs(*self._sides) if self._sides else ():
-            row: list[object] = [pair.label]
-            for name in _PERCENTILES:
+            row: list[object] = [legend_text(pair.first)]
+            for name in PERCENTILES:
                 found = pair.ratios.get(name)
                 interval = found.interval if found else None
                 row += [found.value if found else None]
                 row += [interval.low, interval.high] if interval else [None, None]
             rows.append(row)
         return header, rows
-
-
-def pairs(first: RunSide, second: RunSide) -> list[Pair]:
-    """The cases that both runs finished, by case id; a clock that differs is no pair."""
-    others = {one.key: one for one in ranked(second.series)}
-    found = []
-    for one in ranked(first.series):
-        other = others.get(one.key)
-        if other is None or other.clock != one.clock:
-            continue
-        ratios = {}
-        for name in _PERCENTILES:
-            a, b = percentile_figure(one, name), percentile_figure(other, name)
-            if a is not None and b is not None:
-                ratios[name] = ratio(a, b)
-        if ratios:
-            found.append(Pair(legend_text(one), ratios))
-    return found
-
-
-def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """(name, first value, second value) of what the environments do not share."""
-    a, b = _flat(first), _flat(second)
-    return [
-        (name, a.get(name, "not known"), b.get(name, "not known"))
-        for name in dict.fromkeys([*a, *b])
-        if a.get(name) != b.get(name)
-    ]
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
-        elif value not in (None, ""):
-            flat[prefix + name] = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return flat
 
 
 def _notes_text(notes: Sequence[tuple[str, str, str]]) -> list[str]:

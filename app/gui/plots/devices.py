@@ -9,9 +9,9 @@ from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.base import Table
 from app.gui.plots.choice import Choice
-from app.gui.plots.rows import batches, number, of_batch, ranked, variants
 from app.gui.plots.style import clocks_text, series_styles
 from app.gui.plots.text import CLOCK_TEXT, rate_text
+from app.results.follow.figures import batches, number, of_batch, ranked, variants
 
 
 class DevicesView(BarView):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.measure.job import WARMUP
+from app.cases.round import WARMUP
 
 BLOCK = 256
 

@@ -17,10 +17,10 @@ from app.gui.plots.base import Table
 from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.rows import batches, number, of_batch, ranked, variants
 from app.gui.plots.style import clocks_text
 from app.gui.plots.text import rate_text, significant, time_text
 from app.gui.theme import Theme
+from app.results.follow.figures import batches, number, of_batch, ranked, variants
 
 _FIGURES = {
     "p50": ("latency_p50_us", "p50 latency"),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.cases.status import FAILED, FITS
 from app.gui.plots.axes import BatchAxis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.base import Table
-from app.gui.plots.rows import batch, variants
 from app.gui.plots.style import series_styles
-from app.gui.series import Series
-from app.measure.job import FAILED
-from app.sweep.largest import FITS
+from app.results.follow.figures import batch, variants
+from app.results.follow.series import Series
 
 _STATUS_TEXT = {"out_of_memory": "out of memory"}
 

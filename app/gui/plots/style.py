@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
 from app.gui.plots.text import CLOCK_TEXT
-from app.gui.series import Series
 from app.gui.theme import Theme, contrast, runtime_color
+from app.results.follow.series import Series
 
 
 @dataclass(frozen=True, slots=True)

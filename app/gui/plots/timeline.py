@@ -14,6 +14,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.cases.round import WARMUP
 from app.gui.plots.axes import time_axis
 from app.gui.plots.base import PlotView, Table
 from app.gui.plots.choice import Choice
@@ -21,9 +22,8 @@ from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import clocks_text, legend_text, series_styles
 from app.gui.plots.trace import Trace
-from app.gui.series import Series
 from app.gui.theme import Theme
-from app.measure.job import WARMUP
+from app.results.follow.series import Series
 
 MOST_PANELS = 8
 MOST_ROWS = 1_000_000

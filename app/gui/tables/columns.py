@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.gui.plots.rows import number
+from app.cases.columns import COLUMNS as RESULT_COLUMNS
 from app.gui.plots.text import CLOCK_TEXT, significant
-from app.gui.series import Series
-from app.results.columns import COLUMNS as RESULT_COLUMNS
+from app.results.follow.figures import number
+from app.results.follow.series import Series
 
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
+from app.cases.status import FAILED
 from app.gui.plots.text import significant
-from app.gui.series import Series
 from app.gui.tables.columns import COLUMNS, Column
 from app.gui.theme import LIGHT, Theme, runtime_color
-from app.measure.job import FAILED
+from app.results.follow.series import Series
 
 SORT_ROLE = Qt.ItemDataRole.UserRole
 """Raw values: numbers compare as numbers, whatever their text looks like."""

@@ -20,13 +20,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.cases.status import FAILED
 from app.gui.plots.choice import Choice
 from app.gui.plots.export import write_csv
-from app.gui.series import Series
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
 from app.gui.theme import Theme
-from app.measure.job import FAILED
+from app.results.follow.series import Series
 
 
 class ResultsFilter(QSortFilterProxyModel):

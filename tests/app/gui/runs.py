@@ -10,14 +10,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from app.cases.case import Case
+from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
 from app.gui.launch.child import BatchChild
-from app.measure.environment import describe_host
-from app.measure.job import MEASURED, SAMPLE, WARMUP, RoundResult
+from app.machine.environment import describe_host
+from app.plan.lengths import profiles
+from app.plan.plan import Plan, parse_plan
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
-from app.sweep.case import Case
-from app.sweep.plan import Plan, parse_plan
-from app.sweep.profiles import profiles
 
 
 def tiny_model(path: Path) -> Path:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.gui.series import Published, Series
-from app.measure.job import MEASURED, SAMPLE, WARMUP
+from app.cases.round import MEASURED, SAMPLE, WARMUP
+from app.results.follow.series import Published, Series
 from app.stats.histogram import Histogram
 from app.stats.summary import summarise
 from runtimes.base import Clock, Samples

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
+from app.cases.case import Case
 from app.gui.errors import ErrorDialog
-from app.gui.settings import Settings
+from app.gui.preferences import Settings
 from app.gui.window import MainWindow
-from app.sweep.case import Case
 from tests.app.gui.runs import new_run, record_round, records
 
 CASE = Case("mlp", "fake")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.gui.plots.rows import variants
-from app.gui.settings import Settings
+from app.gui.preferences import Settings
 from app.gui.window import MainWindow
+from app.plan.plan import parse_plan
+from app.results.follow.figures import variants
 from app.results.reader import read_run
-from app.sweep.plan import parse_plan
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import series
 

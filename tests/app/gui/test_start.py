@@ -10,7 +10,7 @@ import sys
 from PySide6.QtWidgets import QApplication
 app = QApplication([])
 from pathlib import Path
-from app.gui.settings import Settings
+from app.gui.preferences import Settings
 from app.gui.window import MainWindow
 window = MainWindow(Settings(Path(sys.argv[1]) / "window.ini"))
 window.show()
@@ -94,7 +94,7 @@ sys.exit(main.main(sys.argv[1:]))
 
 
 def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path) -> None:
-    from app.sweep.case import Case
+    from app.cases.case import Case
     from tests.app.gui.runs import new_run, tiny_model
 
     model = tiny_model(tmp_path / "tiny.onnx")

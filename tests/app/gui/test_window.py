@@ -16,15 +16,15 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QMessageBox
 
-from app.gui.editor.draft import draft_of
+from app.cases.case import Case
 from app.gui.errors import ErrorDialog
 from app.gui.export_view import export
-from app.gui.settings import Settings
+from app.gui.preferences import Settings
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
+from app.plan.draft import draft_of
+from app.plan.plan import parse_plan
 from app.results.folder import is_being_written
-from app.sweep.case import Case
-from app.sweep.plan import parse_plan
 from exporters.types import GraphlapError
 from tests.app.gui.runs import (
     fake_plan,
@@ -149,8 +149,8 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
 ) -> None:
     import shlex
 
-    from app.flags import parse, plan_from_flags
-    from app.sweep.expand import expand
+    from app.plan.expand import expand
+    from app.plan.flags import parse, plan_from_flags
 
     plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), latency_us=[5.0, 50.0])
     window.editor.set_draft(draft_of(plan), "test")
@@ -163,7 +163,7 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
 
 
 def test_a_sweep_by_mistake_is_asked_about_first(window, monkeypatch) -> None:
-    from app.gui.editor.estimate import Estimate
+    from app.plan.estimate import Estimate
 
     asked: list[str] = []
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from app.measure.job import MEASURED, SAMPLE, WARMUP, Limits, RoundResult, Status
+from app.cases.case import Case
+from app.cases.round import MEASURED, SAMPLE, WARMUP, Limits, RoundResult
+from app.cases.status import Status
 from app.results.folder import RunFolder
 from app.results.manifest import Manifest, new_manifest
-from app.sweep.case import Case
 
 ENVIRONMENT = {"host": "testhost", "load_1min": 0.0}
 CASE = Case(model="add.onnx", runtime="fake", axes={"batch": 4})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.results.errors import DiskError, ResultsError
+from app.cases.errors import DiskError, ResultsError
 from app.results.folder import RunFolder, is_being_written, refuse_occupied
 from app.results.journal import Journal
 from app.results.manifest import SCHEMA_VERSION, read_manifest

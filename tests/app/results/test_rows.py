@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from app.measure.job import Check, RoundResult, Status
-from app.results.columns import COLUMNS, Row
+from app.cases.case import Scenario
+from app.cases.columns import COLUMNS, Row
+from app.cases.round import Check, RoundResult
+from app.cases.status import WORST_FIRST, Status
 from app.results.folder import RunFolder
 from app.results.reader import read_run
-from app.results.rows import WORST_FIRST, Rows
+from app.results.rows import Rows
 from app.results.table import to_csv
-from app.sweep.case import Scenario
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 PACED = replace(CASE, scenario=Scenario("paced", 20.0), wait_policy="hybrid")

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.measure.job import MEASURED, SAMPLE, WARMUP, RoundResult
-from app.measure.telemetry import Reading
+from app.cases.reading import Reading
+from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
 from app.results.telemetry import device_columns, read_readings
 from runtimes.base import Clock
 

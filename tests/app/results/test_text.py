@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from app.cases.case import Case, Scenario
 from app.results import text
 from app.results.published import published, published_for
-from app.sweep.case import Case, Scenario
 
 
 @pytest.mark.parametrize(

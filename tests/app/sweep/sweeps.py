@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from app.measure.job import Limits
-from app.sweep.case import Case
+from app.cases.case import Case
+from app.cases.round import Limits
 from app.sweep.engine import Engine
 from app.sweep.events import Event
 from exporters.request import ExportReply

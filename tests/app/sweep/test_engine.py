@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.measure.job import MeasureJob, RoundResult
-from app.sweep.case import Case, Scenario
+from app.cases.case import Case, Scenario
+from app.cases.round import MeasureJob, RoundResult
 from app.sweep.engine import Engine
 from app.sweep.events import (
     Event,
@@ -27,9 +27,9 @@ from app.sweep.events import (
     RoundProgress,
     RoundStarted,
 )
-from app.sweep.fixed import FixedSweep
 from app.sweep.jobs import ExportJob, Job, Outcome, RoundJob
 from app.sweep.rounds import Schedule
+from app.sweep.sources.fixed import FixedSweep
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel
 from runtimes.base import OptionValue, Settings

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from app.measure.environment import describe_host
-from app.measure.telemetry import Nvml, Rapl, Telemetry
+from app.cases.case import Case
+from app.machine.environment import describe_host
+from app.machine.telemetry import Nvml, Rapl, Telemetry
+from app.plan.plan import Plan, Sweep
 from app.sweep import rounds
 from app.sweep.begin import begin
-from app.sweep.case import Case
 from app.sweep.jobs import RoundJob
-from app.sweep.plan import Plan, Sweep
 from app.sweep.rounds import Schedule, round_job
 from app.sweep.run import SweepRun
 from app.sweep.watch import Watch
 from exporters.types import ExportedModel
 from runtimes.fake import Fake
-from tests.app.measure.test_telemetry import FakeNvml, package
+from tests.app.machine.test_telemetry import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
 
 

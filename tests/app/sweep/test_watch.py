@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.measure.job import RoundResult
-from app.measure.telemetry import LOOK_EVERY_S, Rapl, Telemetry
+from app.cases.round import RoundResult
+from app.machine.telemetry import LOOK_EVERY_S, Rapl, Telemetry
 from app.sweep.engine import Engine
 from app.sweep.events import RoundFinished, RoundReadings
 from app.sweep.jobs import RoundJob
 from exporters.types import ExportedModel
-from tests.app.measure.test_telemetry import package
+from tests.app.machine.test_telemetry import package
 from tests.app.sweep.sweeps import drive, exported_add
 from tests.app.sweep.test_engine import Rounds, round_job, script
 

@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from runtimes.fpga.graph import Graph
-from runtimes.fpga.importer import import_model
+from runtimes.fpga.card.graph import Graph
+from runtimes.fpga.card.importer import import_model
 
 FLOAT = TensorProto.FLOAT
 

@@ -15,9 +15,9 @@ from importlib import resources
 import numpy as np
 
 from runtimes.base import AfterCompletion
+from runtimes.fpga.card.compiler import Compiled, compile_graph
+from runtimes.fpga.card.timing import latency_us, simulate
 from runtimes.fpga.cards import load_card
-from runtimes.fpga.compiler import Compiled, compile_graph
-from runtimes.fpga.timing import latency_us, simulate
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
 
 CONSTANTS = ("V80 sdk25 io_us", "V80 sdk26 io_us", "IA io_us", "IA dma_us")

@@ -13,11 +13,12 @@ from types import ModuleType
 
 import pytest
 
-from runtimes import cuda_driver, trt_native
+from runtimes.cuda import driver as cuda_driver
+from runtimes.trt import runtime
 from tests.runtimes.stand_ins import tensorrt as stand_in
 
 TESTED_RELEASE = ("10.16.1.11", 13)
-_OURS = ("runtimes.trt_build", "runtimes.trt_session")
+_OURS = ("runtimes.trt.build", "runtimes.trt.session")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def tensorrt(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Iterator[Module
     """The stand-in TensorRT, on the stand-in driver, found by the adapter's own import."""
     monkeypatch.setitem(sys.modules, "tensorrt", stand_in)
     monkeypatch.setattr(stand_in, "__spec__", ModuleSpec("tensorrt", None))
-    monkeypatch.setattr(trt_native, "installed_release", lambda: TESTED_RELEASE)
+    monkeypatch.setattr(runtime, "installed_release", lambda: TESTED_RELEASE)
     monkeypatch.setattr(stand_in, "built", [])
     for name in _OURS:
         sys.modules.pop(name, None)

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from runtimes import cuda_driver
+from runtimes.cuda import driver
 
 MARK = b"stand-in engine "
 _TYPES = {
@@ -289,7 +289,7 @@ class IExecutionContext:
         if IExecutionContext.failing:
             return False
         self._spent_ms = None
-        launch = cuda_driver.library().cuLaunchHostFunc
+        launch = driver.library().cuLaunchHostFunc
         launch.argtypes = (ctypes.c_void_p, _CALL, ctypes.c_void_p)
         return launch(stream_handle, self._call, None) == 0
 

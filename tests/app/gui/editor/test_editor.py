@@ -10,10 +10,10 @@ from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 
 from app.gui.editor.editor import SweepEditor
-from app.gui.editor.estimate import ASK_ABOVE
 from app.gui.editor.presets import FIRST
-from app.gui.settings import Settings
-from app.sweep.expand import expand
+from app.gui.preferences import Settings
+from app.plan.estimate import ASK_ABOVE
+from app.plan.expand import expand
 from runtimes.base import Available
 from runtimes.registry import RUNTIMES
 from tests.app.gui.runs import tiny_model
@@ -163,7 +163,7 @@ def test_every_runtime_is_listed_with_its_version_or_its_reason(editor, qtbot) -
     editor.learn_runtimes()
     items = editor.grid_form.runtimes._items
     qtbot.waitUntil(lambda: all(items[name].text(1) for name in RUNTIMES), timeout=10_000)
-    from app.sweep.available import availability
+    from app.machine.available import availability
 
     for name in RUNTIMES:
         told = availability(name)

@@ -114,14 +114,14 @@ def test_the_run_goes_on_when_the_window_is_killed(tmp_path, model, monkeypatch)
         "from PySide6.QtCore import QCoreApplication\n"
         "from app.gui.launch.control import RunControl\n"
         "from app.gui.launch.queue import SweepQueue\n"
-        "from app.sweep.plan import load_plan\n"
+        "from app.plan.plan import load_plan\n"
         "app = QCoreApplication([])\n"
         "control = RunControl(SweepQueue(), Path(sys.argv[1]))\n"
         "control.run(load_plan(Path(sys.argv[2])))\n"
         "print(control.folder, flush=True)\n"
         "app.exec()\n"
     )
-    from app.gui.launch.toml_text import plan_toml
+    from app.plan.toml_text import plan_toml
 
     (tmp_path / "plan.toml").write_text(plan_toml(fake_plan(model, rounds=2)))
     window = subprocess.Popen(

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from app.gui.follow.reader import RunReader
-from app.gui.follow.state import RunState
+from app.cases.case import Case
 from app.gui.launch.control import RunControl
 from app.gui.launch.queue import SweepQueue
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
 from app.gui.panels.progress import ProgressPanel
 from app.gui.panels.queue import QueuePanel
+from app.plan.plan import parse_plan
+from app.results.follow.reader import RunReader
+from app.results.follow.state import RunState
 from app.results.live import Live, LiveFile
 from app.stats.quantiles import needed_samples
-from app.sweep.case import Case
-from app.sweep.plan import parse_plan
 from tests.app.gui.runs import new_run
 
 CASE = Case("cnn_tiny", "fake")

@@ -10,15 +10,16 @@ import pytest
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.batch import BatchView
 from app.gui.plots.card_run import CardRun
-from app.gui.plots.compare import CompareView, RunSide, differences, pairs
+from app.gui.plots.compare import CompareView
 from app.gui.plots.devices import DevicesView
 from app.gui.plots.heatmap import HeatmapView, tile_color
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.profile import OperatorTime, ProfileView
-from app.gui.plots.ratio import Figure, ratio
-from app.gui.plots.rows import number, ranked, variants
 from app.gui.theme import LIGHT
+from app.results.compare import RunSide, differences, pairs
+from app.results.follow.figures import number, ranked, variants
 from app.stats.quantiles import Interval
+from app.stats.ratio import Figure, ratio
 from tests.app.gui.plots.views import CARD_RUN, finished
 from tests.app.gui.synthetic import failed, series
 
@@ -157,7 +158,8 @@ def test_runs_are_paired_by_case_and_never_across_clocks(qtbot) -> None:
         series("ort-cpu", key="z", count=500),
     ]
     found = pairs(RunSide("a", tuple(a), {}), RunSide("b", tuple(b), {}))
-    assert [pair.label for pair in found] == ["cnn_tiny ort-cpu (wall clock)"]
+    assert [pair.first.key for pair in found] == [pair.second.key for pair in found]
+    assert [pair.first.label for pair in found] == ["cnn_tiny ort-cpu"]
     assert set(found[0].ratios) == {"p50", "p99"}
     view = _show(qtbot, CompareView())
     view.set_runs(RunSide("a", tuple(a), {}), RunSide("b", (), {}))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.cases.round import SAMPLE
 from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import RAW_LIMIT
-from app.measure.job import SAMPLE
 from tests.app.gui.synthetic import latencies_ns, records, series
 
 

@@ -15,7 +15,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.batch import BatchView
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.card_run import CardRun
-from app.gui.plots.compare import CompareView, RunSide
+from app.gui.plots.compare import CompareView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.devices import DevicesView
 from app.gui.plots.graph import GraphView
@@ -26,7 +26,8 @@ from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.profile import OperatorTime, ProfileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
-from app.gui.series import Published, Series
+from app.results.compare import RunSide
+from app.results.follow.series import Published, Series
 from tests.app.gui.synthetic import failed, series
 
 PUBLISHED = Published("V80, sdk26", "mean", 2.5, "published latency tables")

@@ -1,0 +1,1 @@
+"""The words: cases, statuses, columns and the values that cross; imports no other room."""

@@ -1,0 +1,161 @@
+"""What a measuring process is told, and what it tells back: JSON lines on its pipes.
+
+The parent writes one `MeasureJob` line to the child's standard input; the child writes
+events to its standard output, the last of them a `RoundResult`. A `stop` line, or the end
+of its input, asks the child to finish the block in flight and end the round there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from app.cases.case import Scenario, WaitPolicy
+from app.cases.status import Status
+from exporters.types import ExportedModel
+from runtimes.base import Boundary, Clock, OptionValue, Settings
+
+Phase = Literal[
+    "import", "compile", "first_inference", "warmup", "correctness", "measure", "teardown"
+]
+SAMPLE = np.dtype(
+    [
+        ("scheduled_ns", "<i8"),
+        ("started_ns", "<i8"),
+        ("finished_ns", "<i8"),
+        ("phase", "<i4"),  # 0 warm-up, 1 measured
+        ("slot", "<i4"),  # which session of several in flight; 0 where there is one
+    ]
+)
+"""One record of a `samples/<case>.<round>.bin` file."""
+
+WARMUP, MEASURED = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a round lasts: the part of a profile that the measuring process needs.
+
+    A round ends after `min_s` and `min_samples`, once the p50's interval is narrower than
+    `interval_fraction` of it (0: not asked), at the latest after `max_s`. Simulated
+    sessions give exactly `simulated_samples`.
+    """
+
+    min_s: float = 1.0
+    max_s: float = 10.0
+    min_samples: int = 368
+    interval_fraction: float = 0.0
+    warmup_min_s: float = 0.2
+    warmup_max_s: float = 3.0
+    warmup_min_iterations: int = 20
+    simulated_samples: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureJob:
+    """One round of one case, with everything resolved.
+
+    `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
+    draws jitter and whatever else is random in this round.
+    """
+
+    case_id: str
+    round: int
+    model: ExportedModel
+    axes: Mapping[str, int]
+    runtime: str
+    settings: Settings
+    scenario: Scenario
+    wait_policy: WaitPolicy
+    limits: Limits
+    seed: int
+    samples_path: str
+    affinity: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        values = dict(data)
+        values["model"] = ExportedModel.from_json(values["model"])
+        values["settings"] = Settings(**values["settings"])
+        values["scenario"] = Scenario(**values["scenario"])
+        values["limits"] = Limits(**values["limits"])
+        values["affinity"] = tuple(values["affinity"])
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
+
+    `slot` is the one of several sessions at once that had it.
+    """
+
+    reference: str
+    max_abs_error: float
+    max_rel_error: float
+    cosine: float
+    tolerance: float
+    output_ok: bool
+    worst_output: str = ""
+    slot: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RoundResult:
+    """How one round ended: one line of the journal.
+
+    `placement` lists only the nodes that the engine did not take. A round without samples
+    (a failure, or an availability told beforehand) has `samples` empty. `options` are all
+    of the runtime's with the values that held, the defaults among them. `concurrency` is how
+    many runs were in flight at once: the slots of its session.
+    """
+
+    case_id: str
+    round: int
+    status: Status
+    reason: str = ""
+    valid: bool = True
+    warnings: tuple[str, ...] = ()
+    started_at_utc: str = ""
+    phases_ms: Mapping[str, float] = field(default_factory=dict)
+    samples: str = ""
+    iterations: int = 0
+    duration_s: float = 0.0
+    warmup_iterations: int = 0
+    warmup_s: float = 0.0
+    steady_state: bool | None = None
+    stop_reason: str = ""
+    clock: Clock = "wall"
+    boundary: Boundary = "host"
+    call_path: str = ""
+    execution_provider: str = ""
+    precision: str = ""
+    runtime_version: str = ""
+    device_name: str = ""
+    harness_floor_ns: float | None = None
+    check: Check | None = None
+    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+    placement: tuple[Mapping[str, Any], ...] = ()
+    rss_peak_mb: float | None = None
+    device_memory_peak_mb: float | None = None
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    concurrency: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        values = dict(data)
+        if values.get("check") is not None:
+            values["check"] = Check(**values["check"])
+        values["warnings"] = tuple(values.get("warnings", ()))
+        values["placement"] = tuple(values.get("placement", ()))
+        return cls(**values)

@@ -1,0 +1,27 @@
+"""From a case to how its runtime compiles it: the same for its rounds, profile and accuracy.
+
+All of them so run the engine that is kept, where the runtime keeps one.
+"""
+
+from __future__ import annotations
+
+from app.cases.case import Case
+from runtimes.base import Settings
+from runtimes.registry import parse_spec
+
+
+def settings_of(case: Case, cache_dir: str = "", profile: bool = False) -> Settings:
+    """What `case` asks of its runtime; with `profile`, for a session that tells its operators.
+
+    `cache_dir` is where the engine may keep what it compiled, empty for nowhere.
+    """
+    spec = parse_spec(case.runtime)
+    return Settings(
+        precision=case.precision,
+        threads=case.threads,
+        device=spec.device,
+        release=spec.release,
+        options=case.options,
+        cache_dir=cache_dir,
+        profile=profile,
+    )

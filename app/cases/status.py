@@ -1,0 +1,95 @@
+"""How a case can end: one table that says all that the rest of the program asks of a status.
+
+A new status is one line of `Status` and one of `STATUSES`; which rounds end a case, which rows
+fail a run and how a row is coloured follow from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal[
+    "crashed",
+    "timeout",
+    "out_of_memory",
+    "run_failed",
+    "wrong_output",
+    "compile_failed",
+    "export_failed",
+    "unsupported",
+    "unavailable",
+    "partial",
+    "cancelled",
+    "ok",
+]
+Tone = Literal["good", "doubtful", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusFact:
+    """What a status means for its case, its row and its run.
+
+    `failed`: the row fails the run (exit code 1), and with `strict` only under --strict.
+    `ends_case`: after a round that ended so the case gets no more. `gives_output`: what ran
+    can be asked for accuracy and operator times. `fits`: to a search for the largest batch,
+    memory sufficed. `tone` is how a row is coloured.
+    """
+
+    meaning: str
+    failed: bool = False
+    strict: bool = False
+    ends_case: bool = False
+    gives_output: bool = False
+    fits: bool = False
+    tone: Tone = "bad"
+
+
+def _failure(meaning: str, gives_output: bool = False) -> StatusFact:
+    return StatusFact(meaning, failed=True, ends_case=True, gives_output=gives_output)
+
+
+STATUSES: dict[Status, StatusFact] = {
+    "crashed": _failure("the measuring process died without a word of its own"),
+    "timeout": _failure("the round took longer than --time-limit"),
+    "out_of_memory": _failure("the host or the device had too little memory"),
+    "run_failed": _failure("the engine failed while it ran"),
+    "wrong_output": _failure("it ran, and its outputs differ from the reference", True),
+    "compile_failed": _failure("the engine refused the graph"),
+    "export_failed": _failure("the model could not become a checked graph"),
+    "unsupported": StatusFact(
+        "the runtime can't take this case, as it says itself",
+        strict=True,
+        ends_case=True,
+        tone="doubtful",
+    ),
+    "unavailable": StatusFact(
+        "the runtime or its device is not on this machine",
+        strict=True,
+        ends_case=True,
+        tone="doubtful",
+    ),
+    "partial": StatusFact(
+        "it ran, and nodes of the graph ran elsewhere than on the engine that the row names",
+        strict=True,
+        gives_output=True,
+        fits=True,
+        tone="doubtful",
+    ),
+    "cancelled": StatusFact("the run ended before the case was measured", tone="doubtful"),
+    "ok": StatusFact("measured, and right", gives_output=True, fits=True, tone="good"),
+}
+"""Worst first: the worst round decides the status of a row."""
+
+WORST_FIRST: tuple[Status, ...] = tuple(STATUSES)
+
+
+def _those(fact: str) -> frozenset[Status]:
+    return frozenset(name for name, facts in STATUSES.items() if getattr(facts, fact))
+
+
+FAILED = _those("failed")
+STRICT = _those("strict")
+ENDED = _those("ends_case")
+RAN = _those("gives_output")
+FITS = _those("fits")

@@ -1,0 +1,79 @@
+"""A thread that follows one run folder and tells the window its state as often as it draws.
+
+Reading is cheap and the measuring is in another process, so a thread is enough; the states
+it sends are frozen, and only the newest is kept for a window that is busy.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from app.results.follow.reader import RunReader
+from app.results.follow.state import RunState
+from exporters.types import GraphlapError
+
+LIVE_S = 0.05
+IDLE_S = 1.0
+"""How often to look at a run that is written, and at one that is not."""
+
+
+class Follower(QThread):
+    """`take` gives the newest state; `failed` carries why the folder is no run."""
+
+    failed = Signal(object)
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder = folder
+        self.setObjectName(f"follow {folder.name}")
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+        self._newest: RunState | None = None
+        self._choice: tuple[str, ...] | None = None
+        self._ending = False
+
+    def choose(self, keys: Sequence[str]) -> None:
+        """Show these cases; none means that the follower chooses."""
+        with self._lock:
+            self._choice = tuple(keys)
+        self._wake.set()
+
+    def take(self) -> RunState | None:
+        """The newest state, once."""
+        with self._lock:
+            state, self._newest = self._newest, None
+        return state
+
+    def close(self) -> None:
+        """End the thread and what it started, and wait for that."""
+        self._ending = True
+        self._wake.set()
+        self.wait()
+
+    def run(self) -> None:
+        try:
+            reader = RunReader(self.folder)
+        except GraphlapError as error:
+            self.failed.emit(error)
+            return
+        try:
+            self._follow(reader)
+        finally:
+            reader.close()
+
+    def _follow(self, reader: RunReader) -> None:
+        while not self._ending:
+            with self._lock:
+                choice, self._choice = self._choice, None
+            if choice is not None:
+                reader.choose(choice)
+            state = reader.poll()
+            if state is not None:
+                with self._lock:
+                    self._newest = state
+            self._wake.wait(LIVE_S if reader.is_moving else IDLE_S)
+            self._wake.clear()

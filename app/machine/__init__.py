@@ -1,0 +1,1 @@
+"""What the parent knows of this host: its cores, runtimes, devices and child processes."""

@@ -1,0 +1,127 @@
+"""One child process in a session of its own: lines in, lines out, and how it ended.
+
+Reading never blocks. A child's whole process group is ended with it, so that a compiler
+or a helper that an engine started does not outlive the round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from exporters import own
+
+_STDERR_KEPT_BYTES = 16 * 1024
+
+
+class Child:
+    """`command` with its three pipes; `filenos` are what to wait on for its output."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._memory_kills = memory_kills()
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            env=own.child_environment(),
+        )
+        self._stdin, self._stdout, self._stderr = self._pipes()
+        for pipe in (self._stdout, self._stderr):
+            os.set_blocking(pipe.fileno(), False)
+        self._open = [self._stdout, self._stderr]
+        self._partial = b""
+        self._errors = b""
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
+        process = self._process
+        assert process.stdin and process.stdout and process.stderr
+        return process.stdin, process.stdout, process.stderr
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def filenos(self) -> tuple[int, ...]:
+        """The descriptors of its output pipes that it has not closed."""
+        return tuple(pipe.fileno() for pipe in self._open)
+
+    def send(self, line: str) -> None:
+        """Write one line; a child that no longer reads is noticed when its end is."""
+        with contextlib.suppress(BrokenPipeError):
+            self._stdin.write(line.encode() + b"\n")
+
+    def lines(self) -> list[str]:
+        """The whole lines that have arrived since the last call; a torn one is kept back."""
+        self._errors = (self._errors + self._drain(self._stderr))[-_STDERR_KEPT_BYTES:]
+        *whole, self._partial = (self._partial + self._drain(self._stdout)).split(b"\n")
+        return [line.decode("utf-8", "replace") for line in whole if line.strip()]
+
+    def ended(self) -> bool:
+        """Whether the process is gone; what it wrote last may still be waiting in `lines`."""
+        return self._process.poll() is not None
+
+    def how_it_ended(self) -> str:
+        """`exit code 3` or `signal SIGSEGV`, with the last line it wrote to standard error."""
+        code = self._process.returncode
+        text = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        said = [line.strip() for line in self._errors.decode("utf-8", "replace").splitlines()]
+        last = next((line for line in reversed(said) if line), "")
+        return f"{text}: {last}" if last else text
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel killed it for want of memory, as far as its own count tells."""
+        killed = self._process.returncode == -signal.SIGKILL
+        return killed and memory_kills() > self._memory_kills
+
+    def terminate(self) -> None:
+        """Ask the whole group to end."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the whole group now."""
+        self._signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill what is left, reap it and close the pipes; idempotent."""
+        self.kill()
+        self._process.wait()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        # The group's number stays ours until the leader is reaped, and may outlive it while
+        # a descendant is left; one that is wholly gone raises ProcessLookupError.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _drain(self, pipe: IO[bytes]) -> bytes:
+        """All that can be read without waiting; a pipe at its end is not waited on again."""
+        chunks = []
+        while pipe in self._open:
+            try:
+                chunk = os.read(pipe.fileno(), 1 << 16)
+            except BlockingIOError:
+                break
+            if not chunk:
+                self._open.remove(pipe)
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+
+def memory_kills(counters: Path = Path("/proc/vmstat")) -> int:
+    """How many processes Linux has killed for want of memory; 0 where it does not tell."""
+    try:
+        lines = counters.read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    counts = dict(line.split() for line in lines)
+    return int(counts.get("oom_kill", 0))

@@ -1,0 +1,79 @@
+"""What the machine is and how busy, recorded once in the manifest.
+
+Nothing here imports an engine; versions come from the installed packages' metadata.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from app.machine.cores import usable_cores
+from runtimes.session.host_cpu import cpu_name
+
+_PACKAGES = (
+    "graphlap",
+    "numpy",
+    "onnx",
+    "onnxruntime-gpu",
+    "onnxruntime",
+    "onnxscript",
+    "openvino",
+    "tensorrt",
+    "torch",
+)
+_CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
+
+
+def describe_host() -> dict[str, Any]:
+    """CPU, cores, memory, governor, operating system and versions, as JSON values."""
+    return {
+        "host": socket.gethostname(),
+        "os": platform.platform(),
+        "python": platform.python_version(),
+        "cpu": cpu_name(),
+        "cores_logical": psutil.cpu_count(),
+        "cores_physical": psutil.cpu_count(logical=False),
+        "cores_usable": len(usable_cores()),
+        "memory_bytes": psutil.virtual_memory().total,
+        "governor": _read(_CPUFREQ / "scaling_governor"),
+        "turbo_disabled": _read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo")),
+        "virtual_machine": "hypervisor" in _cpu_flags(),
+        "packages": installed_versions(),
+        "load_1min": os.getloadavg()[0],
+    }
+
+
+def installed_versions() -> dict[str, str]:
+    """Package name -> version, for those installed."""
+    versions = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _cpu_flags() -> list[str]:
+    for line in _cpuinfo():
+        if line.startswith("flags"):
+            return line.split()
+    return []
+
+
+def _cpuinfo() -> list[str]:
+    return (_read(Path("/proc/cpuinfo")) or "").splitlines()
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,176 @@
+"""What the devices tell while a round runs: clock, power, energy, temperature, memory.
+
+The batch parent reads, on its own core, so that nothing beside the timed loop lives in the
+measuring process. A reading carries the time of the samples' clock, which is one clock for
+all processes of a machine, and is joined to them by it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from app.cases.reading import CPU_DEVICE, Reading
+
+LOOK_EVERY_S = 0.1
+POWERCAP = Path("/sys/class/powercap")
+_REASONS = {
+    "SwPowerCap": "power_cap",
+    "HwSlowdown": "hardware_slowdown",
+    "SyncBoost": "sync_boost",
+    "SwThermalSlowdown": "thermal",
+    "HwThermalSlowdown": "hardware_thermal",
+    "HwPowerBrakeSlowdown": "power_brake",
+}
+"""NVML's reasons for a lower clock that are no choice of the user's, in our words."""
+
+
+class Nvml:
+    """NVIDIA's management library; `module` is `pynvml` or what behaves like it.
+
+    Raises the module's NVMLError if the driver does not answer.
+    """
+
+    def __init__(self, module: Any, visible: str | None = None) -> None:
+        module.nvmlInit()
+        self._nvml = module
+        self._visible = os.environ.get("CUDA_VISIBLE_DEVICES") if visible is None else visible
+        self._handles: dict[int, Any] = {}
+        self._reasons = {
+            getattr(module, f"nvmlClocksThrottleReason{name}"): word
+            for name, word in _REASONS.items()
+        }
+
+    def names(self) -> tuple[str, ...]:
+        """The GPUs of this machine, in the library's order."""
+        count = self._nvml.nvmlDeviceGetCount()
+        handles = map(self._nvml.nvmlDeviceGetHandleByIndex, range(count))
+        return tuple(map(self._nvml.nvmlDeviceGetName, handles))
+
+    def read(self, gpu: int, pid: int) -> Reading | None:
+        """The GPU that CUDA counts as number `gpu`; None if there is no such device."""
+        try:
+            handle = self._handle(gpu)
+        except (self._nvml.NVMLError, IndexError):
+            return None
+        nvml, told = self._nvml, self._told
+        milliwatts = told(nvml.nvmlDeviceGetPowerUsage, handle)
+        return Reading(
+            time_ns=time.perf_counter_ns(),
+            device=f"gpu:{gpu}",
+            energy_mj=told(nvml.nvmlDeviceGetTotalEnergyConsumption, handle),
+            power_w=None if milliwatts is None else milliwatts / 1e3,
+            clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
+            temperature_c=told(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+            throttle=self._throttle(handle),
+            process_memory_mb=self._memory_mb(handle, pid),
+        )
+
+    def _handle(self, gpu: int) -> Any:
+        if gpu not in self._handles:
+            # CUDA renumbers what this variable lets it see; NVML sees all.
+            name = self._visible.split(",")[gpu].strip() if self._visible else str(gpu)
+            by_uuid = not name.isdecimal()
+            find = self._nvml.nvmlDeviceGetHandleByUUID if by_uuid else self._by_index
+            self._handles[gpu] = find(name)
+        return self._handles[gpu]
+
+    def _by_index(self, text: str) -> Any:
+        return self._nvml.nvmlDeviceGetHandleByIndex(int(text))
+
+    def _throttle(self, handle: Any) -> tuple[str, ...] | None:
+        bits = self._told(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
+        if bits is None:
+            return None
+        return tuple(word for bit, word in self._reasons.items() if bits & bit)
+
+    def _memory_mb(self, handle: Any, pid: int) -> float | None:
+        """None also where a container hides which process is which."""
+        processes = self._told(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+        used = [p.usedGpuMemory for p in processes if p.pid == pid and p.usedGpuMemory]
+        return sum(used) / 2**20 if used else None
+
+    def _told(self, ask: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return ask(*arguments)
+        except self._nvml.NVMLError:
+            return None
+
+
+class Rapl:
+    """The energy counters of the processor packages that Linux shows in `root`.
+
+    OSError if there are none, or if they can't be read, as by others than root.
+    """
+
+    def __init__(self, root: Path = POWERCAP) -> None:
+        names = {path.parent: path.read_text("ascii") for path in sorted(root.glob("*/name"))}
+        packages = [folder for folder, name in names.items() if name.startswith("package")]
+        if not packages:
+            raise FileNotFoundError(f"{root} has no energy counter of a processor package")
+        self._counters = [folder / "energy_uj" for folder in packages]
+        self._ranges = [int((f / "max_energy_range_uj").read_text("ascii")) for f in packages]
+        self._last = self._values()
+        self._total_uj = 0
+
+    def read(self) -> Reading | None:
+        """All packages together; None if a counter could not be read this time."""
+        try:
+            values = self._values()
+        except OSError:
+            return None
+        for value, last, span in zip(values, self._last, self._ranges, strict=True):
+            # A counter that is smaller than before has begun again from zero.
+            self._total_uj += value - last + (span if value < last else 0)
+        self._last = values
+        return Reading(time.perf_counter_ns(), CPU_DEVICE, energy_mj=self._total_uj / 1e3)
+
+    def _values(self) -> list[int]:
+        return [int(counter.read_text("ascii")) for counter in self._counters]
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """What this machine can tell; either part may be missing."""
+
+    nvml: Nvml | None = None
+    rapl: Rapl | None = None
+
+    @classmethod
+    def of_this_machine(cls) -> Self:
+        return cls(open_nvml(), open_rapl())
+
+    def watches(self, gpus: Sequence[int]) -> bool:
+        """Whether there is anything to read for a round that uses these GPUs."""
+        return self.rapl is not None or (self.nvml is not None and bool(gpus))
+
+    def read(self, pid: int, gpus: Sequence[int]) -> tuple[Reading, ...]:
+        """One reading of each device that answers."""
+        found = [self.nvml.read(gpu, pid) for gpu in gpus] if self.nvml else []
+        if self.rapl is not None:
+            found.append(self.rapl.read())
+        return tuple(reading for reading in found if reading is not None)
+
+
+def open_nvml() -> Nvml | None:
+    """The library, or None where there is no driver or no binding to it."""
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        return Nvml(pynvml)
+    except pynvml.NVMLError:
+        return None
+
+
+def open_rapl() -> Rapl | None:
+    """The counters, or None where there are none or they may not be read."""
+    try:
+        return Rapl()
+    except (OSError, ValueError):
+        return None

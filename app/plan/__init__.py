@@ -1,0 +1,1 @@
+"""Text, flags, files and forms become cases."""

@@ -1,0 +1,92 @@
+"""A plan -> the command line that measures the same cases."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from app.plan.draft import draft_of
+from app.plan.estimate import EXPAND_UP_TO, estimate
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan, Sweep
+from app.plan.toml_text import plan_toml
+from exporters.types import GraphlapError
+from runtimes.base import OptionValue
+
+PROGRAM = ("python", "-m", "app")
+
+
+def command_line(plan: Plan, plan_folder: Path) -> str:
+    """One line for a shell: flags if they can say it all, else `--plan` with a file.
+
+    The flags are read back and must give the very same cases and lengths; the file, where
+    one is needed, is written to `plan_folder`. A plan of very many cases always gets a file.
+    """
+    words = list(_flags(plan))
+    if not _says_the_same(words, plan):
+        plan_folder.mkdir(parents=True, exist_ok=True)
+        file = plan_folder / f"{plan.name}.toml"
+        file.write_text(plan_toml(plan), "utf-8")
+        words = ["--plan", str(file)]
+    return shlex.join([*PROGRAM, "--headless", *words])
+
+
+def _says_the_same(words: Sequence[str], plan: Plan) -> bool:
+    if estimate(draft_of(plan)).cases > EXPAND_UP_TO:
+        return False
+    try:
+        told = plan_from_flags(parse(words))
+        besides = {"name", "sweeps"}
+        if told.model_dump(exclude=besides) != plan.model_dump(exclude=besides):
+            return False
+        return [c.case_id for c in expand(told)] == [c.case_id for c in expand(plan)]
+    except GraphlapError:
+        return False
+
+
+def _flags(plan: Plan) -> Iterator[str]:
+    """The flags of the first grid and of the lengths; what they can't say is left out."""
+    sweep = plan.sweeps[0]
+    yield from ("--models", ",".join(sweep.models))
+    yield from _lists(sweep)
+    for axis, sizes in sweep.axes.items():
+        yield from ("--axis", f"{axis}={_joined(sizes)}")
+    for option, values in sweep.options.items():
+        yield from ("--option", f"{option}={_joined(values)}")
+    if sweep.wait_policy != "spin":
+        yield from ("--wait", sweep.wait_policy)
+    yield from ("--profile", plan.profile)
+    if plan.rounds is not None:
+        yield from ("--rounds", str(plan.rounds))
+    if plan.time_limit_s is not None:
+        yield from ("--time-limit", f"{plan.time_limit_s:g}")
+    if plan.accuracy:
+        yield from ("--accuracy", plan.accuracy)
+    if plan.profile_ops:
+        yield "--profile-ops"
+    if plan.largest_batch:
+        yield "--largest-batch"
+    if plan.memory_limit:
+        yield from ("--memory-limit", plan.memory_limit)
+    if plan.seed:
+        yield from ("--seed", str(plan.seed))
+
+
+def _lists(sweep: Sweep) -> Iterator[str]:
+    fields = Sweep.model_fields
+    for flag, name in (
+        ("--runtimes", "runtimes"),
+        ("--precision", "precisions"),
+        ("--batch", "batch_size"),
+        ("--threads", "threads"),
+        ("--scenario", "scenarios"),
+    ):
+        values = getattr(sweep, name)
+        if values != fields[name].default:
+            yield from (flag, _joined(values))
+
+
+def _joined(values: Sequence[OptionValue]) -> str:
+    return ",".join(str(int(v)) if isinstance(v, bool) else str(v) for v in values)

@@ -1,0 +1,95 @@
+"""How many cases a draft makes and how long they take, told without expanding the plan.
+
+The count is an upper bound, since equal cases of two grids are measured once; `check_plan`
+gives the true one for plans of a size that can be expanded while somebody types.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from app.machine.available import available_names
+from app.plan.draft import Draft, Grid
+from app.plan.expand import expand
+from app.plan.lengths import profiles
+from app.plan.plan import Plan
+from exporters import catalogue
+from exporters.types import GraphlapError
+from runtimes.registry import parse_spec
+
+ASK_ABOVE = 1_000
+"""A sweep of more cases is only started after a question."""
+
+EXPAND_UP_TO = 5_000
+PROCESS_START_S = 1.5
+"""Import, session, first inference and teardown of one small model on one core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """`exact` says that the cases were expanded; seconds are from the profile's limits.
+
+    `search` says that each case is only the first try of a search, of unknown length.
+    """
+
+    cases: int
+    rounds: int
+    shortest_s: float
+    longest_s: float
+    exact: bool
+    search: bool = False
+
+
+def estimate(draft: Draft) -> Estimate:
+    """The bound for a draft that need not be complete."""
+    return _of(draft, sum(_grid_cases(grid) for grid in draft.grids), exact=False)
+
+
+def check_plan(draft: Draft, plan: Plan) -> Estimate:
+    """The true count where it can be had quickly; PlanError for what can't be resolved."""
+    bound = estimate(draft)
+    if bound.cases > EXPAND_UP_TO:
+        return bound
+    return _of(draft, len(expand(plan)), exact=True)
+
+
+def _of(draft: Draft, cases: int, exact: bool) -> Estimate:
+    profile = profiles()[draft.profile]
+    rounds = 1 if draft.largest_batch else draft.rounds or profile.rounds
+    limits = profile.limits
+    profiling = PROCESS_START_S if draft.profile_ops else 0.0
+    shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
+    longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
+    return Estimate(
+        cases,
+        rounds,
+        cases * (rounds * shortest + profiling),
+        cases * (rounds * longest + profiling),
+        exact,
+        draft.largest_batch,
+    )
+
+
+def _grid_cases(grid: Grid) -> int:
+    runtimes = grid.runtimes or available_names()
+    models = sum(_axis_points(grid, name) for name in grid.models)
+    per_runtime = sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
+    settings = len(grid.precisions) * len(grid.threads) * len(grid.scenarios)
+    return models * per_runtime * settings
+
+
+def _axis_points(grid: Grid, model: str) -> int:
+    """Points of one model's axes; a file's axes are taken to be those that the grid names."""
+    try:
+        axes = set(catalogue.find(model).axes)
+    except GraphlapError:
+        axes = {"batch", "sequence", *grid.axes}
+    sizes = {"batch": grid.batch_size, "sequence": grid.sequence_length, **grid.axes}
+    return math.prod(len(values) or 1 for axis, values in sizes.items() if axis in axes)
+
+
+def _option_sets(grid: Grid, runtime: str) -> int:
+    return math.prod(
+        len(values) for key, values in grid.options.items() if key.partition(".")[0] == runtime
+    )

@@ -1,0 +1,325 @@
+"""A plan -> its cases: names looked up, globs resolved, every axis given a size.
+
+Torch-free. What the plan alone shows wrong is a `PlanError`; a model file that turns out
+to be damaged is not: its case ends as a row that says so.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cases.case import Case, Scenario
+from app.cases.errors import PlanError, suggestion
+from app.cases.given import NOTHING, Given
+from app.machine.available import availability, available_names, runtime
+from app.plan.labelled import refuse_unusable
+from app.plan.plan import Plan, Sweep
+from exporters import catalogue
+from exporters.factory_file import is_factory_file, locate
+from exporters.types import ExportError, GraphlapError, TensorSpec
+from runtimes.base import Available, OptionValue
+from runtimes.faults import RuntimeFault
+from runtimes.registry import RUNTIMES, parse_spec
+
+if TYPE_CHECKING:
+    from exporters.onnx_file import OnnxFile
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A model of the plan: its open axes with their defaults (None: somebody must set it).
+
+    `batch` and `sequence` are the axes that --batch and the sequence lengths set.
+    """
+
+    model: str
+    suite: str
+    axes: Mapping[str, int | None]
+    batch: str | None
+    sequence: str | None
+    readable: bool = True
+
+
+def expand(plan: Plan) -> tuple[Case, ...]:
+    """The plan's cases in its order, each once; PlanError names what it can't resolve."""
+    if plan.accuracy:
+        refuse_unusable(plan.accuracy)
+    given = _given(plan)
+    cases: dict[str, Case] = {}
+    for sweep in plan.sweeps:
+        if plan.largest_batch:
+            sweep = _first_tries(sweep)  # noqa: PLW2901
+        subjects = [subject for text in sweep.models for subject in _subjects(text, given)]
+        _refuse_unknown_axes(sweep, subjects)
+        runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
+        if not runtimes:
+            raise PlanError("no runtime is available on this machine", "see --doctor")
+        _refuse_unknown_options(sweep, runtimes)
+        for subject in subjects:
+            for case in _grid(sweep, subject, runtimes, given):
+                cases.setdefault(case.case_id, case)
+    _refuse_if_nothing_can_run(cases.values())
+    return tuple(cases.values())
+
+
+def _first_tries(sweep: Sweep) -> Sweep:
+    """The grid from which a search begins: at batch 1 unless the plan says where."""
+    if len(sweep.batch_size) > 1:
+        raise PlanError(
+            "a search for the largest batch begins at one batch size",
+            "give --batch one value, or leave it out",
+        )
+    return sweep.model_copy(update={"batch_size": sweep.batch_size or (1,)})
+
+
+def batch_axis(model: str) -> str | None:
+    """The open axis that is the model's batch; None if its batch is fixed or unknown."""
+    (subject,) = _subjects(model, NOTHING)
+    return subject.batch
+
+
+def _given(plan: Plan) -> Given:
+    """The plan's own files and nodes; PlanError for a file that can't be read."""
+    files = {name: getattr(plan, name) for name in ("weights", "inputs", "calibration")}
+    paths = {name: path for name, path in files.items() if path}
+    return Given.of(paths, plan.from_nodes, plan.to_nodes)
+
+
+def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:
+    points = list(_points(sweep, subject))
+    for name in runtimes:
+        options = list(_option_sets(sweep, name))
+        for precision, axes, threads, chosen, text in product(
+            sweep.precisions, points, sweep.threads, options, sweep.scenarios
+        ):
+            scenario = Scenario.parse(text)
+            yield Case(
+                model=subject.model,
+                runtime=name,
+                precision=precision,
+                axes=axes,
+                threads=threads,
+                options=chosen,
+                scenario=scenario,
+                wait_policy=sweep.wait_policy if scenario.gap_us else "spin",
+                suite=subject.suite,
+                given=given.at(precision),
+            )
+
+
+def _subjects(text: str, given: Given) -> Iterator[_Subject]:
+    """One model for a name or a path, several for a glob."""
+    if (given.from_nodes or given.to_nodes) and not text.endswith(".onnx"):
+        raise PlanError(
+            f"{text} is no .onnx file, and --from-node and --to-node take a part out of one",
+            "give the path of a file",
+        )
+    if is_factory_file(text):
+        yield _from_factory(text)
+        return
+    if not text.endswith(".onnx"):
+        yield _from_catalogue(text, given)
+        return
+    if Path(text).is_file():
+        yield _from_file(text, given)
+        return
+    found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - it may be absolute
+    if not found:
+        raise PlanError(f"no file matches {text!r}", "give the path of an .onnx file or a glob")
+    for path in found:
+        yield _from_file(path, given)
+
+
+def _from_catalogue(name: str, given: Given) -> _Subject:
+    with _faults_of_the_plan():
+        definition = catalogue.find(name)
+    axes = definition.axes
+    return _Subject(
+        definition.name,
+        definition.suite,
+        {**axes, **_own_sizes(given, definition.inputs)},
+        "batch" if "batch" in axes else None,
+        "sequence" if "sequence" in axes else None,
+    )
+
+
+def _from_factory(text: str) -> _Subject:
+    """A user's `file.py:factory`: its convention makes the batch its one axis."""
+    with _faults_of_the_plan():
+        locate(text)
+    return _Subject(text, "", {"batch": 1}, "batch", None)
+
+
+def _from_file(path: str, given: Given) -> _Subject:
+    try:
+        face = _inspect(path, given.from_nodes, given.to_nodes)
+    except ExportError as error:
+        if given.from_nodes or given.to_nodes:
+            raise PlanError(error.cause, error.remedy) from None
+        return _Subject(path, "", {}, None, None, readable=False)
+    return _Subject(
+        path,
+        "",
+        {**dict.fromkeys(face.axes), **_own_sizes(given, face.inputs)},
+        face.batch if isinstance(face.batch, str) else None,
+        face.sequence if isinstance(face.sequence, str) else None,
+    )
+
+
+@cache
+def _inspect(path: str, from_nodes: tuple[str, ...], to_nodes: tuple[str, ...]) -> OnnxFile:
+    from exporters.onnx_file import inspect
+
+    return inspect(Path(path), from_nodes, to_nodes)
+
+
+def _own_sizes(given: Given, specs: Sequence[TensorSpec]) -> dict[str, int]:
+    """The sizes of the axes that the user's own inputs have; PlanError if they do not fit."""
+    if not given.inputs:
+        return {}
+    from exporters.user_data import axes_of
+
+    with _faults_of_the_plan():
+        return axes_of(Path(given.inputs), specs)
+
+
+def _asked(sweep: Sweep, subject: _Subject) -> dict[str, tuple[int, ...]]:
+    """Axis name -> the sizes that the plan gives for it, in this model's own words."""
+    asked = dict(sweep.axes)
+    if sweep.batch_size and subject.batch:
+        asked.setdefault(subject.batch, sweep.batch_size)
+    if sweep.sequence_length and subject.sequence:
+        asked.setdefault(subject.sequence, sweep.sequence_length)
+    return asked
+
+
+def _points(sweep: Sweep, subject: _Subject) -> Iterator[dict[str, int]]:
+    asked = _asked(sweep, subject)
+    defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
+    sizes = {name: asked.get(name, defaults.get(name, ())) for name in subject.axes}
+    missing = [name for name, values in sizes.items() if not values]
+    if missing:
+        flags = ["--batch 1,2,4" if n == subject.batch else f"--axis {n}=1,2,4" for n in missing]
+        raise PlanError(
+            f"{subject.model} leaves open how large {' and '.join(map(repr, missing))} is",
+            f"set it with {' '.join(flags)}",
+        )
+    for point in product(*sizes.values()):
+        yield dict(zip(sizes, point, strict=True))
+
+
+def _refuse_unknown_axes(sweep: Sweep, subjects: Sequence[_Subject]) -> None:
+    """An axis that no model of the sweep has is a mistake; one that only some lack is not."""
+    if not all(subject.readable for subject in subjects):
+        return
+    known = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
+    for axis in sweep.axes:
+        if axis not in known:
+            raise PlanError(
+                f"none of the models has an axis {axis!r}",
+                suggestion(axis, known) if known else "all their sizes are fixed",
+            )
+    if any(size > 1 for size in sweep.batch_size) and not any(s.batch for s in subjects):
+        raise PlanError("none of the models has an open batch axis", "leave --batch out")
+    if sweep.sequence_length and not any(subject.sequence for subject in subjects):
+        raise PlanError(
+            "none of the models has an open sequence axis", "name a sequence model (…_seq)"
+        )
+
+
+def _checked_runtime(text: str) -> str:
+    spec = parse_spec(text)
+    name = spec.name
+    if name not in RUNTIMES:
+        raise PlanError(f"there is no runtime called {name!r}", suggestion(name, RUNTIMES))
+    if isinstance(availability(name), Available):
+        with _faults_of_the_plan():
+            runtime(name).refuse_device(spec.device, spec.release)
+    return text
+
+
+def _refuse_if_nothing_can_run(cases: Iterable[Case]) -> None:
+    """A precision that none of the runtimes executes is a mistake; one that some lack is a row."""
+    faults = []
+    for case in cases:
+        try:
+            runtime(parse_spec(case.runtime).name).refuse_precision(case.precision)
+        except RuntimeFault as fault:
+            faults.append(fault)
+        else:
+            return
+    with _faults_of_the_plan():
+        raise faults[0]
+
+
+@contextmanager
+def _faults_of_the_plan() -> Iterator[None]:
+    """What a runtime or an export would say of a case, said of the plan before it begins."""
+    try:
+        yield
+    except GraphlapError as fault:
+        raise PlanError(fault.cause, fault.remedy) from None
+
+
+def _refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
+    measured = {parse_spec(text).name for text in runtimes}
+    for key, values in sweep.options.items():
+        name, _, option_name = key.partition(".")
+        if name not in RUNTIMES:
+            raise PlanError(
+                f"the option {key!r} names no runtime",
+                f"write it as runtime.option; {suggestion(name, RUNTIMES)}",
+            )
+        if name not in measured:
+            raise PlanError(
+                f"the option {key!r} is for a runtime that is not measured",
+                f"add {name} to the runtimes or leave the option out",
+            )
+        options = {option.name: option for option in runtime(name).options}
+        if option_name not in options:
+            raise PlanError(
+                f"{name} has no option {option_name!r}", _known_options(option_name, list(options))
+            )
+        for value in values:
+            try:
+                options[option_name].parse(str(value))
+            except ValueError as error:
+                cause, _, remedy = f"{name}.{error}".partition("; ")
+                raise PlanError(cause, remedy) from None
+
+
+def _known_options(word: str, known: Sequence[str]) -> str:
+    """All that there are, with the one that was probably meant in front."""
+    if not known:
+        return "it has none"
+    near = [f"did you mean {name!r}? " for name in get_close_matches(word, known, n=1)]
+    return f"{''.join(near)}its options are {', '.join(known)}"
+
+
+def _option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
+    """The product of this runtime's option values, defaults left out.
+
+    A default that is spelled out is the same case as one that is not: both run the same.
+    The rows tell all options, those with their default too.
+    """
+    name = parse_spec(text).name
+    options = {option.name: option for option in runtime(name).options}
+    axes = {
+        key.partition(".")[2]: values
+        for key, values in sweep.options.items()
+        if key.partition(".")[0] == name
+    }
+    for point in product(*axes.values()):
+        typed = {
+            option: options[option].parse(str(value))
+            for option, value in zip(axes, point, strict=True)
+        }
+        yield {option: value for option, value in typed.items() if value != options[option].default}

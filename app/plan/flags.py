@@ -1,0 +1,299 @@
+"""The command line: what it may say, and the plan that it amounts to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from app.cases.case import Scenario
+from app.cases.errors import PlanError, suggestion
+from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
+from exporters.types import PRECISIONS
+
+_WAIT_POLICIES = ("spin", "hybrid", "sleep")
+_EPILOG = """\
+examples:
+  graphlap runs/nets
+  graphlap --headless --suite starter
+  graphlap --headless --models cnn_tiny,lstm_tiny --runtimes ort-cpu --scenario paced:20us
+  graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --profile standard --out runs/nets
+  graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
+  graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
+  graphlap --resume runs/nets
+
+exit codes: 0 all rows are well, 1 a row failed, nothing could be measured, the disk failed,
+or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
+130 interrupted. Ctrl-C once ends after the block in flight, twice at once; --resume goes on
+from there.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Mistakes become a PlanError in one sentence, with the nearest flag."""
+
+    def error(self, message: str) -> NoReturn:
+        raise PlanError(message, "see graphlap --help")
+
+
+def parser() -> argparse.ArgumentParser:
+    """All flags, grouped as they are used."""
+    top = _Parser(
+        prog="graphlap",
+        description="Lap times for ONNX graphs: one graph, every runtime, the whole latency "
+        "distribution. Without --headless, --resume, --list or --doctor it opens the window.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="for the window: a run folder to open, a plan or .onnx files for its editor",
+    )
+    mode = top.add_argument_group("what to do")
+    mode.add_argument("--headless", action="store_true", help="measure without a window")
+    mode.add_argument("--list", action="store_true", help="list the models, or those of --suite")
+    mode.add_argument("--format", default="table", help="of --list: table, csv or json")
+    mode.add_argument("--doctor", action="store_true", help="what is here, what is missing")
+    mode.add_argument(
+        "--install-desktop",
+        action="store_true",
+        help="put the window among the desktop's applications",
+    )
+    mode.add_argument("--cache-info", action="store_true", help="what the cache holds")
+    mode.add_argument("--cache-clear", action="store_true", help="empty the cache, engines too")
+    mode.add_argument("--cache-limit", metavar="SIZE", help="what it may hold; default 16GiB")
+    mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
+    what = top.add_argument_group("what to measure")
+    what.add_argument("--suite", metavar="NAME", help="a plan that ships, such as starter")
+    what.add_argument("--plan", metavar="FILE", help="a plan of your own, in TOML")
+    what.add_argument(
+        "--models", metavar="A,B,…", help="names of --list, .onnx paths or globs, comma-separated"
+    )
+    what.add_argument("--runtimes", metavar="A,B,…", help="default: all that are available")
+    what.add_argument("--precision", metavar="P,…", help="fp32, fp16, int8; default fp32")
+    what.add_argument("--batch", metavar="N,…", help="batch sizes")
+    what.add_argument(
+        "--axis", metavar="NAME=N,…", action="append", default=[], help="sizes of any other axis"
+    )
+    what.add_argument("--threads", metavar="N,…", help="default 1; 0 leaves it to the engine")
+    what.add_argument(
+        "--option",
+        metavar="RUNTIME.NAME=V,…",
+        action="append",
+        default=[],
+        help="values of a runtime's option, each a case of its own",
+    )
+    what.add_argument(
+        "--scenario", metavar="S,…", help="closed_loop (default) or paced:20us, a gap between runs"
+    )
+    what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
+    what.add_argument(
+        "--accuracy",
+        metavar="PATH",
+        help="test each model on a folder of classes, or an .npz of images and labels",
+    )
+    what.add_argument(
+        "--profile-ops",
+        action="store_true",
+        help="tell the times of the operators too, in processes of their own",
+    )
+    what.add_argument(
+        "--largest-batch",
+        action="store_true",
+        help="search for the largest batch that fits, from --batch or 1 on",
+    )
+    own = top.add_argument_group("of your own")
+    own.add_argument("--weights", metavar="FILE", help="safetensors for the models named")
+    own.add_argument("--inputs", metavar="FILE", help=".npz of inputs by name; default: drawn")
+    own.add_argument("--calibration", metavar="FILE", help=".npz of samples for int8")
+    own.add_argument("--from-node", metavar="A,B", help="measure part of an .onnx, from here")
+    own.add_argument("--to-node", metavar="A,B", help="to here")
+    how = top.add_argument_group("how long, and where to")
+    how.add_argument("--profile", metavar="NAME", help="quick (default), standard or publication")
+    how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
+    how.add_argument("--time-limit", metavar="S", help="seconds after which a round is killed")
+    how.add_argument(
+        "--memory-limit",
+        metavar="SIZE",
+        help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
+    how.add_argument("--seed", metavar="N", help="of the order of rounds and of all that is drawn")
+    how.add_argument("--out", metavar="DIR", help="a new run folder; default: graphlap-results/…")
+    how.add_argument("--export", metavar="parquet", help="write rows and samples as Parquet too")
+    how.add_argument(
+        "--strict", action="store_true", help="unavailable, unsupported and partial rows fail too"
+    )
+    how.add_argument("--debug", action="store_true", help="show tracebacks")
+    return top
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The flags; PlanError for one that is not known."""
+    known = parser()
+    flags, rest = known.parse_known_args(arguments)
+    if rest:
+        names = [name for action in known._actions for name in action.option_strings]
+        raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
+    if flags.paths and (flags.headless or flags.resume is not None):
+        raise PlanError(
+            f"{flags.paths[0]} would be opened in the window, and none is asked for",
+            "name models with --models, a plan with --plan",
+        )
+    if flags.export not in (None, "parquet"):
+        raise PlanError(
+            f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])
+        )
+    return flags
+
+
+def size_of(text: str, flag: str) -> int:
+    """Bytes of a size like 8GiB; PlanError if it is none."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        cause, _, remedy = f"{flag} {text!r} {error}".partition("; ")
+        raise PlanError(cause, remedy) from None
+
+
+def plan_from_flags(flags: argparse.Namespace) -> Plan:
+    """The plan of --suite or --plan with the other flags laid over it, or of the flags alone.
+
+    A list that a flag gives replaces the plan's in each of its grids; --models keeps of a
+    suite's or a plan's models those that it names.
+    """
+    if flags.suite and flags.plan:
+        raise PlanError("--suite and --plan name two plans", "give one of them")
+    given = _grid(flags)
+    models = _words(flags.models, "--models")
+    if flags.suite or flags.plan:
+        base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))
+        data = base.model_dump(exclude_unset=True)
+        sweeps = [_kept(grid, models) for grid in data["sweeps"]]
+        _refuse_absent(models, data["sweeps"])
+        data["sweeps"] = [{**grid, **given} for grid in sweeps if grid["models"]]
+    elif models:
+        data = {"sweeps": [{"models": models, **given}]}
+    else:
+        raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
+    return parse_plan({**data, **_lengths(flags), **_wanted(flags)}, "the command line")
+
+
+def _grid(flags: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say of every grid, in the words of `app.plan.plan.Sweep`."""
+    given: dict[str, Any] = {}
+    if flags.runtimes is not None:
+        given["runtimes"] = _words(flags.runtimes, "--runtimes")
+    if flags.precision is not None:
+        given["precisions"] = [
+            _one_of(word, PRECISIONS, "--precision")
+            for word in _words(flags.precision, "--precision")
+        ]
+    if flags.batch is not None:
+        given["batch_size"] = _numbers(flags.batch, "--batch", least=1)
+    if flags.threads is not None:
+        given["threads"] = _numbers(flags.threads, "--threads", least=0)
+    if flags.scenario is not None:
+        given["scenarios"] = [_scenario(word) for word in _words(flags.scenario, "--scenario")]
+    if flags.wait is not None:
+        given["wait_policy"] = _one_of(flags.wait, _WAIT_POLICIES, "--wait")
+    if flags.axis:
+        pairs = [_pair(text, "--axis", "name=1,2,4") for text in flags.axis]
+        given["axes"] = {n: _numbers(v, f"--axis {n}", least=1) for n, v in pairs}
+    if flags.option:
+        pairs = [_pair(text, "--option", "runtime.name=value") for text in flags.option]
+        given["options"] = {n: _words(v, f"--option {n}") for n, v in pairs}
+    return given
+
+
+def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say of the whole plan."""
+    given: dict[str, Any] = {}
+    if flags.profile is not None:
+        given["profile"] = flags.profile
+    for name in ("accuracy", "weights", "inputs", "calibration"):
+        if getattr(flags, name) is not None:
+            given[name] = getattr(flags, name)
+    for flag, name in (("--from-node", "from_nodes"), ("--to-node", "to_nodes")):
+        words = _words(getattr(flags, flag[2:].replace("-", "_")), flag)
+        if words:
+            given[name] = words
+    if flags.rounds is not None:
+        given["rounds"] = _number(flags.rounds, "--rounds", least=1)
+    if flags.seed is not None:
+        given["seed"] = _number(flags.seed, "--seed", least=0)
+    if flags.time_limit is not None:
+        given["time_limit_s"] = _number(flags.time_limit, "--time-limit", least=1)
+    return given
+
+
+def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
+    """What the flags add to the plan as a whole, beside its lengths."""
+    given: dict[str, Any] = {}
+    if flags.profile_ops:
+        given["profile_ops"] = True
+    if flags.largest_batch:
+        given["largest_batch"] = True
+    if flags.memory_limit is not None:
+        size_of(flags.memory_limit, "--memory-limit")
+        given["memory_limit"] = flags.memory_limit
+    return given
+
+
+def _kept(grid: dict[str, Any], models: Sequence[str]) -> dict[str, Any]:
+    kept = [model for model in grid["models"] if not models or model in models]
+    return {**grid, "models": kept}
+
+
+def _refuse_absent(models: Sequence[str], grids: Sequence[dict[str, Any]]) -> None:
+    known = list(dict.fromkeys(model for grid in grids for model in grid["models"]))
+    for model in models:
+        if model not in known:
+            raise PlanError(f"the plan has no model {model!r}", suggestion(model, known))
+
+
+def _words(text: str | None, flag: str) -> list[str]:
+    if text is None:
+        return []
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise PlanError(f"{flag} {text!r} has an empty part", "separate values by one comma")
+    return words
+
+
+def _numbers(text: str, flag: str, least: int) -> list[int]:
+    return [_number(word, flag, least) for word in _words(text, flag)]
+
+
+def _number(text: str, flag: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise PlanError(f"{flag} {text} is no whole number of at least {least}", "give one that is")
+    return number
+
+
+def _one_of(word: str, known: Sequence[str], flag: str) -> str:
+    if word not in known:
+        raise PlanError(f"{flag} {word} is not known", suggestion(word, known))
+    return word
+
+
+def _scenario(word: str) -> str:
+    try:
+        return str(Scenario.parse(word))
+    except ValueError as error:
+        cause, _, remedy = f"--{error}".partition("; ")
+        raise PlanError(cause, remedy) from None
+
+
+def _pair(text: str, flag: str, form: str) -> tuple[str, str]:
+    name, equals, values = text.partition("=")
+    if not (name and equals and values):
+        raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {flag} {form}")
+    return name, values

@@ -1,0 +1,29 @@
+"""Named profiles, read from `assets/profiles.toml`: how many rounds, and how long each."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from app.cases.round import Limits
+from exporters import own
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`time_limit_s` is when a round is killed, start-up and compilation included."""
+
+    rounds: int
+    time_limit_s: float
+    limits: Limits
+
+
+@cache
+def profiles() -> dict[str, Profile]:
+    """Name -> profile, shortest first."""
+    table = tomllib.loads(own.asset("profiles.toml").read_text("utf-8"))
+    return {
+        name: Profile(values.pop("rounds"), values.pop("time_limit_s"), Limits(**values))
+        for name, values in table.items()
+    }

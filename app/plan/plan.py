@@ -1,0 +1,201 @@
+"""A plan: what to measure and for how long, from a TOML file, a suite or flags, validated.
+
+Whatever is wrong with it is one `PlanError` with a remedy, raised before anything is
+written. Names of models and runtimes are looked up in `expand`, not here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from app.cases.case import Scenario, WaitPolicy
+from app.cases.errors import PlanError, suggestion
+from app.plan.lengths import Profile, profiles
+from exporters import own
+from exporters.types import Precision
+from runtimes.base import OptionValue
+
+_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[KMGT]i?B)", re.IGNORECASE)
+_UNITS = {
+    f"{letter}{middle}b": base ** (power + 1)
+    for power, letter in enumerate("kmgt")
+    for middle, base in (("i", 1024), ("", 1000))
+}
+Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sweep(_Part):
+    """A grid: the product of its lists is its cases.
+
+    `models` are catalogue names, .onnx paths or globs. `runtimes` empty: every one that is
+    available. Sizes not given take the model's own defaults. `options` maps
+    `runtime.option` to the values to try, as a quoted key or as a table of the runtime.
+    `threads` 0 leaves the number to the engine.
+    """
+
+    models: tuple[str, ...] = Field(min_length=1)
+    runtimes: tuple[str, ...] = ()
+    precisions: tuple[Precision, ...] = Field(default=("fp32",), min_length=1)
+    batch_size: tuple[Size, ...] = ()
+    sequence_length: tuple[Size, ...] = ()
+    axes: dict[str, Annotated[tuple[Size, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    threads: tuple[Threads, ...] = Field(default=(1,), min_length=1)
+    options: dict[str, Annotated[tuple[OptionValue, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
+    wait_policy: WaitPolicy = "spin"
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _flat_options(cls, given: Any) -> Any:
+        """TOML reads an unquoted `ort-cpu.name = [...]` as a table in a table."""
+        if not isinstance(given, dict):
+            return given
+        flat: dict[Any, Any] = {}
+        for key, value in given.items():
+            inner = value.items() if isinstance(value, dict) else ()
+            flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
+        return flat
+
+    @field_validator("scenarios")
+    @classmethod
+    def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(str(Scenario.parse(text)) for text in texts)
+
+
+class Plan(_Part):
+    """A named list of grids with a seed and a profile; `rounds` overrides the profile's.
+
+    `accuracy` is a folder of classes or an .npz of images and labels, on which every model
+    that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
+    `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
+    case the first try of a search. `memory_limit` (`8GiB`) is what a measuring process may
+    hold of the host's memory. `weights`, `inputs` and `calibration` are files of the user's own
+    and hold for all models; `from_nodes` and `to_nodes` cut a part out of each graph.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
+    profile: str = "quick"
+    rounds: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    time_limit_s: Annotated[float, Field(gt=0)] | None = None
+    accuracy: str = ""
+    profile_ops: Annotated[bool, Field(strict=True)] = False
+    largest_batch: Annotated[bool, Field(strict=True)] = False
+    memory_limit: str = ""
+    weights: str = ""
+    inputs: str = ""
+    calibration: str = ""
+    from_nodes: tuple[str, ...] = ()
+    to_nodes: tuple[str, ...] = ()
+    sweeps: tuple[Sweep, ...] = Field(min_length=1)
+
+    @field_validator("profile")
+    @classmethod
+    def _known_profile(cls, name: str) -> str:
+        if name not in profiles():
+            raise ValueError(f"is not a profile; {suggestion(name, profiles())}")
+        return name
+
+    @field_validator("memory_limit")
+    @classmethod
+    def _known_size(cls, text: str) -> str:
+        if text:
+            parse_size(text)
+        return text
+
+    @property
+    def lengths(self) -> Profile:
+        """The profile with this plan's own rounds and time limit in place."""
+        profile = profiles()[self.profile]
+        return Profile(
+            self.rounds or profile.rounds,
+            self.time_limit_s or profile.time_limit_s,
+            profile.limits,
+        )
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `8GiB`, `512 MiB` or `2GB`; ValueError with one sentence."""
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match["number"]) * _UNITS[match["unit"].lower()]) if match else 0
+    if size < 1:
+        raise ValueError("is no amount of memory; write it like 8GiB or 512MiB")
+    return size
+
+
+def parse_plan(data: dict[str, Any], origin: str) -> Plan:
+    """A validated plan from TOML's or JSON's values; `origin` opens the error sentence."""
+    try:
+        return Plan.model_validate(data)
+    except ValidationError as error:
+        cause, remedy = _in_words(error)
+        raise PlanError(f"{origin}: {cause}", remedy) from None
+
+
+def load_plan(path: Path) -> Plan:
+    """A plan file; PlanError if it cannot be read, parsed or understood."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise PlanError(f"the plan {path} can't be read ({reason})", "give a TOML file") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"the plan {path} is no valid TOML ({error})", "mend that line") from None
+    return parse_plan({"name": path.stem, **data}, f"the plan {path}")
+
+
+def suite_names() -> tuple[str, ...]:
+    """The suites that ship, in alphabetical order."""
+    found = own.asset("suites").iterdir()
+    return tuple(sorted(f.name.removesuffix(".toml") for f in found))
+
+
+def load_suite(name: str) -> Plan:
+    """The plan of a suite; PlanError suggests the nearest name."""
+    known = suite_names()
+    if name not in known:
+        raise PlanError(f"there is no suite called {name!r}", suggestion(name, known))
+    text = own.asset("suites", f"{name}.toml").read_text("utf-8")
+    return parse_plan(tomllib.loads(text), f"the suite {name}")
+
+
+def _in_words(error: ValidationError) -> tuple[str, str]:
+    """The first fault as a cause and a remedy."""
+    fault = error.errors(include_url=False)[0]
+    place = [part for part in fault["loc"] if isinstance(part, str)]
+    key = place[-1] if place else "plan"
+    if fault["type"] == "extra_forbidden":
+        known = list(Sweep.model_fields if "sweeps" in place[:-1] else Plan.model_fields)
+        return f"the key {key!r} is not known", suggestion(key, known)
+    where = "plan" if key == "plan" else key
+    if fault["type"] == "missing":
+        return f"{where} is missing", "add it"
+    if fault["type"] == "too_short":
+        return f"{where} is empty, so there is nothing to measure", "give at least one value"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        cause, _, remedy = message.partition("; ")
+        own = (
+            cause if cause.startswith(where.rstrip("s")) else f"{where} {fault['input']!r} {cause}"
+        )
+        return own, remedy
+    return f"{where} = {fault['input']!r} is not valid", _lower(message)
+
+
+def _lower(message: str) -> str:
+    message = message.replace("Input should", "it should")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,38 @@
+"""A plan as TOML text that `load_plan` reads back to the same plan; defaults are left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from app.plan.plan import Plan
+
+
+def plan_toml(plan: Plan) -> str:
+    """One `[[sweeps]]` table for each grid, tables within it for axes and options."""
+    data = plan.model_dump(mode="json", exclude_defaults=True)
+    sweeps = data.pop("sweeps")
+    lines = [f"{key} = {_value(value)}" for key, value in {"name": plan.name, **data}.items()]
+    for sweep in sweeps:
+        tables = {key: value for key, value in sweep.items() if isinstance(value, dict)}
+        lines += ["", "[[sweeps]]"]
+        lines += [f"{k} = {_value(v)}" for k, v in sweep.items() if k not in tables]
+        for name, table in tables.items():
+            lines += ["", f"[sweeps.{name}]", *_pairs(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _pairs(table: Mapping[str, Any]) -> list[str]:
+    return [f"{_string(key)} = {_value(value)}" for key, value in table.items()]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return _string(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _string(text: str) -> str:
+    """A basic string: JSON's escapes are TOML's, but for DEL, which TOML wants escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,1 @@
+"""A run folder read on from where the last look ended."""

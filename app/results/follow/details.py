@@ -1,0 +1,51 @@
+"""What is known of one case beside its timings: graph, what ran elsewhere in it, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.cases.operators import OpProfile
+from app.results.operators import read_profile
+from app.results.reader import Run
+from exporters.types import ExportedModel
+
+
+@dataclass(frozen=True, slots=True)
+class CaseDetails:
+    """`elsewhere` maps the nodes that the engine did not take to the providers that did.
+
+    `profile` is None until the run has one of the case's operators.
+    """
+
+    case: Case
+    model: ExportedModel
+    engine: str = ""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    profile: OpProfile | None = None
+
+
+def details(run: Run, case: Case, profile: OpProfile | None = None) -> CaseDetails | None:
+    """None until the case's model was exported."""
+    model = run.models.get((case.model, case.precision))
+    if model is None:
+        return None
+    rounds = run.rounds_of(case)
+    if not rounds:
+        return CaseDetails(case, model, profile=profile)
+    last = rounds[-1]
+    elsewhere = {str(node["node"]): str(node["provider"]) for node in last.placement}
+    return CaseDetails(case, model, last.execution_provider, elsewhere, profile)
+
+
+def case_profile(run: Run, case: Case) -> OpProfile | None:
+    """The case's operators; None if the run has none, a file that can't be read is a reason."""
+    line = run.profiles.get(case.case_id)
+    if line is None:
+        return None
+    try:
+        return read_profile(run.path, line)
+    except ResultsError as error:
+        return OpProfile(case.case_id, reason=str(error))

@@ -1,0 +1,301 @@
+"""A run folder, live or finished -> `RunState`, by reading on at each `poll`.
+
+Knows no Qt and starts no thread. Only the cases that are shown have their samples read, so
+that a run of thousands of cases opens as fast as a small one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.cases.errors import ResultsError
+from app.cases.operators import OpProfile
+from app.cases.round import RoundResult
+from app.results.folder import LIVE, RESULTS, SAMPLES, is_being_written
+from app.results.follow.case_samples import CaseSamples
+from app.results.follow.details import CaseDetails, case_profile, details
+from app.results.follow.journal_tail import JournalTail
+from app.results.follow.reference import reference_figures
+from app.results.follow.rows_file import read_rows
+from app.results.follow.sample_tail import no_counts
+from app.results.follow.series import Series
+from app.results.follow.state import RunState
+from app.results.follow.summaries import Summaries
+from app.results.labels import labels, model_name
+from app.results.live import Live
+from app.results.rows import worst
+from app.stats.summary import Summary
+from runtimes.base import Clock
+from runtimes.registry import parse_spec
+
+CARD_RUNTIME = "fpga"
+SHOWN_UNASKED = 6
+"""So many cases are shown while nobody has chosen any."""
+
+
+class RunReader:
+    """Raises ResultsError when it is made for a folder that is no run or is damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._journal = JournalTail(folder)
+        self._cases = {case.case_id: case for case in self._journal.manifest.cases}
+        self._labels = labels(self._journal.manifest.cases)
+        self._samples: dict[str, CaseSamples] = {}
+        self._rows: dict[str, Row] = {}
+        self._rows_stamp = (0, 0)
+        self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
+        self._asked: dict[str, int] = {}
+        self._profiles: dict[str, OpProfile] = {}
+        self._summaries = Summaries(folder)
+        self._series: dict[str, Series] = {}
+        self._chosen: tuple[str, ...] = ()
+        self._current = ""
+        self._reading = False
+        self._state = RunState(folder, self._journal.manifest)
+
+    def choose(self, keys: Sequence[str]) -> None:
+        """Show these cases; none means the ones that are measured now or were last."""
+        self._chosen = tuple(key for key in keys if key in self._cases)
+
+    def poll(self) -> RunState | None:
+        """The new state, or None if nothing moved since the last call."""
+        before = self._state
+        try:
+            changed = self._journal.poll()
+        except ResultsError as error:
+            self._state = replace(before, problem=str(error), alive=False)
+            return self._state if self._state.problem != before.problem else None
+        changed |= self._take_tried()
+        live, alive = self._read_live(), is_being_written(self.folder)
+        running = live if alive else None
+        changed |= self._read_rows() | self._take_answers() | self._newly_in_flight(running)
+        shown = self._choose_shown(running)
+        changed |= set(shown) ^ set(before.shown)
+        first = not self._series
+        told = bool(changed) or first or alive != before.alive
+        self._samples = {key: self._samples.get(key) or CaseSamples() for key in shown}
+        read = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
+        self._reading = bool(read)
+        changed |= read
+        self._ask(shown, alive)
+        if first or alive != before.alive:
+            changed = set(self._cases)  # who waits while the run goes on is cancelled after it
+        if not changed and live == before.live and not before.problem:
+            return None
+        for key in changed & self._cases.keys():
+            self._series[key] = self._one(self._cases[key], running, alive)
+        self._state = RunState(
+            folder=self.folder,
+            manifest=self._journal.manifest,
+            live=live,
+            alive=alive,
+            series=tuple(self._series[key] for key in self._cases),
+            shown=shown,
+            revision=before.revision + told,
+            samples_in_flight=self._in_flight(live),
+            details=self._details(shown),
+            environments=dict(self._journal.environments),
+        )
+        return self._state
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether something new is to be expected soon."""
+        waits = len(self._answered) < len(self._asked) and not self._summaries.died
+        return self._state.alive or self._reading or waits
+
+    def close(self) -> None:
+        """End the summary process."""
+        self._summaries.close()
+
+    def _take_tried(self) -> set[str]:
+        """The cases that a search has added; then every label may read differently."""
+        cases = self._journal.run.cases
+        if len(cases) == len(self._cases):
+            return set()
+        self._cases = {case.case_id: case for case in cases}
+        self._labels = labels(cases)
+        return set(self._cases)
+
+    def _newly_in_flight(self, live: Live | None) -> set[str]:
+        """The case that is measured now and the one before it, when they are not the same."""
+        before, self._current = self._current, live.case_id if live else ""
+        return {before, self._current} if before != self._current else set()
+
+    def _read_live(self) -> Live | None:
+        try:
+            data: dict[str, Any] = json.loads((self.folder / LIVE).read_text("utf-8"))
+        except (OSError, ValueError):
+            return self._state.live  # replaced at this moment, or not there yet
+        data.pop("updated_at_utc", None)
+        data["exporting"] = tuple(data.get("exporting", ()))
+        try:
+            return Live(**data)
+        except TypeError:
+            return self._state.live
+
+    def _read_rows(self) -> set[str]:
+        """The cases whose row in results.csv is another than before."""
+        path = self.folder / RESULTS
+        try:
+            status = path.stat()
+        except OSError:
+            return set()
+        stamp = (status.st_mtime_ns, status.st_ino)
+        if stamp == self._rows_stamp:
+            return set()
+        self._rows_stamp = stamp
+        before, self._rows = self._rows, read_rows(path)
+        return {key for key, row in self._rows.items() if before.get(key) != row}
+
+    def _choose_shown(self, live: Live | None) -> tuple[str, ...]:
+        """What was chosen, else the case in flight beside those it is to be compared with."""
+        if self._chosen or len(self._cases) <= SHOWN_UNASKED:
+            return self._chosen or tuple(self._cases)
+        if live and live.case_id in self._cases:
+            centre = live.case_id
+        elif self._state.shown:
+            return self._state.shown
+        else:
+            centre = next(iter(self._journal.run.rounds), next(iter(self._cases)))
+        if centre in self._state.shown:
+            return self._state.shown
+        nearest = sorted(self._cases, key=lambda key: self._distance(centre, key))
+        return tuple(key for key in self._cases if key in nearest[:SHOWN_UNASKED])
+
+    def _distance(self, one: str, other: str) -> tuple[bool, bool, bool]:
+        """Sorts first what differs from a case in its runtime or settings, not in its work."""
+        a, b = self._cases[one], self._cases[other]
+        return a.model != b.model, a.axes != b.axes, a.scenario != b.scenario
+
+    def _files(self, key: str, live: Live | None) -> dict[int, Path]:
+        """The sample files of a case by round, the one in flight with them."""
+        rounds = self._journal.run.rounds.get(key, {})
+        files = {
+            number: self.folder / SAMPLES / result.samples
+            for number, result in rounds.items()
+            if result.samples
+        }
+        if live and live.case_id == key and live.round is not None and live.round not in rounds:
+            files[live.round] = self.folder / SAMPLES / f"{key}.{live.round}.bin"
+        return files
+
+    def _details(self, shown: Sequence[str]) -> dict[str, CaseDetails]:
+        run = self._journal.run
+        for key in shown:
+            if key not in self._profiles and (found := case_profile(run, self._cases[key])):
+                self._profiles[key] = found
+        told = {key: details(run, self._cases[key], self._profiles.get(key)) for key in shown}
+        return {key: one for key, one in told.items() if one is not None}
+
+    def _timed_rounds(self, key: str) -> list[RoundResult]:
+        return [r for r in self._journal.run.rounds.get(key, {}).values() if r.samples]
+
+    def _ask(self, shown: Sequence[str], alive: bool) -> None:
+        """Have summaries made of what is shown, and rows where results.csv fell behind."""
+        if self._summaries.died:
+            return
+        wanted = list(shown)
+        if not alive:
+            wanted += [key for key in self._journal.run.rounds if self._row_is_behind(key)]
+        due = [
+            key
+            for key in dict.fromkeys(wanted)
+            if key in self._cases
+            and (count := len(self._journal.run.rounds.get(key, {})))
+            and self._asked.get(key) != count
+        ]
+        for key in due:
+            self._asked[key] = len(self._journal.run.rounds[key])
+        if due:
+            self._summaries.ask(due)
+
+    def _row_is_behind(self, key: str) -> bool:
+        row = self._rows.get(key)
+        return row is None or (row.get("rounds") or 0) != len(self._timed_rounds(key))
+
+    def _take_answers(self) -> set[str]:
+        answers = self._summaries.poll()
+        for answer in answers:
+            count = self._asked.get(answer.case_id, 0)
+            self._answered[answer.case_id] = (count, answer.row, answer.summary)
+        return {answer.case_id for answer in answers}
+
+    def _in_flight(self, live: Live | None) -> int:
+        """Measured samples of the case that is measured now, over all its rounds."""
+        if live is None or live.case_id not in self._cases:
+            return 0
+        done = self._journal.run.rounds.get(live.case_id, {})
+        recorded = sum(result.iterations for result in done.values())
+        running = live.iterations if live.round not in done and live.phase == "measure" else 0
+        return recorded + running
+
+    def _one(self, case: Case, live: Live | None, alive: bool) -> Series:
+        key = case.case_id
+        rounds = self._journal.run.rounds.get(key, {})
+        timed = self._timed_rounds(key)
+        measured_now = live is not None and live.case_id == key
+        samples = self._samples.get(key)
+        count, row, summary = self._answered.get(key, (0, {}, None))
+        if count != len(rounds):
+            summary = None
+        if key in self._rows and (not row or not self._row_is_behind(key)):
+            row = self._rows[key]
+        status, reason = self._status(rounds, measured_now, alive)
+        return Series(
+            key=key,
+            label=self._labels[key],
+            model=model_name(case.model),
+            runtime=case.runtime,
+            clock=timed[0].clock if timed else _expected_clock(case),
+            status=status,
+            counts=samples.counts if samples else no_counts(),
+            rounds=samples.maps() if samples else (),
+            summary=summary,
+            published=reference_figures(case),
+            row={
+                **_asked_for(case),
+                **row,
+                "status": status,
+                "reason": reason or row.get("reason"),
+            },
+        )
+
+    def _status(
+        self, rounds: Mapping[int, RoundResult], measured_now: bool, alive: bool
+    ) -> tuple[str, str]:
+        if measured_now:
+            return "measuring", ""
+        decisive = worst(rounds.values())
+        if decisive is not None:
+            return decisive.status, decisive.reason
+        if alive:
+            return "waiting", ""
+        return "cancelled", "the sweep ended before this case was measured: resume it"
+
+
+def _expected_clock(case: Case) -> Clock:
+    """What the clock will be, for a case that has not been measured."""
+    return "simulated" if parse_spec(case.runtime).name == CARD_RUNTIME else "wall"
+
+
+def _asked_for(case: Case) -> Row:
+    """What is known of a row before anything was measured."""
+    return {
+        "case_id": case.case_id,
+        "suite": case.suite or None,
+        "model": case.model,
+        "runtime": case.runtime,
+        "precision_asked": case.precision,
+        "batch_size": case.axes.get("batch"),
+        "sequence_length": case.axes.get("sequence"),
+        "threads": case.threads,
+        "scenario": case.scenario.kind,
+    }

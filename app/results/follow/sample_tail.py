@@ -1,0 +1,89 @@
+"""One round's sample file, followed while it grows: counts by reading on, samples by mapping.
+
+Reading goes through small buffers, so following a file of any size costs no memory; a map is
+made anew with each look, so that pages that a plot has touched are given back.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from app.cases.round import MEASURED, SAMPLE
+from app.stats.histogram import BINS, Histogram
+
+CHUNK = 1 << 17
+"""Records a reading: 4 MiB."""
+
+
+class SampleTail:
+    """`poll` reads what was added and says whether anything was."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._begin_again()
+
+    def _begin_again(self) -> None:
+        self._histogram = Histogram()
+        self._first = b""
+        self.records = 0
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Measured samples in the bins of `Histogram` [BINS]; a view, not a copy."""
+        return self._histogram.counts
+
+    def poll(self, chunks: int = 16) -> bool:
+        """Read on for at most so many chunks, about a tenth of a second's work.
+
+        A file that is gone counts as empty. One that was replaced or has shrunk, because its
+        round is measured again, is read from its beginning.
+        """
+        before = self.records
+        try:
+            with self.path.open("rb") as file:
+                self._notice_new_file(file)
+                file.seek(self.records * SAMPLE.itemsize)
+                for _ in range(chunks):
+                    data = file.read(CHUNK * SAMPLE.itemsize)
+                    records = np.frombuffer(data, SAMPLE, len(data) // SAMPLE.itemsize)
+                    self._add(records)
+                    if len(records) < CHUNK:
+                        break
+        except OSError:
+            self._begin_again()
+        return self.records != before
+
+    def _notice_new_file(self, file: BinaryIO) -> None:
+        """By its first record, which no two rounds share; a file's number may be used again."""
+        first = file.read(SAMPLE.itemsize)
+        shrunk = os.fstat(file.fileno()).st_size < self.records * SAMPLE.itemsize
+        if shrunk or (self.records and first != self._first):
+            self._begin_again()
+        self._first = first
+
+    def _add(self, records: np.ndarray) -> None:
+        measured = records[records["phase"] == MEASURED]
+        self._histogram.add(measured["finished_ns"] - measured["started_ns"])
+        self.records += len(records)
+
+    def map(self) -> np.ndarray:
+        """The records read so far as a read-only map [records]; empty if the file is gone."""
+        if not self.records:
+            return np.empty(0, SAMPLE)
+        try:
+            return np.memmap(self.path, SAMPLE, mode="r", shape=(self.records,))
+        except (OSError, ValueError):
+            return np.empty(0, SAMPLE)
+
+
+def no_counts() -> np.ndarray:
+    """Bins [BINS] without any sample, shared by all series that have none."""
+    return _NONE
+
+
+_NONE = np.zeros(BINS, np.int64)
+_NONE.flags.writeable = False

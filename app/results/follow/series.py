@@ -1,0 +1,48 @@
+"""What a plot is given: one case of one run, as values without Qt.
+
+Views draw series and know nothing of run folders; whoever follows a folder makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from app.stats.summary import Summary
+from runtimes.base import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A figure that a source document prints for a model: a reference, never a result."""
+
+    label: str
+    statistic: str  # "mean" or "p99"
+    value_us: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One case: its identity, its histogram so far, its raw samples, and its row.
+
+    `counts` are those of `app.stats.histogram.Histogram` (measured samples only).
+    `rounds` are `app.cases.round.SAMPLE` record arrays or memory maps, one per round, warm-up
+    included and marked. `summary` is None while only bins are known: markers are then
+    provisional. `row` is the case's row of results.csv, by column name, once there is one.
+    """
+
+    key: str
+    label: str
+    model: str
+    runtime: str
+    clock: Clock
+    status: str
+    counts: np.ndarray
+    rounds: tuple[np.ndarray, ...] = ()
+    summary: Summary | None = None
+    published: tuple[Published, ...] = ()
+    row: Mapping[str, Any] = field(default_factory=dict)

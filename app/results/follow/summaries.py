@@ -1,0 +1,69 @@
+"""The window's end of the summary process: ids in, rows and summaries out, never waiting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.machine.child import Child
+from app.stats.quantiles import Interval
+from app.stats.summary import Summary
+from exporters import own
+
+_MODULE = "app.results.follow.summary_worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The row of one case and, if it has samples, their summary."""
+
+    case_id: str
+    row: dict[str, Any]
+    summary: Summary | None
+
+
+class Summaries:
+    """Starts the process with the first question; `close` ends it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._child: Child | None = None
+
+    def ask(self, case_ids: Sequence[str]) -> None:
+        """Ask for cases; the answers come from `poll`, in the same order."""
+        if self._child is None:
+            self._child = Child(own.command(_MODULE, str(self._folder)))
+        self._child.send(json.dumps(list(case_ids)))
+
+    def poll(self) -> list[Answer]:
+        """The answers that have come; a process that died gives none any more."""
+        if self._child is None:
+            return []
+        return [_answer(json.loads(line)) for line in self._child.lines()]
+
+    @property
+    def died(self) -> bool:
+        """Whether the process ended by itself, as when the folder is gone."""
+        return self._child is not None and self._child.ended()
+
+    def close(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+def _answer(data: dict[str, Any]) -> Answer:
+    return Answer(data["case_id"], data["row"], _summary(data["summary"]))
+
+
+def _summary(data: dict[str, Any] | None) -> Summary | None:
+    if data is None:
+        return None
+    intervals = {
+        name: Interval(**interval) if interval else None
+        for name, interval in data["intervals"].items()
+    }
+    return Summary(**{**data, "intervals": intervals, "warnings": tuple(data["warnings"])})

@@ -1,0 +1,54 @@
+"""`python -m app.results.follow.summary_worker DIR`: rows and summaries, off the window's process.
+
+Reads lines of case ids from standard input, answers a JSON line for each id, and ends with
+its input. It yields its core to everything else, to a measurement above all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from app.cases.errors import ResultsError
+from app.results.follow.journal_tail import JournalTail
+from app.results.reader import Run
+from app.results.rows import Rows
+
+
+def main() -> int:
+    """One answer for each asked case, until the input ends."""
+    os.nice(19)
+    try:
+        tail = JournalTail(Path(sys.argv[1]))
+        for line in sys.stdin:
+            tail.poll()
+            for answer in _answers(tail.run, json.loads(line)):
+                sys.stdout.write(json.dumps(answer) + "\n")
+                sys.stdout.flush()
+    except (ResultsError, BrokenPipeError):
+        return 1  # the window reads the same folder and tells what is wrong with it
+    return 0
+
+
+def _answers(run: Run, case_ids: list[str]) -> Iterator[dict[str, Any]]:
+    cases = {case.case_id: case for case in run.cases}
+    for case in (cases[case_id] for case_id in case_ids if case_id in cases):
+        answer: dict[str, Any] = {"case_id": case.case_id, "row": {}, "summary": None}
+        try:
+            rows = Rows()
+            alone = replace(run, manifest=replace(run.manifest, cases=(case,)), tried=())
+            answer["row"] = rows.of(alone)[0]
+            summary = rows.summary(alone, case)
+            answer["summary"] = asdict(summary) if summary else None
+        except ResultsError as error:
+            answer["row"] = {"warnings": str(error)}
+        yield answer
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What comes next: a grid, a search, and what follows the rounds."""

@@ -1,0 +1,68 @@
+"""A job source with the accuracy of what it found to run after it, never between its rounds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+
+from app.cases.accuracy import AccuracyJob, subject_of
+from app.cases.case import Case
+from app.machine import engines
+from app.sweep.jobs import Assessed, AssessJob, Job, JobSource
+from app.sweep.sources.afterwards import Afterwards
+from exporters import catalogue
+from exporters.types import GraphlapError
+
+
+def data_for(case: Case, given: str) -> str:
+    """The labelled data of a case: what the plan gives, else its definition's own, else ''."""
+    if given:
+        return given
+    with suppress(GraphlapError):
+        return catalogue.find(case.model).labelled
+    return ""
+
+
+class WithAccuracy(Afterwards):
+    """`source` until it is exhausted, then one `AssessJob` for each subject not yet `done`.
+
+    `given` is the plan's labelled data, `ran` the ids of the cases that are recorded to give
+    outputs, `done` the subjects whose accuracy is recorded. `time_limit_s` is how long an
+    accuracy process may stay silent.
+    """
+
+    own_outcome = Assessed
+
+    def __init__(
+        self,
+        source: JobSource,
+        cases: Sequence[Case],
+        given: str,
+        ran: Iterable[str],
+        done: Collection[str],
+        time_limit_s: float,
+    ) -> None:
+        super().__init__(source, ran, time_limit_s)
+        self._waiting = deque((case, data_for(case, given)) for case in cases)
+        self._done = set(done)
+
+    def _next_of_ours(self) -> Job | None:
+        while self._waiting:
+            case, data = self._waiting[0]
+            if not data or case.case_id not in self._ran:
+                self._waiting.popleft()
+                continue
+            reply = self._models.get((case.model, case.precision))
+            if reply is None:
+                # A resumed run whose rounds are all there has exported nothing yet.
+                return self._export(case, [case.axes])
+            self._waiting.popleft()
+            if reply.model is None:
+                continue
+            subject = subject_of(case, reply.model)
+            if subject.case_id not in self._done:
+                self._done.add(subject.case_id)
+                job = AccuracyJob(subject, reply.model, data, str(engines.folder()))
+                return AssessJob(job, case.case_id, self._time_limit_s)
+        return None

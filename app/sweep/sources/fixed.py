@@ -1,0 +1,117 @@
+"""The job source of a plan's grid: exports first, then rounds in a seeded random order.
+
+Round by round, each round a fresh shuffle of all cases, so that drift of the machine does
+not follow the variable. A case that failed gets no further rounds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.status import ENDED, Status
+from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, SettledJob
+from app.sweep.rounds import Schedule, export_request, refused_without_model, round_job, settled
+from exporters.request import ExportReply
+from exporters.types import Precision
+
+ModelKey = tuple[str, Precision]
+
+
+@dataclass(slots=True)
+class FixedSweep:
+    """`done` maps a case's id to the statuses of the rounds that are already recorded."""
+
+    schedule: Schedule
+    done: Mapping[str, Mapping[int, Status]]
+    models: dict[ModelKey, ExportReply] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
+    _left: dict[str, set[int]] = field(default_factory=dict)
+    _exports: deque[ExportJob] = field(default_factory=deque)
+    _exporting: int = 0
+    _settled: deque[SettledJob] = field(default_factory=deque)
+    _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        schedule = self.schedule
+        for case in schedule.cases:
+            known = self.done.get(case.case_id, {})
+            if not ENDED.isdisjoint(known.values()):
+                self._ended.add(case.case_id)
+            self._left[case.case_id] = set(range(schedule.rounds)) - set(known)
+        open_cases = [case for case in schedule.cases if self.rounds_left(case)]
+        for case in open_cases:
+            refused = refused_without_model(case)
+            if refused is not None:
+                self._settle(case, *refused)
+        self._queue_exports([case for case in open_cases if case.case_id not in self._ended])
+        self._queue_rounds(open_cases)
+
+    def next(self, finished: Sequence[Outcome]) -> Job | None:
+        for outcome in finished:
+            if isinstance(outcome, Exported):
+                self._exporting -= 1
+                request = outcome.job.request
+                self.models[request.model, request.precision] = outcome.reply
+            elif isinstance(outcome, Measured):
+                self.take(outcome.result)
+        if self._settled:
+            return self._settled.popleft()
+        if self._exports:
+            self._exporting += 1
+            return self._exports.popleft()
+        if self._exporting:
+            return None
+        while self._rounds:
+            case, number = self._rounds.popleft()
+            if case.case_id in self._ended:
+                continue
+            job = round_job(self.schedule, case, number, self.models[case.model, case.precision])
+            if isinstance(job, SettledJob):
+                self._ended.add(case.case_id)
+            return job
+        return None
+
+    def rounds_left(self, case: Case) -> int:
+        """How many processes this case still needs; 0 once it has failed."""
+        return 0 if case.case_id in self._ended else len(self._left[case.case_id])
+
+    @property
+    def exports_left(self) -> int:
+        """How many exports have not been handed out."""
+        return len(self._exports)
+
+    def all_rounds_left(self) -> int:
+        """How many rounds of all cases are still to be measured."""
+        return sum(map(self.rounds_left, self.schedule.cases))
+
+    def take(self, result: RoundResult) -> None:
+        """Count a round that ended; told twice, it counts once."""
+        self._left[result.case_id].discard(result.round)
+        if result.status in ENDED:
+            self._ended.add(result.case_id)
+
+    def _queue_exports(self, cases: Sequence[Case]) -> None:
+        points: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
+        for case in cases:
+            _, wanted = points.setdefault((case.model, case.precision), (case, []))
+            if case.axes not in wanted:
+                wanted.append(case.axes)
+        for case, wanted in points.values():
+            request = export_request(case, wanted)
+            self._exports.append(ExportJob(request, self.schedule.export_limit_s))
+
+    def _queue_rounds(self, cases: Sequence[Case]) -> None:
+        for number in range(self.schedule.rounds):
+            order = [case for case in cases if number in self._left[case.case_id]]
+            random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
+            self._rounds.extend((case, number) for case in order)
+
+    def _settle(self, case: Case, status: Status, reason: str) -> None:
+        self._ended.add(case.case_id)
+        number = min(self._left[case.case_id])
+        self._settled.append(settled(case, number, status, reason))

@@ -1,0 +1,64 @@
+"""A job source with the operator profiles of what it found to run after it, never between.
+
+One profile for each case that gave outputs; see `app.cases.operators`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+
+from app.cases.case import Case
+from app.cases.operators import ProfileRequest
+from app.machine import engines
+from app.sweep.jobs import Job, JobSource, Profiled, ProfileJob
+from app.sweep.sources.afterwards import Afterwards
+from exporters.request import ExportReply
+from exporters.types import axes_key
+
+
+class WithProfiles(Afterwards):
+    """`source` until it is exhausted, then one `ProfileJob` for each case not yet `done`.
+
+    `ran` are the ids of the cases that are recorded to give outputs. `time_limit_s` is how
+    long one profile may take.
+    """
+
+    own_outcome = Profiled
+
+    def __init__(
+        self,
+        source: JobSource,
+        cases: Sequence[Case],
+        ran: Iterable[str],
+        done: Collection[str],
+        time_limit_s: float,
+    ) -> None:
+        super().__init__(source, ran, time_limit_s)
+        self._waiting = deque(case for case in cases if case.case_id not in done)
+
+    def _next_of_ours(self) -> Job | None:
+        while self._waiting:
+            case = self._waiting[0]
+            if case.case_id not in self._ran:
+                self._waiting.popleft()
+                continue
+            reply = self._models.get((case.model, case.precision))
+            if reply is None or _lacks(reply, case):
+                # A resumed run exports only what its rounds still need.
+                points = [c.axes for c in self._waiting if _same_model(c, case)]
+                return self._export(case, points)
+            self._waiting.popleft()
+            if reply.model is not None:
+                request = ProfileRequest(case, reply.model, str(engines.folder()))
+                return ProfileJob(request, self._time_limit_s)
+        return None
+
+
+def _lacks(reply: ExportReply, case: Case) -> bool:
+    """Whether the model is there without a reference for this case."""
+    return reply.model is not None and axes_key(case.axes) not in reply.model.references
+
+
+def _same_model(one: Case, other: Case) -> bool:
+    return (one.model, one.precision) == (other.model, other.precision)

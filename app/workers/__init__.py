@@ -1,0 +1,1 @@
+"""What runs in a child process, and nothing else does: numpy, one engine, no other package."""

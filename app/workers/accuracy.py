@@ -1,0 +1,38 @@
+"""The accuracy process: `python -m app.workers.accuracy`, one `AccuracyJob`, nothing timed.
+
+A process of its own, as a round has one: engines crash, and what an image library leaves
+behind must not share a process with a clock.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from app.cases.accuracy import AccuracyJob, AccuracyResult
+from app.workers.assess import assess
+from app.workers.serve import serve
+from exporters.types import GraphlapError
+
+
+def main() -> int:
+    return serve(answer)
+
+
+def answer(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> AccuracyResult:
+    """The result of the job in `values`; every failure is a result with its reason."""
+    job = AccuracyJob.from_json(values)
+    try:
+        return assess(job, lambda images: tell({"event": "progress", "images": images}))
+    except GraphlapError as error:
+        reason = str(error)
+    except Exception as error:
+        traceback.print_exception(error, file=sys.stderr)
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    return AccuracyResult(job.subject.case_id, job.data, reason=reason)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Top-1 accuracy of one session: every image once, in whole batches, nothing timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+import numpy as np
+
+from app.cases.accuracy import AccuracyJob, AccuracyResult
+from app.cases.errors import PlanError
+from app.cases.settings import settings_of
+from app.workers.labelled import Labelled, open_data
+from exporters.types import ExportedModel, TensorSpec
+from runtimes import registry
+from runtimes.base import Session, Unavailable
+from runtimes.faults import NotAvailable
+
+
+def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
+    """Compile the subject and count its right answers; `tell` hears the images done.
+
+    Raises GraphlapError where model and data do not fit, or the runtime refuses.
+    """
+    subject, model = job.subject, job.model
+    source = _only_input(model)
+    shape = source.shape_at(subject.axes)
+    data = open_data(job.data, source, shape)
+    runtime = registry.load(registry.parse_spec(subject.runtime).name)
+    state = runtime.availability()
+    if isinstance(state, Unavailable):
+        raise NotAvailable(state.reason, state.remedy)
+    settings = settings_of(subject, job.cache_dir)
+    runtime.refuse(model, subject.axes, settings)
+    runtime.load()
+    with closing(runtime.compile(model, subject.axes, settings)) as session:
+        right = _right_answers(session, model, source, shape, data, tell)
+    images = len(data.labels)
+    return AccuracyResult(subject.case_id, job.data, right / images, images, shape[0])
+
+
+def _only_input(model: ExportedModel) -> TensorSpec:
+    if len(model.inputs) != 1:
+        raise PlanError(
+            f"{model.name} has {len(model.inputs)} inputs", "accuracy needs a model of one"
+        )
+    if model.batch is None:
+        raise PlanError(f"{model.name} has no batch axis", "accuracy needs a model with one")
+    return model.inputs[0]
+
+
+def _right_answers(
+    session: Session,
+    model: ExportedModel,
+    source: TensorSpec,
+    shape: tuple[int, ...],
+    data: Labelled,
+    tell: Callable[[int], None],
+) -> int:
+    """How many images have their label as the largest value of the first output.
+
+    The last batch is filled up with zeros, whose answers are not counted.
+    """
+    batch, count = shape[0], len(data.labels)
+    right = 0
+    for start in range(0, count, batch):
+        stop = min(start + batch, count)
+        inputs = np.zeros(shape, source.dtype)
+        inputs[: stop - start] = data.images(start, stop)
+        session.bind({source.name: inputs})
+        session.poison()
+        session.run()
+        scores = session.outputs()[model.outputs[0].name].reshape(batch, -1)
+        if scores.shape[1] <= data.labels.max():
+            raise PlanError(
+                f"{model.name} tells {scores.shape[1]} classes apart and the labels go up to "
+                f"{data.labels.max()}",
+                "give data of the classes that it was trained on",
+            )
+        answers = scores[: stop - start].argmax(axis=1)
+        right += int((answers == data.labels[start:stop]).sum())
+        tell(stop)
+    return right

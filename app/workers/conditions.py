@@ -1,0 +1,75 @@
+"""The conditions of one round, as the measuring process finds them: load, clock, cores, memory.
+
+Read from the system's own files, so that this process needs no package for it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.machine.cores import usable_cores
+
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_CLOCKS = Path("/sys/devices/system/cpu/cpufreq")
+
+
+def describe_round(threads: int) -> dict[str, Any]:
+    """What can differ from round to round: load, clock, affinity, thread settings."""
+    return {
+        "load_1min": os.getloadavg()[0],
+        "cpu_mhz": _clock_mhz(),
+        "governor": _read(_GOVERNOR),
+        "affinity": sorted(usable_cores()),
+        "threads": threads,
+    }
+
+
+def round_warnings(environment: Mapping[str, Any]) -> list[str]:
+    """Sentences about conditions under which the tail should not be trusted."""
+    warnings = []
+    if environment["load_1min"] > (os.cpu_count() or 1):
+        warnings.append(
+            "more was running than this machine has cores: stop other work to trust the tail"
+        )
+    if environment["governor"] in ("powersave", "conservative"):
+        warnings.append(
+            f"the CPU governor is {environment['governor']}: "
+            "set it to performance for steady clocks"
+        )
+    return warnings
+
+
+def peak_rss_mb() -> float:
+    """The most memory that this process has held, in MiB.
+
+    What `getrusage` tells begins, on Linux, with what the process held that started this
+    one, so that a small child of a large parent would look large.
+    """
+    for line in (_read(Path("/proc/self/status")) or "").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _clock_mhz() -> float | None:
+    """The mean clock of all cores now, by cpufreq, else by /proc/cpuinfo; None if neither says."""
+    told = [_read(path) for path in _CLOCKS.glob("policy*/scaling_cur_freq")]
+    clocks = [int(text) / 1e3 for text in told if text]
+    if not clocks:
+        lines = (_read(Path("/proc/cpuinfo")) or "").splitlines()
+        clocks = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
+    return statistics.fmean(clocks) if clocks else None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None

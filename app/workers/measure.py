@@ -1,0 +1,33 @@
+"""The measuring process: `python -m app.workers.measure`, one round, one Python thread a lane."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from app.cases.round import MeasureJob, RoundResult
+from app.workers.round import measure_round
+from app.workers.serve import StopRequest, serve
+
+
+def main() -> int:
+    return serve(_round)
+
+
+def _round(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> RoundResult:
+    job = MeasureJob.from_json(values)
+    _prepare(job)
+    return measure_round(job, tell, StopRequest())
+
+
+def _prepare(job: MeasureJob) -> None:
+    if job.affinity and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, job.affinity)
+    if job.settings.threads:
+        os.environ["OMP_NUM_THREADS"] = str(job.settings.threads)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""The profiling process: `python -m app.workers.operators`, one case, nothing timed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from app.cases.operators import OpProfile, ProfileRequest
+from app.workers.serve import serve
+from exporters.types import GraphlapError, axes_key, load_reference
+from runtimes import registry
+from runtimes.base import AfterCompletion, Session, Unavailable
+from runtimes.faults import NotAvailable
+
+FOR_S = 0.5
+LEAST_RUNS, MOST_RUNS = 5, 100
+"""Enough runs for a mean; profilers keep every run of every operator in memory."""
+
+
+def main() -> int:
+    return serve(answer)
+
+
+def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> OpProfile:
+    """The profile of the case in `values`; every failure is one with its reason."""
+    request = ProfileRequest.from_json(values)
+    try:
+        return profile(request)
+    except GraphlapError as error:
+        reason = str(error)
+    except Exception as error:
+        traceback.print_exception(error, file=sys.stderr)
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    return OpProfile(request.case.case_id, reason=reason)
+
+
+def profile(request: ProfileRequest) -> OpProfile:
+    """Compile the case for profiling, run it as the round did, and take the times."""
+    case, model, settings = request.case, request.model, request.settings
+    runtime = registry.load(registry.parse_spec(case.runtime).name)
+    os.environ.update(runtime.profile_environment)
+    state = runtime.availability()
+    if isinstance(state, Unavailable):
+        raise NotAvailable(state.reason, state.remedy)
+    runtime.refuse(model, case.axes, settings)
+    runtime.load()
+    reference = load_reference(model.references[axes_key(case.axes)])
+    with closing(runtime.compile(model, case.axes, settings)) as session:
+        session.bind(reference.inputs)
+        if session.execution.clock == "simulated":
+            # How much is done before a request arrives depends on the pause before it.
+            arrivals = AfterCompletion(1, round(case.scenario.gap_us * 1e3))
+            session.simulate(arrivals, np.random.default_rng(0))
+            runs = 1
+        else:
+            runs = _enough_runs(session)
+        return OpProfile(
+            case.case_id, session.execution.clock, runs, tuple(session.profile_ops(runs))
+        )
+
+
+def _enough_runs(session: Session) -> int:
+    session.run()
+    begun = time.perf_counter()
+    session.run()
+    spent_s = time.perf_counter() - begun
+    return int(min(max(FOR_S / max(spent_s, 1e-6), LEAST_RUNS), MOST_RUNS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,328 @@
+"""One round, phase by phase: a `MeasureJob` in, a `RoundResult` out, nothing raised.
+
+The phases are import, compile, first inference, warm-up, correctness, measurement,
+correctness again, teardown; each is timed and told to the parent as it begins. What is
+known when a round fails stays in its result.
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from app.cases.round import MEASURED, SAMPLE, Check, MeasureJob, Phase, RoundResult
+from app.cases.status import Status
+from app.stats.quantiles import order_statistic
+from app.workers.abreast import Abreast
+from app.workers.check import check_session
+from app.workers.conditions import describe_round, peak_rss_mb, round_warnings
+from app.workers.floor import harness_floor_ns
+from app.workers.sampling import Progress, Sampler
+from app.workers.slots import Alone, Slots
+from exporters.types import GraphlapError, Reference, axes_key, load_reference
+from runtimes import registry
+from runtimes.base import AfterCompletion, Execution, Runtime, Session, Settings, Unavailable
+from runtimes.faults import NotAvailable
+from runtimes.options import all_options, sessions_of
+from runtimes.session.precision import refuse_wider
+from runtimes.session.side_by_side import compile_abreast
+
+Tell = Callable[[dict[str, Any]], None]
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
+"""A round that ends so is not recorded: it is measured again when the sweep is resumed."""
+
+_NODES_NAMED = 5
+# A median needs six samples; more than half a second of them tells nothing further.
+_LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9
+
+
+def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
+    """Run the round; every failure becomes a result with its status and reason."""
+    this = _Round(job, tell, stopped)
+    try:
+        this.measure()
+    except GraphlapError as error:
+        this.note(status=error.status or "run_failed", reason=str(error))
+    except MemoryError:
+        reason = f"the host ran out of memory in {this.phase}: use a smaller batch"
+        this.note(status="out_of_memory", reason=reason)
+    except Exception as error:
+        this.note(**_unexpected(error, this.phase))
+    this.leave()
+    return replace(this.result, phases_ms=this.phases_ms, rss_peak_mb=peak_rss_mb())
+
+
+def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
+    """A disk that is full ends the sweep; anything else is a failure, named with its phase."""
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        reason = f"the samples could not be written: {error.strerror}; free space, then --resume"
+        return {"status": "cancelled", "stop_reason": "disk_full", "reason": reason}
+    traceback.print_exception(error, file=sys.stderr)
+    first_line = (str(error).splitlines() or [""])[0]
+    status: Status = "compile_failed" if phase in ("import", "compile") else "run_failed"
+    return {
+        "status": status,
+        "reason": f"{phase} failed with {type(error).__name__}: {first_line}",
+    }
+
+
+@dataclass(slots=True)
+class _Round:
+    """A round in the making; `tell` sends an event to the parent."""
+
+    job: MeasureJob
+    tell: Tell
+    stopped: Callable[[], bool]
+    result: RoundResult = field(init=False)
+    phases_ms: dict[str, float] = field(default_factory=dict)
+    phase: Phase = "import"
+    _entered_ns: int = 0
+
+    def __post_init__(self) -> None:
+        environment = describe_round(self.job.settings.threads)
+        self.result = RoundResult(
+            case_id=self.job.case_id,
+            round=self.job.round,
+            status="ok",
+            started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            environment=environment,
+            warnings=tuple(round_warnings(environment)),
+        )
+
+    def note(self, **facts: Any) -> None:
+        """Add what has become known."""
+        self.result = replace(self.result, **facts)
+
+    def enter(self, phase: Phase) -> None:
+        self.leave()
+        self.phase, self._entered_ns = phase, time.perf_counter_ns()
+        self.tell({"event": "phase", "phase": phase})
+
+    def leave(self) -> None:
+        if self._entered_ns:
+            spent_ms = (time.perf_counter_ns() - self._entered_ns) / 1e6
+            self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
+            self._entered_ns = 0
+
+    def measure(self) -> None:
+        job = self.job
+        self.enter("import")
+        runtime = self._runtime()
+        runtime.refuse(job.model, job.axes, job.settings)
+        runtime.load()
+        reference = load_reference(job.model.references[axes_key(job.axes)])
+        self.enter("compile")
+        with closing(compile_abreast(runtime, job.model, job.axes, job.settings)) as session:
+            self.leave()
+            self.phases_ms["compile"] -= session.execution.inspection_ms
+            self._note_execution(session.execution)
+            if session.execution.clock != "simulated":  # a card has one precision, and says so
+                refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
+            self.note(concurrency=session.slots)
+            for slot in reversed(range(session.slots)):
+                session.enter(slot)
+                session.bind(reference.inputs, slot)
+            with _in_our_words(session):
+                self.enter("first_inference")
+                begun = time.perf_counter_ns()
+                session.run()
+                first_ns = float(time.perf_counter_ns() - begun)
+                if session.execution.clock == "simulated":
+                    self._simulate(session, reference)
+                else:
+                    self._time(session, reference, first_ns)
+            peak_bytes = session.memory().device_peak_bytes
+            if peak_bytes is not None:
+                self.note(device_memory_peak_mb=peak_bytes / 2**20)
+            self.enter("teardown")
+
+    def _runtime(self) -> Runtime:
+        runtime = registry.load(registry.parse_spec(self.job.runtime).name)
+        state = runtime.availability()
+        if isinstance(state, Unavailable):
+            raise NotAvailable(state.reason, state.remedy)
+        settings, cores = self.job.settings, len(self.result.environment["affinity"])
+        sessions = sessions_of(runtime, settings.options)
+        self.note(
+            runtime_version=state.version,
+            options=all_options(runtime, settings.options),
+            warnings=(*self.result.warnings, *_crowd_warning(sessions, settings.threads, cores)),
+        )
+        return runtime
+
+    def _note_execution(self, execution: Execution) -> None:
+        """What really runs; a float node that the engine did not take makes it partial."""
+        self.note(
+            clock=execution.clock,
+            boundary=execution.boundary,
+            call_path=execution.call_path,
+            execution_provider=execution.provider,
+            precision=execution.precision,
+            device_name=execution.device_name,
+            facts=dict(execution.facts),
+            warnings=(
+                *self.result.warnings,
+                *execution.warnings,
+                *_precision_warning(self.job.settings, execution),
+            ),
+        )
+        elsewhere = execution.elsewhere
+        if elsewhere:
+            named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]
+            more = len(elsewhere) - len(named)
+            nodes = ", ".join(named) + (f" and {more} more" if more else "")
+            self.note(
+                status="partial",
+                reason=f"not all of the graph ran on {execution.provider}: {nodes}",
+                placement=tuple(asdict(node) for node in elsewhere),
+            )
+
+    def _time(self, session: Session, reference: Reference, first_ns: float) -> None:
+        """Warm up, check, measure, check again; the collector rests while the clock runs."""
+        job = self.job
+        self.note(harness_floor_ns=harness_floor_ns())
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        with _new_file(Path(job.samples_path)) as file:
+            with self._slots(session, first_ns) as slots:
+                sampler = Sampler(slots, job.limits, file, self._report, self.stopped)
+                self.enter("warmup")
+                warm = sampler.warm_up()
+                self.note(
+                    warmup_iterations=warm.iterations,
+                    warmup_s=warm.seconds,
+                    steady_state=warm.steady,
+                )
+                before = self._check(session, reference)
+                self.enter("measure")
+                measured = sampler.measure()
+            if session.slots == 1:
+                self._note_spans(session, warm.median_ns)
+        gc.enable()
+        self.note(
+            samples=Path(job.samples_path).name,
+            iterations=measured.iterations,
+            duration_s=measured.duration_s,
+            stop_reason=measured.stop_reason,
+        )
+        if not warm.steady:
+            warning = f"no_steady_state: the medians still moved after {warm.seconds:.1f} s"
+            self.note(warnings=(*self.result.warnings, warning))
+        after = self._check(session, reference)
+        self._note_check(after if before.output_ok else before)
+
+    def _slots(self, session: Session, first_ns: float) -> Slots:
+        job, kind = self.job, Alone if session.slots == 1 else Abreast
+        return kind(session, job.scenario, job.wait_policy, bool(job.model.states), first_ns)
+
+    def _note_spans(self, session: Session, typical_ns: float) -> None:
+        """The medians of some further runs by the device's own clock, where there is one."""
+        runs = min(max(int(_SPANS_NS / max(typical_ns, 1.0)), _LEAST_SPANS), _MOST_SPANS)
+        spans = session.spans(runs)
+        if spans is None:
+            return
+        parts = {
+            "h2d_p50_us": spans.h2d_ns,
+            "device_p50_us": spans.device_ns,
+            "d2h_p50_us": spans.d2h_ns,
+        }
+        medians = {name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None}
+        self.note(facts={**self.result.facts, **medians})
+
+    def _simulate(self, session: Session, reference: Reference) -> None:
+        """Take the samples from the simulator; a graph it holds only in part has no latency."""
+        job = self.job
+        self._note_check(self._check(session, reference))
+        if self.result.status == "partial":
+            self.note(stop_reason="partial")
+            return
+        self.enter("measure")
+        arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
+        samples = session.simulate(arrivals, np.random.default_rng(job.seed))
+        records = np.zeros(len(samples.started_ns), dtype=SAMPLE)
+        records["scheduled_ns"] = samples.scheduled_ns
+        records["started_ns"] = samples.started_ns
+        records["finished_ns"] = samples.finished_ns
+        records["phase"] = MEASURED
+        with _new_file(Path(job.samples_path)) as file:
+            file.write(records.tobytes())
+        latency_ns = np.sort(samples.latency_ns)
+        p50_ns, p99_ns = (order_statistic(latency_ns, q) for q in (0.5, 0.99))
+        self._report(Progress("measure", len(records), latency_ns.sum() / 1e9, p50_ns, p99_ns))
+        self.note(
+            # The cycles depend on the pacing, so they are known only now.
+            facts=dict(session.execution.facts),
+            samples=Path(job.samples_path).name,
+            iterations=len(records),
+            duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
+            stop_reason="simulated",
+        )
+
+    def _check(self, session: Session, reference: Reference) -> Check:
+        self.enter("correctness")
+        return check_session(session, reference.inputs, reference.outputs, self.job.model.reference)
+
+    def _note_check(self, check: Check) -> None:
+        """A wrong row keeps its timing and is marked."""
+        self.note(check=check)
+        if not check.output_ok:
+            slots = self.result.concurrency
+            where = f" of session {check.slot + 1} of {slots}" if slots > 1 else ""
+            self.note(
+                status="wrong_output",
+                reason=f"output {check.worst_output!r}{where} differs from the {check.reference} "
+                f"reference by {check.max_rel_error:.2g} of its largest value, "
+                f"and {check.tolerance:g} is allowed",
+            )
+
+    def _report(self, progress: Progress) -> None:
+        self.tell({"event": "progress", **asdict(progress)})
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """A file of its own: a follower may have mapped what a round cut short left behind."""
+    if path.is_file():
+        path.unlink()
+    return cast(BinaryIO, path.open("wb", buffering=0))
+
+
+@contextmanager
+def _in_our_words(session: Session) -> Iterator[None]:
+    """`run` is the engine's own call and raises the engine's errors; the adapter knows them."""
+    try:
+        yield
+    except (GraphlapError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise session.fault(error) from error
+
+
+def _crowd_warning(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
+    """Several sessions on too few cores wait for each other, whatever the device can do."""
+    if sessions == 1 or sessions * (threads or cores) <= cores:
+        return ()
+    of_threads = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
+    return (
+        f"{sessions} sessions of {of_threads} share {cores} core{'s' * (cores > 1)}: "
+        "their latency is in part the wait for one",
+    )
+
+
+def _precision_warning(settings: Settings, execution: Execution) -> tuple[str, ...]:
+    """A simulated card has one precision, which its rows tell; an engine may have chosen."""
+    if execution.precision == settings.precision or execution.clock == "simulated":
+        return ()
+    return (f"{settings.precision} was asked for and {execution.precision} was executed",)

@@ -1,0 +1,130 @@
+"""Blocks of the timed loop: warm-up until steady, measurement until enough, all on disk.
+
+Between blocks, never inside one, samples are appended to the round's file, the parent is
+told how far it is, and a request to stop is heard.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from app.cases.round import WARMUP, Limits
+from app.stats.histogram import Histogram
+from app.stats.quantiles import order_interval, order_statistic
+from app.workers.slots import Slots, counted, latency_ns
+from app.workers.steady import is_steady
+
+BLOCK_S = 0.2
+WINDOW_S = 0.05
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the parent is told between blocks."""
+
+    phase: str
+    iterations: int
+    elapsed_s: float
+    p50_ns: float | None
+    p99_ns: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """How warm-up ended; `steady` is False at the cap."""
+
+    iterations: int
+    seconds: float
+    steady: bool
+    median_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How measurement ended; `duration_s` is the sum of its blocks on the clock."""
+
+    iterations: int
+    duration_s: float
+    stop_reason: str
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Takes blocks from the slots and appends what they timed to `file`.
+
+    `report` is called between blocks; `stopped` is asked there whether to end early.
+    """
+
+    slots: Slots
+    limits: Limits
+    file: BinaryIO
+    report: Callable[[Progress], None]
+    stopped: Callable[[], bool]
+
+    def warm_up(self) -> WarmUp:
+        """Run windows until their medians agree."""
+        limits, begun = self.limits, time.perf_counter()
+        medians: list[float] = []
+        iterations, steady = 0, False
+        while True:
+            records = self.slots.block(WINDOW_S, least=3, rewarm=False)
+            # A first window may be so short that several slots never ran at once.
+            known = counted(records)
+            medians.append(float(np.median(latency_ns(known if len(known) else records))))
+            records["phase"] = WARMUP
+            self.file.write(records.tobytes())
+            iterations += len(records)
+            elapsed = time.perf_counter() - begun
+            self.report(Progress("warmup", iterations, elapsed, medians[-1], None))
+            if elapsed >= limits.warmup_max_s or self.stopped():
+                break
+            if elapsed >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations:
+                steady = is_steady(medians)
+                if steady:
+                    break
+        return WarmUp(iterations, time.perf_counter() - begun, steady, medians[-1])
+
+    def measure(self) -> Measured:
+        """Run blocks until the limits are met; see `Limits` for what they ask."""
+        limits, histogram = self.limits, Histogram()
+        kept: list[np.ndarray] = []
+        iterations, next_look, begun = 0, 0, time.perf_counter()
+        while True:
+            left = max(limits.min_s - (time.perf_counter() - begun), 0.0)
+            seconds = min(BLOCK_S, left) if left else BLOCK_S / 2
+            records = self.slots.block(seconds, least=1, rewarm=iterations > 0)
+            self.file.write(records.tobytes())
+            latency = latency_ns(counted(records))
+            iterations += len(latency)
+            histogram.add(latency)
+            kept.append(latency)
+            elapsed = time.perf_counter() - begun
+            self.report(Progress("measure", iterations, elapsed, *_running(histogram.quantile_s)))
+            if self.stopped():
+                return Measured(iterations, elapsed, "stopped")
+            if elapsed >= limits.max_s and iterations:
+                return Measured(iterations, elapsed, "max_time")
+            if elapsed < limits.min_s or iterations < limits.min_samples:
+                continue
+            if not limits.interval_fraction:
+                return Measured(iterations, elapsed, "min_time")
+            if iterations >= next_look:
+                next_look = iterations * 5 // 4
+                if _narrow(np.concatenate(kept), limits.interval_fraction):
+                    return Measured(iterations, elapsed, "interval")
+
+
+def _running(quantile_s: Callable[[float], float | None]) -> tuple[float | None, float | None]:
+    p50, p99 = quantile_s(0.5), quantile_s(0.99)
+    return (p50 * 1e9 if p50 else None, p99 * 1e9 if p99 else None)
+
+
+def _narrow(latency: np.ndarray, fraction: float) -> bool:
+    ascending = np.sort(latency)
+    interval = order_interval(ascending, 0.5)
+    return interval is not None and interval.width <= fraction * order_statistic(ascending, 0.5)

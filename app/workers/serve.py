@@ -1,0 +1,70 @@
+"""How every worker process talks: one job line in, event lines out, the result as the last one.
+
+Engines that print are sent to standard error; what was the process's standard output carries
+events alone. A further line, or the end of the input, asks the process to end early.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_PR_SET_PDEATHSIG = 1
+
+
+def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], Any]) -> int:
+    """Read one job line, send what `answer` tells as events, and its result as the last one."""
+    _die_with_parent()
+    _go_first()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
+    events = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    line = sys.stdin.buffer.readline()
+    if not line.strip():
+        sys.stderr.write("this process reads one job from standard input\n")
+        return 2
+    result = answer(json.loads(line), lambda event: _tell(events, event))
+    _tell(events, {"event": "result", **result.to_json()})
+    # Engines' exit handlers can crash or hang after all is said; nothing is left to flush.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+class StopRequest:
+    """True once the parent wrote a line or closed our input; asked only between blocks."""
+
+    def __init__(self) -> None:
+        self._heard = False
+
+    def __call__(self) -> bool:
+        if not self._heard:
+            readable, _, _ = select.select([0], [], [], 0)
+            self._heard = bool(readable)
+        return self._heard
+
+
+def _tell(events: BinaryIO, event: dict[str, Any]) -> None:
+    try:
+        events.write(json.dumps(event).encode() + b"\n")
+    except BrokenPipeError:
+        os._exit(1)
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when its parent dies; elsewhere the pipe's end does it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _go_first() -> None:
+    """Ask Linux to end this process, and no other, where a case takes all memory there is."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", "ascii")

@@ -1,0 +1,69 @@
+"""Our own modules, files and child processes, wherever we lie: the one place that knows.
+
+In a checkout `app`, `assets`, `exporters` and `runtimes` are packages of their own; a wheel holds
+them inside `graphlap`, so that it owns one name in site-packages. Import statements are
+rewritten when the wheel is built; a module that is named in a string goes through here.
+
+A child must find us and nobody else. The current folder and the user's PYTHONPATH may hold
+an `app/` or a `numpy.py`, so it is started with neither: `boot.py` puts our own root in front.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+PREFIX = __name__.removesuffix("exporters.own")
+"""What stands before the name of each of our packages: nothing, or `graphlap.`."""
+ROOT = Path(__file__).parents[1 + PREFIX.count(".")]
+"""The folder that our outermost packages lie in."""
+USER_PATH = "GRAPHLAP_PYTHONPATH"
+"""Where a child finds what the user's PYTHONPATH was."""
+
+_BOOT = str(Path(__file__).with_name("boot.py"))
+
+
+def module_name(name: str) -> str:
+    """The full name of one of our modules, called as in a checkout: `app.workers.measure`."""
+    return PREFIX + name
+
+
+def load(target: str) -> Any:
+    """What `package.module:attribute` of ours names."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module_name(module)), attribute)
+
+
+def asset(*path: str) -> Traversable:
+    """A file or a folder of `assets`."""
+    return files(module_name("assets")).joinpath(*path)
+
+
+def command(module: str, *arguments: str) -> tuple[str, ...]:
+    """The command line of a child that runs one of our modules, wherever it is started."""
+    where = "last" if PREFIX else "first"
+    return (sys.executable, "-P", _BOOT, where, str(ROOT), module_name(module), *arguments)
+
+
+def child_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment of a child: this one, PYTHONPATH under a name that Python does not heed."""
+    kept = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+    if environ.get("PYTHONPATH"):
+        kept[USER_PATH] = environ["PYTHONPATH"]
+    return kept
+
+
+def add_user_path() -> None:
+    """Let this process import from the user's PYTHONPATH, after everything else.
+
+    Only for a process that is about to run a file of the user's.
+    """
+    for folder in os.environ.get(USER_PATH, "").split(os.pathsep):
+        if folder and folder not in sys.path:
+            sys.path.append(folder)

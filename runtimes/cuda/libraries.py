@@ -1,0 +1,149 @@
+"""Whether this machine can run a CUDA engine, asked of the loader and the driver alone.
+
+Libraries are opened by ctypes, from the nvidia wheels where they are installed; what is
+opened here is found again by the engine that needs it. No engine is imported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from runtimes.base import Device, Runtime, Settings, Unavailable
+from runtimes.cuda import driver
+
+CUDA_REMEDY = 'pip install "graphlap[cuda]"'
+TENSORRT_REMEDY = 'pip install "graphlap[tensorrt]"'
+_DRIVER_REMEDY = "install the NVIDIA driver of this machine's GPU"
+
+# The oldest Linux driver of each major release: docs.nvidia.com/cuda/cuda-toolkit-release-notes.
+_OLDEST_DRIVER = {11: "450.80", 12: "525.60", 13: "580"}
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """Sonames that belong together, in the order in which they need one another."""
+
+    sonames: tuple[str, ...]
+    remedy: str
+
+
+def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavailable | None:
+    """The first reason why `engine`, built for CUDA `cuda_major`, can't run; None if it can.
+
+    The driver is asked before the libraries: without one no package helps.
+    """
+    try:
+        version, names = driver.version(), driver.device_names()
+    except OSError as error:
+        return Unavailable(f"no NVIDIA driver is installed ({error})", _DRIVER_REMEDY)
+    except driver.CudaError as error:
+        return Unavailable(
+            f"the NVIDIA driver does not start ({error})",
+            "see what nvidia-smi says, and what CUDA_VISIBLE_DEVICES is set to",
+        )
+    if not names:
+        return Unavailable(
+            "the NVIDIA driver finds no device",
+            "see what nvidia-smi says, and what CUDA_VISIBLE_DEVICES is set to",
+        )
+    if version[0] < cuda_major:
+        oldest = _OLDEST_DRIVER.get(cuda_major, "one for it")
+        return Unavailable(
+            f"the NVIDIA driver knows CUDA {version[0]}.{version[1]}, "
+            f"and {engine} is built for CUDA {cuda_major}",
+            f"update the driver to {oldest} or newer",
+        )
+    for group in needed:
+        missing = open_libraries(group.sonames)
+        if missing:
+            names_missing = ", ".join(missing)
+            words = next(iter(missing.values()))
+            return Unavailable(f"{engine} does not find {names_missing} ({words})", group.remedy)
+    return None
+
+
+def open_libraries(sonames: Iterable[str]) -> dict[str, str]:
+    """Open each library for the whole process; what failed, with the loader's words."""
+    missing = {}
+    for soname in sonames:
+        try:
+            _open(soname)
+        except OSError as error:
+            missing[soname] = str(error)
+    return missing
+
+
+def _open(soname: str) -> ctypes.CDLL:
+    for folder in wheel_folders():
+        if (folder / soname).is_file():
+            return ctypes.CDLL(str(folder / soname), mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(soname, mode=ctypes.RTLD_GLOBAL)
+
+
+def wheel_folders() -> list[Path]:
+    """Where the nvidia and TensorRT wheels keep their libraries; empty without them."""
+    nvidia = [folder for root in _roots("nvidia") for folder in sorted(root.glob("*/lib"))]
+    return nvidia + _roots("tensorrt_libs")
+
+
+def _roots(package: str) -> list[Path]:
+    spec = find_spec(package)
+    return [Path(root) for root in (spec.submodule_search_locations if spec else None) or ()]
+
+
+def infer_version(soname: str) -> str:
+    """The version of an opened TensorRT library, as `10.16.1`."""
+    library = _open(soname)
+    # Major, minor and patch in decimal places, two for each of the last two.
+    number = int(library.getInferLibVersion())
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+def devices() -> tuple[Device, ...]:
+    """One for each GPU that the driver lets this process see."""
+    try:
+        names = driver.device_names()
+    except (OSError, driver.CudaError):
+        return ()
+    return tuple(Device(str(index), name) for index, name in enumerate(names))
+
+
+def device_index(runtime: Runtime, settings: Settings) -> int:
+    """The GPU that the case names, 0 where it names none; NotAvailable if it isn't there."""
+    key = settings.device or "0"
+    runtime.refuse_device(key, settings.release)
+    return int(key)
+
+
+@dataclass(slots=True)
+class Captured:
+    """What C code wrote to the standard error stream; empty until the block has ended."""
+
+    text: str = field(default="")
+
+    def release(self) -> None:
+        """Write it where it would have gone."""
+        os.write(2, self.text.encode())
+
+
+@contextmanager
+def standard_error_captured() -> Iterator[Captured]:
+    """Take what engines and the loader print to file descriptor 2, which Python can't see."""
+    captured = Captured()
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield captured
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            captured.text = file.read().decode(errors="replace")

@@ -1,0 +1,1 @@
+"""The simulated card: a graph imported, fused, lowered, placed and scheduled."""

@@ -1,0 +1,38 @@
+"""All stages in a row: a graph and a card in, everything that is known about the pair out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtimes.fpga.card.graph import Graph
+from runtimes.fpga.card.lower import lower
+from runtimes.fpga.card.placement import Placement, place
+from runtimes.fpga.card.program import Instruction, assemble
+from runtimes.fpga.card.schedule import Scheduler
+from runtimes.fpga.card.steps import Lowered
+from runtimes.fpga.cards import Card, Release
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """One graph on one card at one release."""
+
+    card: Card
+    release: Release
+    lowered: Lowered
+    placement: Placement
+    program: tuple[Instruction, ...]
+    scheduler: Scheduler
+
+
+def compile_graph(graph: Graph, card: Card, release: str = "") -> Compiled:
+    """Compile for a release of the card, the newest for "".
+
+    Raises CardError for an unknown release, Unsupported for a node that can't be lowered,
+    a type without a path and a graph that needs more tiles than the card has.
+    """
+    chosen = card.release(release)
+    lowered = lower(graph)
+    placement = place(lowered, card, chosen)
+    program = assemble(lowered, card, chosen)
+    return Compiled(card, chosen, lowered, placement, program, Scheduler(program))

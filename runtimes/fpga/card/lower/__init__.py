@@ -1,0 +1,128 @@
+"""A graph becomes steps: one function for each operator, found in one table.
+
+An operator that is not in the table is named in the error; everything after this stage
+knows only matrices, vectors and elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from runtimes.faults import Unsupported
+from runtimes.fpga.card.dtypes import touches_float
+from runtimes.fpga.card.fuse import Group, fuse
+from runtimes.fpga.card.graph import Graph, Node
+from runtimes.fpga.card.lower import matrix, movement, recurrent, reduction
+from runtimes.fpga.card.lower.builder import Builder
+from runtimes.fpga.card.passes import passes
+from runtimes.fpga.card.steps import Lowered
+
+_BF16_BYTES = 2
+
+_PUBLISHED = {"Relu", "Add"}
+"""Element-wise operators that the published models contain."""
+
+Lowering = Callable[[Builder, Node], None]
+
+COMPUTE: dict[str, Lowering] = {
+    "Conv": matrix.convolution,
+    "ConvTranspose": matrix.transposed_convolution,
+    "Gemm": matrix.gemm,
+    "MatMul": matrix.matmul,
+    "LSTM": recurrent.lstm,
+    "GRU": recurrent.gru,
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), reduction.pool),
+    **dict.fromkeys(
+        (
+            *("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "Hardmax"),
+            *("ReduceMax", "ReduceMin", "ReduceMean", "ReduceSum", "ReduceProd"),
+            *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
+            *("ArgMax", "ArgMin"),
+        ),
+        reduction.reduction,
+    ),
+    **dict.fromkeys(("Softmax", "LogSoftmax"), reduction.in_three),
+    **dict.fromkeys(
+        (
+            *("LayerNormalization", "InstanceNormalization", "GroupNormalization"),
+            "MeanVarianceNormalization",
+        ),
+        reduction.normalisation,
+    ),
+    **dict.fromkeys(("LpNormalization", "RMSNormalization"), reduction.vector_norm),
+    "LRN": reduction.local_response,
+}
+
+MOVE: dict[str, Lowering] = {
+    **dict.fromkeys(
+        (
+            *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"),
+            *("Concat", "Split"),
+        ),
+        movement.free,
+    ),
+    **dict.fromkeys(
+        ("Expand", "Tile", "DepthToSpace", "SpaceToDepth", "GatherElements", "GatherND"),
+        movement.copy,
+    ),
+    "Transpose": movement.transpose,
+    "Gather": movement.gather,
+    "Slice": movement.cut,
+    "Pad": movement.pad,
+}
+
+
+def lower(graph: Graph) -> Lowered:
+    """The graph as steps; Unsupported names a node with no lowering or no path for its type."""
+    builder = Builder(graph)
+    for group in fuse(graph):
+        _lower_group(builder, group)
+    held = {name for pair in graph.states for name in pair}
+    return Lowered(
+        name=graph.name,
+        matrices=tuple(builder.matrices),
+        steps=tuple(builder.steps),
+        input_bytes=_bytes(builder, [i for i in graph.inputs if i not in held]),
+        output_bytes=_bytes(builder, [o for o in graph.outputs if o not in held]),
+        extrapolated=builder.extrapolated or ("" if builder.matrices else "no matrix product"),
+    )
+
+
+def _lower_group(builder: Builder, group: Group) -> None:
+    first = group.nodes[0]
+    if not any(touches_float(builder.graph, node) for node in group.nodes):
+        for node in group.nodes:
+            movement.free(builder, node)
+        return
+    if first.op in MOVE and not first.domain:
+        MOVE[first.op](builder, first)
+        return
+    for node in group.nodes:
+        builder.check_dtypes(node)
+    if group.kind == "chain":
+        _chain(builder, group)
+    elif first.op in COMPUTE and not first.domain:
+        COMPUTE[first.op](builder, first)
+        builder.made([group.output], builder.after([first.outputs[0]]))
+    else:
+        raise Unsupported(
+            f"the card has no way to run {first.op} (node {first.name!r})",
+            "leave that part to another runtime",
+            node=first.name,
+        )
+
+
+def _chain(builder: Builder, group: Group) -> None:
+    """Element-wise nodes in one step; a change of number format alone costs nothing."""
+    inputs = tuple(dict.fromkeys(name for node in group.nodes for name in node.inputs if name))
+    if all(node.op == "Cast" for node in group.nodes):
+        builder.made([group.output], builder.after(inputs))
+        return
+    for node in group.nodes:
+        if node.op not in _PUBLISHED:
+            builder.extrapolate(node.op)
+    builder.sweep_output(group.name, passes(group.nodes), inputs, group.output)
+
+
+def _bytes(builder: Builder, names: list[str]) -> int:
+    return sum(_BF16_BYTES * builder.size(name) for name in names)

@@ -1,0 +1,85 @@
+"""Steps on one card become instructions: a unit, cycles to issue, a depth, and who to wait for.
+
+Where part of an instruction can be done before the request arrives, it knows how many
+cycles that part takes and how many are left then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from runtimes.fpga.card.steps import ElementStep, Lowered, MatrixStep, tiles
+from runtimes.fpga.cards import Card, Release
+
+Unit = Literal["matrix", "element"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """`issue` cycles on a unit, a result `depth` cycles later.
+
+    `ahead` cycles of it depend on held state alone; once they are done beforehand,
+    `fresh_issue` are left. No fresh issue at all means that nothing of it is left.
+    `work` counts tile products or block passes, what `issue` would be on one core.
+    """
+
+    name: str
+    unit: Unit
+    issue: int
+    fresh_issue: int
+    ahead: int
+    depth: int
+    work: int
+    after: tuple[int, ...]
+
+
+def assemble(lowered: Lowered, card: Card, release: Release) -> tuple[Instruction, ...]:
+    """One instruction for each step, in order."""
+    return tuple(
+        _multiply(step, lowered, card, release)
+        if isinstance(step, MatrixStep)
+        else _sweep(step, card, release)
+        for step in lowered.steps
+    )
+
+
+def _cores(step: MatrixStep | ElementStep, card: Card, release: Release) -> int:
+    bound = release.recurrent_cores if step.recurrent else 0
+    return min(card.cores, bound or card.cores)
+
+
+def _multiply(step: MatrixStep, lowered: Lowered, card: Card, release: Release) -> Instruction:
+    """issue = vectors x ceil(tiles / cores)."""
+    matrix = lowered.matrices[step.matrix]
+    cores = _cores(step, card, release)
+    issue = fresh_issue = ahead = work = 0
+    for group in step.vectors:
+        fresh, stale = (
+            sum(tiles(matrix.groups, matrix.rows, part, card.block) for part in parts)
+            for parts in (group.fresh, group.stale)
+        )
+        issue += group.count * -(-(fresh + stale) // cores)
+        fresh_issue += group.count * -(-fresh // cores)
+        ahead += group.count * -(-stale // cores)
+        work += group.count * (fresh + stale)
+    return Instruction(
+        step.name, "matrix", issue, fresh_issue, ahead, card.matrix_depth, work, step.after
+    )
+
+
+def _sweep(step: ElementStep, card: Card, release: Release) -> Instruction:
+    """issue = passes x ceil(blocks / cores)."""
+    cores = _cores(step, card, release)
+    depth = card.cell_depth if step.recurrent else card.element_depth
+    fresh, stale = (-(-count // card.block) for count in (step.fresh, step.stale))
+    return Instruction(
+        name=step.name,
+        unit="element",
+        issue=step.passes * -(-(fresh + stale) // cores),
+        fresh_issue=step.passes * -(-fresh // cores),
+        ahead=step.passes * -(-stale // cores),
+        depth=depth,
+        work=step.passes * (fresh + stale),
+        after=step.after,
+    )

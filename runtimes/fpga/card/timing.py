@@ -1,0 +1,98 @@
+"""Cycles and bytes become latencies: T = T_io(bytes) + cycles / clock, plus the host's jitter.
+
+How much was computed before a request follows from the arrival times: the card works ahead
+from the end of one request to the start of the next.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from runtimes.base import AfterCompletion, Arrivals, Samples
+from runtimes.fpga.card.compiler import Compiled
+from runtimes.fpga.cards import Card, is_published
+
+CALIBRATED_BYTES = 2048
+"""The largest transfer of the published tables, rounded up to a power of two.
+
+Up to there the fitted constants contain the link; beyond, its rate is added.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """`calibrated`, or `extrapolated` and why the published tables don't vouch for it."""
+
+    word: str
+    reason: str
+
+
+def fidelity(compiled: Compiled) -> Fidelity:
+    """Whether the published tables hold something like this graph."""
+    lowered = compiled.lowered
+    reason = lowered.extrapolated
+    if not is_published(compiled.card):
+        reason = f"no table was published for the card {compiled.card.name}"
+    if not reason and max(lowered.input_bytes, lowered.output_bytes) > CALIBRATED_BYTES:
+        reason = f"more than {CALIBRATED_BYTES} bytes over the link"
+    return Fidelity("extrapolated" if reason else "calibrated", reason)
+
+
+def io_us(compiled: Compiled) -> float:
+    """A request's way to the card and back, microseconds."""
+    card, release, lowered = compiled.card, compiled.release, compiled.lowered
+    dma = release.dma_us if lowered.input_bytes > release.register_bytes else 0.0
+    return release.io_us + dma + _link_us(card, lowered.input_bytes, lowered.output_bytes)
+
+
+def _link_us(card: Card, *transfers: int) -> float:
+    beyond = sum(max(0, size - CALIBRATED_BYTES) for size in transfers)
+    return beyond / card.link_bytes_per_us
+
+
+def latency_us(compiled: Compiled, idle_us: float = math.inf) -> float:
+    """The mean latency of a request that arrives `idle_us` after the last was finished."""
+    cycles = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us)).cycles
+    return io_us(compiled) + cycles / compiled.card.clock_mhz
+
+
+def idle_cycles(compiled: Compiled, idle_us: float) -> int:
+    """Whole cycles in a pause between requests, at most those that can be worked ahead."""
+    enough = compiled.scheduler.ahead_cycles
+    return int(min(max(0.0, idle_us) * compiled.card.clock_mhz, enough))
+
+
+def simulate(compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
+    """Timings of a stream of requests, one at a time; a request waits for the one before.
+
+    Jitter is drawn from `rng`: an exponential shifted to mean zero, so that it moves the
+    percentiles and not the mean. The first scheduled request finds the card long idle.
+    """
+    count = arrivals.count if isinstance(arrivals, AfterCompletion) else len(arrivals.times_ns)
+    scale = compiled.card.jitter_us
+    jitter_ns = np.round((rng.exponential(scale, count) - scale) * 1e3).astype(np.int64)
+    if isinstance(arrivals, AfterCompletion):
+        spent = round(latency_us(compiled, arrivals.gap_ns / 1e3) * 1e3) + jitter_ns
+        finished = np.cumsum(spent + arrivals.gap_ns) - arrivals.gap_ns
+        started = finished - spent
+        return Samples(started, started, finished, "simulated")
+    return _scheduled(compiled, np.asarray(arrivals.times_ns, np.int64), jitter_ns)
+
+
+def _scheduled(compiled: Compiled, times_ns: np.ndarray, jitter_ns: np.ndarray) -> Samples:
+    known: dict[int, int] = {}
+    started, finished = np.empty_like(times_ns), np.empty_like(times_ns)
+    free_at: int | None = None
+    for position, arrival in enumerate(times_ns.tolist()):
+        begin = arrival if free_at is None else max(arrival, free_at)
+        idle_us = math.inf if free_at is None else (begin - free_at) / 1e3
+        idle = idle_cycles(compiled, idle_us)
+        if idle not in known:
+            known[idle] = round(latency_us(compiled, idle_us) * 1e3)
+        started[position] = begin
+        free_at = begin + known[idle] + int(jitter_ns[position])
+        finished[position] = free_at
+    return Samples(times_ns, started, finished, "simulated")

@@ -1,0 +1,88 @@
+"""The card as an ONNX Runtime execution provider, usable from any onnxruntime script.
+
+`register` and `device` are the public door; the callbacks behind it turn ONNX Runtime's
+questions into calls of the partitioner and of the program that computes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes as c
+import threading
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+
+from runtimes.faults import NotAvailable
+from runtimes.fpga.card.compiler import Compiled
+from runtimes.fpga.card.graph import Graph
+from runtimes.fpga.provider.bridge import PROVIDER_NAME, Bridge
+
+OLDEST_ONNXRUNTIME = (1, 27)
+"""Older ones ignore a plugin's name in `providers=[...]`."""
+
+SHIM_REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
+
+_lock = threading.Lock()
+_bridge: Bridge | None = None
+
+
+def shim_path() -> Path | None:
+    """The compiled C shim that ONNX Runtime loads, as an absolute path; None if not built."""
+    folder = Path(__file__).resolve().parent
+    built = (folder / f"_shim{suffix}" for suffix in EXTENSION_SUFFIXES)
+    return next((path for path in built if path.is_file()), None)
+
+
+def register() -> None:
+    """Make the provider known to ONNX Runtime, if it is not yet; cheap to call again.
+
+    Afterwards `providers=["FpgaSimExecutionProvider"]` and `add_provider_for_devices` take
+    it. NotAvailable if the shim was not built or ONNX Runtime is too old.
+    """
+    global _bridge  # noqa: PLW0603  (ONNX Runtime's own registration is per process too)
+    with _lock:
+        if _bridge is not None and _is_known():
+            return
+        shim = shim_path()
+        if shim is None:
+            raise NotAvailable("the C shim of the simulated card was not built", SHIM_REMEDY)
+        import onnxruntime
+
+        installed = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
+        if installed < OLDEST_ONNXRUNTIME:
+            raise NotAvailable(
+                f"onnxruntime {onnxruntime.__version__} cannot host the simulated card",
+                "install onnxruntime 1.27 or newer",
+            )
+        if _bridge is None:
+            _bridge = Bridge(c.CDLL(str(shim)))
+            _bridge.fill_hooks()
+            # Sessions may outlive the interpreter, which nothing may call into after its end.
+            atexit.register(_bridge.empty_hooks)
+        onnxruntime.register_execution_provider_library(PROVIDER_NAME, str(shim))
+
+
+def _is_known() -> bool:
+    """Whether ONNX Runtime has the provider, which a user may have unregistered."""
+    import onnxruntime
+
+    return any(d.ep_name == PROVIDER_NAME for d in onnxruntime.get_ep_devices())
+
+
+def device() -> Any:
+    """The card's onnxruntime.OrtEpDevice, for `SessionOptions.add_provider_for_devices`."""
+    register()
+    import onnxruntime
+
+    return next(d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER_NAME)
+
+
+def compiled() -> tuple[Compiled, ...]:
+    """What the compiler made of each of `compiled_graphs`: tiles, cycles, the schedule."""
+    return () if _bridge is None else _bridge.compiled()
+
+
+def compiled_graphs() -> tuple[Graph, ...]:
+    """What live sessions gave the card to run, oldest first, one graph per fused node."""
+    return () if _bridge is None else _bridge.graphs()

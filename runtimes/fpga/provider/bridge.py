@@ -1,0 +1,359 @@
+"""The callbacks of the execution provider: one set of them serves every session.
+
+ONNX Runtime holds structures of ours by address; the objects behind them live in two
+tables here until it releases them.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import json
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from exporters.types import GraphlapError
+from runtimes.faults import Unsupported
+from runtimes.fpga.card.compiler import Compiled, compile_graph
+from runtimes.fpga.card.graph import Graph
+from runtimes.fpga.card.importer import STATES_KEY
+from runtimes.fpga.card.support import why_not
+from runtimes.fpga.numerics.program import KernelError, Program
+from runtimes.fpga.options import Target, read_target
+from runtimes.fpga.provider import abi
+from runtimes.fpga.provider.callbacks import Callbacks
+from runtimes.fpga.provider.graph import (
+    OrtGraph,
+    read_graph,
+    read_metadata,
+    read_tensor,
+    value_names,
+)
+from runtimes.fpga.provider.partition import claims, predecessors
+
+PROVIDER_NAME = "FpgaSimExecutionProvider"
+
+_VENDOR = b"Graphlap"
+_VENDOR_ID = 0xF96A
+"""No vendor of the PCI list: nothing of this device is real but its arithmetic."""
+
+_DEVICE_METADATA = {"simulated": "1", "description": "simulated low-latency FPGA inference card"}
+
+_NODES_TOLD = 10
+"""How many nodes that are left to other providers a log line names."""
+
+_P, _N, _U = c.c_void_p, c.c_size_t, c.c_uint32
+_PP = c.POINTER(c.c_void_p)
+_OUT_COUNT = c.POINTER(c.c_size_t)
+
+
+class _Hooks(c.Structure):
+    """`struct hooks` of shim.c."""
+
+    _fields_ = [
+        ("create_factories", _P),
+        ("release_factory", _P),
+        ("release_provider", _P),
+        ("release_computations", _P),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Provider:
+    """One session's provider: the structure that ONNX Runtime holds, and our side of it.
+
+    `target` is the reason instead if the options describe no card.
+    """
+
+    structure: abi.Ep
+    target: Target | GraphlapError
+    logger: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Computation:
+    """One fused node: the structure that ONNX Runtime holds, what computes it, and its timing."""
+
+    structure: abi.NodeComputeInfo
+    program: Program
+    compiled: Compiled
+
+
+class Bridge:
+    """Everything that ONNX Runtime may call, and what it has been given so far."""
+
+    def __init__(self, shim: c.CDLL) -> None:
+        self._shim = shim
+        self._hooks = _Hooks.in_dll(shim, "hooks")
+        self._api: Any = None
+        self._ep_api: Any = None
+        self._device = c.c_void_p()
+        self._factories = 0
+        self._providers: dict[int, _Provider] = {}
+        self._computations: dict[int, _Computation] = {}
+        self._callbacks = Callbacks(self._status)
+        name = self._callbacks.text(PROVIDER_NAME.encode())
+        self._get_name = self._callbacks.function(lambda _this: name, _P, _P)
+        self._factory = self._make_factory()
+        self._provider_callbacks = {
+            "GetName": self._get_name,
+            "GetCapability": self._callbacks.checked(self._get_capability, _P, _P, _P),
+            "Compile": self._callbacks.checked(self._compile, _P, _PP, _PP, _N, _PP, _PP),
+            "ReleaseNodeComputeInfos": self._exported("release_computations"),
+        }
+        self._computation_callbacks = {
+            "CreateState": self._exported("create_state"),
+            "Compute": self._callbacks.checked(self._compute, _P, _P, _P),
+            "ReleaseState": self._exported("release_state"),
+        }
+
+    def fill_hooks(self) -> None:
+        """Let the shim's exported functions reach this object."""
+        hooks = self._hooks
+        hooks.create_factories = self._callbacks.function(
+            self._create_factories, _P, c.c_char_p, _P, _P, _PP, _N, _OUT_COUNT
+        )
+        hooks.release_factory = self._callbacks.function(self._release_factory, None, _P)
+        hooks.release_provider = self._callbacks.function(self._release_provider, None, _P, _P)
+        hooks.release_computations = self._callbacks.function(
+            self._release_computations, None, _P, _PP, _N
+        )
+
+    def empty_hooks(self) -> None:
+        """Cut the way back: releases become no-ops, so that the interpreter may end."""
+        c.memset(c.byref(self._hooks), 0, c.sizeof(_Hooks))
+
+    def graphs(self) -> tuple[Graph, ...]:
+        """The graphs of all fused nodes of live sessions, in the order of compilation."""
+        return tuple(each.program.graph for each in tuple(self._computations.values()))
+
+    def compiled(self) -> tuple[Compiled, ...]:
+        """What the compiler made of each of `graphs`."""
+        return tuple(each.compiled for each in tuple(self._computations.values()))
+
+    def _status(self, error: BaseException) -> int:
+        # Not EP_FAIL: on that, onnxruntime's Python side runs the model on the CPU instead.
+        code, message = abi.FAIL, f"{type(error).__name__}: {error}"
+        if isinstance(error, GraphlapError):
+            code, message = abi.INVALID_ARGUMENT, str(error)
+        elif isinstance(error, KernelError):
+            message = str(error)
+        status: int = self._api.CreateStatus(code, f"{PROVIDER_NAME}: {message}".encode())
+        return status
+
+    def _exported(self, symbol: str) -> int:
+        return c.cast(self._shim[symbol], c.c_void_p).value or 0
+
+    def _make_factory(self) -> abi.EpFactory:
+        vendor = self._callbacks.text(_VENDOR)
+        own_version = self._callbacks.text(_package_version().encode())
+        return abi.EpFactory(
+            version=abi.ABI_VERSION,
+            GetName=self._get_name,
+            GetVendor=self._callbacks.function(lambda _this: vendor, _P, _P),
+            GetSupportedDevices=self._callbacks.checked(
+                self._get_supported_devices, _P, _PP, _N, _PP, _N, _OUT_COUNT
+            ),
+            CreateEp=self._callbacks.checked(self._create_provider, _P, _PP, _PP, _N, _P, _P, _PP),
+            ReleaseEp=self._exported("release_provider"),
+            GetVendorId=self._callbacks.function(lambda _this: _VENDOR_ID, _U, _P),
+            GetVersion=self._callbacks.function(lambda _this: own_version, _P, _P),
+            CreateAllocator=self._callbacks.checked(_no_allocator, _P, _P, _P, _PP),
+            ReleaseAllocator=self._callbacks.function(lambda _this, _allocator: None, None, _P, _P),
+            CreateDataTransfer=self._callbacks.checked(_no_transfer, _P, _PP),
+            IsStreamAware=self._callbacks.function(lambda _this: False, c.c_bool, _P),
+        )
+
+    def _create_factories(
+        self,
+        _name: bytes,
+        base: int,
+        _logger: int,
+        factories: Any,
+        _capacity: int,
+        count: Any,
+    ) -> None:
+        self._api, self._ep_api = abi.open_tables(base)
+        self._factories += 1
+        factories[0] = c.addressof(self._factory)
+        count[0] = 1
+
+    def _release_factory(self, _factory: int) -> None:
+        # A second registration asks for a factory before it is refused.
+        self._factories -= 1
+        if not self._factories and self._device.value:
+            self._ep_api.ReleaseHardwareDevice(self._device)
+            self._device = c.c_void_p()
+
+    def _get_supported_devices(
+        self, factory: int, _found: Any, _number: int, devices: Any, _capacity: int, count: Any
+    ) -> None:
+        api = self._api
+        if not self._device.value:
+            metadata = c.c_void_p()
+            api.CreateKeyValuePairs(c.byref(metadata))
+            for key, value in _DEVICE_METADATA.items():
+                api.AddKeyValuePair(metadata, key.encode(), value.encode())
+            self._ep_api.CreateHardwareDevice(
+                abi.NPU, _VENDOR_ID, 0, _VENDOR, metadata, c.byref(self._device)
+            )
+            api.ReleaseKeyValuePairs(metadata)
+        made = c.c_void_p()
+        self._ep_api.CreateEpDevice(factory, self._device, None, None, c.byref(made))
+        devices[0] = made.value
+        count[0] = 1
+
+    def _create_provider(
+        self,
+        _factory: int,
+        _devices: Any,
+        _metadata: Any,
+        _number: int,
+        session_options: int,
+        logger: int,
+        made: Any,
+    ) -> None:
+        # Told here or in GetCapability, ONNX Runtime goes on without the card; told when
+        # the session compiles, it refuses to make the session.
+        target: Target | GraphlapError
+        try:
+            target = read_target(self._own_options(session_options))
+        except GraphlapError as error:
+            target = error
+        structure = abi.Ep(version=abi.ABI_VERSION, **self._provider_callbacks)
+        address = c.addressof(structure)
+        self._providers[address] = _Provider(structure, target, logger)
+        made[0] = address
+
+    def _own_options(self, session_options: int) -> dict[str, str]:
+        """The options meant for this provider, which ONNX Runtime files under its name."""
+        api = self._api
+        pairs = c.c_void_p()
+        api.GetSessionOptionsConfigEntries(session_options, c.byref(pairs))
+        try:
+            keys, values = c.POINTER(c.c_char_p)(), c.POINTER(c.c_char_p)()
+            count = c.c_size_t()
+            api.GetKeyValuePairs(pairs, c.byref(keys), c.byref(values), c.byref(count))
+            entries = {
+                (keys[i] or b"").decode(): (values[i] or b"").decode() for i in range(count.value)
+            }
+        finally:
+            api.ReleaseKeyValuePairs(pairs)
+        prefix = f"ep.{PROVIDER_NAME.lower()}."
+        return {
+            key[len(prefix) :]: value
+            for key, value in entries.items()
+            if key.lower().startswith(prefix)
+        }
+
+    def _release_provider(self, _factory: int, provider: int) -> None:
+        self._providers.pop(provider, None)
+
+    def _get_capability(self, this: int, graph: int, support: int) -> None:
+        provider = self._providers[this]
+        shown = read_graph(self._api, graph)
+        reasons = {i: _why_not(shown, i) for i in range(len(shown.nodes))}
+        self._tell(provider.logger, shown, reasons)
+        supported = [i for i, reason in reasons.items() if reason is None]
+        before = predecessors(shown.depends_on, [node.outputs for node in shown.graph.nodes])
+        fusion = abi.NodeFusionOptions(abi.ABI_VERSION, True)
+        for claim in claims(before, supported):
+            nodes = abi.array_of(c.c_void_p, len(claim))(*(shown.nodes[i] for i in claim))
+            self._ep_api.EpGraphSupportInfo_AddNodesToFuse(
+                support, nodes, len(claim), c.byref(fusion)
+            )
+
+    def _tell(self, logger: int, shown: OrtGraph, reasons: dict[int, str | None]) -> None:
+        """Say in ONNX Runtime's own log which nodes are left to others, and why."""
+        left = [
+            f"{node.op} '{node.name}': {reasons[i]}"
+            for i, node in enumerate(shown.graph.nodes)
+            if reasons[i]
+        ]
+        if left:
+            message = f"{len(left)} nodes are left to other providers: "
+            message += "; ".join(left[:_NODES_TOLD])
+            if len(left) > _NODES_TOLD:
+                message += f"; and {len(left) - _NODES_TOLD} more"
+            if shown.unfixed:
+                message += "; fix open dimensions with add_free_dimension_override_by_name"
+            self._api.Logger_LogMessage(
+                logger, abi.WARNING, message.encode(), b"bridge.py", 0, b"GetCapability"
+            )
+
+    def _compile(
+        self, this: int, graphs: Any, fused: Any, count: int, computations: Any, _contexts: Any
+    ) -> None:
+        target = self._providers[this].target
+        if isinstance(target, GraphlapError):
+            raise target
+        made = [self._computation(graphs[i], fused[i], target) for i in range(count)]
+        used = sum(computation.compiled.placement.used for computation in made)
+        if used > target.card.tiles:
+            raise Unsupported(
+                f"the parts of the graph need {used} tiles, the card has {target.card.tiles}",
+                "use a smaller graph or a card with more tiles",
+            )
+        for i, computation in enumerate(made):
+            address = c.addressof(computation.structure)
+            self._computations[address] = computation
+            computations[i] = address
+
+    def _computation(self, graph: int, fused: int, target: Target) -> _Computation:
+        """One claim made ready; Unsupported if the card has too few tiles for it."""
+        program = Program(self._claimed_graph(graph, fused))
+        return _Computation(
+            abi.NodeComputeInfo(version=abi.ABI_VERSION, **self._computation_callbacks),
+            program,
+            compile_graph(program.graph, target.card, target.release.name),
+        )
+
+    def _claimed_graph(self, graph: int, fused: int) -> Graph:
+        """The graph of a claim; its fused node gives the order of inputs and outputs."""
+        api = self._api
+        inputs = value_names(api, abi.handles(api.Node_GetNumInputs, api.Node_GetInputs, fused))
+        outputs = value_names(api, abi.handles(api.Node_GetNumOutputs, api.Node_GetOutputs, fused))
+        pairs = json.loads(read_metadata(api, graph, STATES_KEY) or "[]")
+        states = tuple((i, o) for i, o in pairs if i in inputs and o in outputs)
+        shown = read_graph(api, graph).graph
+        return replace(shown, inputs=inputs, outputs=outputs, states=states)
+
+    def _release_computations(self, _provider: int, computations: Any, count: int) -> None:
+        for i in range(count):
+            self._computations.pop(computations[i], None)
+
+    def _compute(self, this: int, _state: int, context: int) -> None:
+        api = self._api
+        program = self._computations[this].program
+        value = c.c_void_p()
+        inputs = []
+        for i in range(len(program.graph.inputs)):
+            api.KernelContext_GetInput(context, i, c.byref(value))
+            inputs.append(read_tensor(api, value.value or 0))
+        for i, output in enumerate(program.run(inputs)):
+            shape = abi.array_of(c.c_int64, output.ndim)(*output.shape)
+            api.KernelContext_GetOutput(context, i, shape, output.ndim, c.byref(value))
+            read_tensor(api, value.value or 0)[...] = output
+
+
+def _why_not(shown: OrtGraph, index: int) -> str | None:
+    """Why node `index` can't be on the card; None if it can."""
+    node = shown.graph.nodes[index]
+    names = (*node.inputs, *node.outputs)
+    unfixed = next((shown.unfixed[name] for name in names if name in shown.unfixed), None)
+    return unfixed or why_not(node, shown.graph)
+
+
+def _no_allocator(_this: int, _memory: int, _options: int, allocator: Any) -> None:
+    allocator[0] = None
+
+
+def _no_transfer(_this: int, transfer: Any) -> None:
+    transfer[0] = None
+
+
+def _package_version() -> str:
+    try:
+        return version("graphlap")
+    except PackageNotFoundError:
+        return "0.0.0"

@@ -1,0 +1,219 @@
+"""Reads the OrtGraph that ONNX Runtime shows a provider into our own frozen graph.
+
+Constants are views of ONNX Runtime's memory, valid only while the callback runs that was
+given the graph; whoever keeps them copies them.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from runtimes.fpga.card.graph import AttributeValue, Graph, Node, Value
+from runtimes.fpga.provider import abi
+
+_WRITABLE = 0x200
+_memory = c.PYFUNCTYPE(c.py_object, c.c_void_p, c.c_ssize_t, c.c_int)(
+    ("PyMemoryView_FromMemory", c.pythonapi)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OrtGraph:
+    """`graph`, with the OrtNode of each of its nodes.
+
+    `depends_on` holds per node the names it reads, those its subgraphs read included.
+    `unfixed` says of each tensor that is missing in `graph.values` why it has no fixed shape.
+    """
+
+    graph: Graph
+    nodes: tuple[int, ...]
+    depends_on: tuple[tuple[str, ...], ...]
+    unfixed: Mapping[str, str]
+
+
+def read_graph(api: abi.Table, handle: int) -> OrtGraph:
+    """The OrtGraph at `handle`; nodes come in topological order, as ONNX Runtime lists them."""
+    return _Reader(api).read(handle)
+
+
+def read_tensor(api: abi.Table, value: int) -> np.ndarray:
+    """An OrtValue's tensor as a view of its own memory; TypeError for a type numpy lacks."""
+    info = c.c_void_p()
+    api.GetTensorTypeAndShape(value, c.byref(info))
+    try:
+        dtype, shape = _type_and_shape(api, info)
+    finally:
+        api.ReleaseTensorTypeAndShapeInfo(info)
+    try:
+        kind = np.dtype(abi.DTYPES[dtype])
+    except (KeyError, TypeError):
+        raise TypeError(f"tensor element type {dtype} has no numpy type") from None
+    size = int(np.prod(shape, dtype=np.int64))
+    if not size:
+        return np.empty(shape, kind)
+    data = c.c_void_p()
+    api.GetTensorMutableData(value, c.byref(data))
+    return np.ndarray(shape, kind, _memory(data, size * kind.itemsize, _WRITABLE))
+
+
+def read_metadata(api: abi.Table, graph: int, key: str) -> str | None:
+    """What the model that holds an OrtGraph says under `key`; None if it says nothing."""
+    metadata, allocator, found = c.c_void_p(), c.c_void_p(), c.c_void_p()
+    api.GetAllocatorWithDefaultOptions(c.byref(allocator))
+    api.Graph_GetModelMetadata(graph, c.byref(metadata))
+    try:
+        api.ModelMetadataLookupCustomMetadataMap(metadata, allocator, key.encode(), c.byref(found))
+        if not found.value:
+            return None
+        text = c.string_at(found.value).decode()
+        api.AllocatorFree(allocator, found)
+        return text
+    finally:
+        api.ReleaseModelMetadata(metadata)
+
+
+def value_names(api: abi.Table, values: Iterable[int | None]) -> tuple[str, ...]:
+    """The names of OrtValueInfos; "" for an optional one that is not there."""
+    return tuple(abi.text(api.GetValueInfoName, value) if value else "" for value in values)
+
+
+def _type_and_shape(api: abi.Table, info: c.c_void_p) -> tuple[int, tuple[int, ...]]:
+    dtype, rank = c.c_int(), c.c_size_t()
+    api.GetTensorElementType(info, c.byref(dtype))
+    api.GetDimensionsCount(info, c.byref(rank))
+    shape = abi.array_of(c.c_int64, rank.value)()
+    if rank.value:
+        api.GetDimensions(info, shape, rank.value)
+    return dtype.value, tuple(shape)
+
+
+class _Reader:
+    def __init__(self, api: abi.Table) -> None:
+        self._api = api
+        self._constants: dict[str, np.ndarray] = {}
+        self._values: dict[str, Value] = {}
+        self._unfixed: dict[str, str] = {}
+
+    def read(self, handle: int) -> OrtGraph:
+        api = self._api
+        inputs = self._names(api.Graph_GetNumInputs, api.Graph_GetInputs, handle)
+        outputs = self._names(api.Graph_GetNumOutputs, api.Graph_GetOutputs, handle)
+        found = [n for n in abi.handles(api.Graph_GetNumNodes, api.Graph_GetNodes, handle) if n]
+        nodes = tuple(self._node(node) for node in found)
+        implicit = [
+            self._names(api.Node_GetNumImplicitInputs, api.Node_GetImplicitInputs, node)
+            for node in found
+        ]
+        graph = Graph(
+            name=abi.text(api.Graph_GetName, handle),
+            inputs=inputs,
+            outputs=outputs,
+            nodes=nodes,
+            constants=self._constants,
+            values=self._values,
+        )
+        depends_on = tuple(node.inputs + more for node, more in zip(nodes, implicit, strict=True))
+        return OrtGraph(graph, tuple(found), depends_on, self._unfixed)
+
+    def _names(self, count: object, get: object, owner: int) -> tuple[str, ...]:
+        values = abi.handles(count, get, owner)  # type: ignore[arg-type]
+        names = value_names(self._api, values)
+        for name, value in zip(names, values, strict=True):
+            if value and name not in self._constants and name not in self._values:
+                self._describe(name, value)
+        return names
+
+    def _describe(self, name: str, value: int) -> None:
+        api = self._api
+        constant = c.c_bool()
+        api.ValueInfo_IsConstantInitializer(value, c.byref(constant))
+        if constant.value:
+            initializer = c.c_void_p()
+            api.ValueInfo_GetInitializerValue(value, c.byref(initializer))
+            if not initializer.value:
+                self._unfixed[name] = f"the constant '{name}' is not in memory"
+                return
+            try:
+                self._constants[name] = read_tensor(api, initializer.value)
+            except TypeError as error:
+                self._unfixed[name] = str(error)
+            return
+        info, tensor = c.c_void_p(), c.c_void_p()
+        api.GetValueInfoTypeInfo(value, c.byref(info))
+        if info.value:
+            api.CastTypeInfoToTensorInfo(info, c.byref(tensor))
+        if not tensor.value:
+            self._unfixed[name] = f"'{name}' is no tensor"
+            return
+        dtype, shape = _type_and_shape(api, tensor)
+        if any(size < 0 for size in shape):
+            self._unfixed[name] = self._open_dimension(name, tensor, shape)
+        else:
+            self._values[name] = Value(name, abi.DTYPES.get(dtype, f"element type {dtype}"), shape)
+
+    def _open_dimension(self, name: str, tensor: c.c_void_p, shape: tuple[int, ...]) -> str:
+        symbols = abi.array_of(c.c_char_p, len(shape))()
+        self._api.GetSymbolicDimensions(tensor, symbols, len(shape))
+        axis = next(i for i, size in enumerate(shape) if size < 0)
+        symbol = (symbols[axis] or b"").decode()
+        called = f" ({symbol})" if symbol else ""
+        return f"dimension {axis}{called} of '{name}' is open"
+
+    def _node(self, node: int) -> Node:
+        api = self._api
+        since = c.c_int()
+        api.Node_GetSinceVersion(node, c.byref(since))
+        return Node(
+            name=abi.text(api.Node_GetName, node),
+            op=abi.text(api.Node_GetOperatorType, node),
+            domain=abi.text(api.Node_GetDomain, node),
+            since_version=since.value,
+            inputs=self._names(api.Node_GetNumInputs, api.Node_GetInputs, node),
+            outputs=self._names(api.Node_GetNumOutputs, api.Node_GetOutputs, node),
+            attributes=self._attributes(node),
+        )
+
+    def _attributes(self, node: int) -> dict[str, AttributeValue]:
+        """Numbers and texts; tensors and subgraphs are of no operator that the card takes."""
+        api = self._api
+        read: dict[str, AttributeValue] = {}
+        for attribute in abi.handles(api.Node_GetNumAttributes, api.Node_GetAttributes, node):
+            kind = c.c_int()
+            api.OpAttr_GetType(attribute, c.byref(kind))
+            data = self._attribute_bytes(attribute or 0, kind.value)
+            if data is not None:
+                name = abi.text(api.OpAttr_GetName, attribute or 0)
+                read[name] = _decode(kind.value, data)
+        return read
+
+    def _attribute_bytes(self, attribute: int, kind: int) -> bytes | None:
+        if not abi.ATTRIBUTE_INT <= kind <= abi.ATTRIBUTE_STRINGS:
+            return None
+        size, room = c.c_size_t(), 64
+        while True:
+            buffer = c.create_string_buffer(room)
+            try:
+                self._api.ReadOpAttr(attribute, kind, buffer, room, c.byref(size))
+            except abi.OrtError:
+                # Too little room is a failure that tells how much is needed.
+                if size.value <= room:
+                    raise
+                room = size.value
+            else:
+                return buffer.raw[: size.value]
+
+
+def _decode(kind: int, data: bytes) -> AttributeValue:
+    if kind == abi.ATTRIBUTE_STRING:
+        return data.rstrip(b"\0").decode()
+    if kind == abi.ATTRIBUTE_STRINGS:
+        return tuple(part.decode() for part in data.split(b"\0") if part)
+    if kind in (abi.ATTRIBUTE_INT, abi.ATTRIBUTE_INTS):
+        integers = tuple(np.frombuffer(data, np.int64).tolist())
+        return integers[0] if kind == abi.ATTRIBUTE_INT else integers
+    floats = tuple(np.frombuffer(data, np.float32).tolist())
+    return floats[0] if kind == abi.ATTRIBUTE_FLOAT else floats

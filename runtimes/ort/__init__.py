@@ -1,0 +1,1 @@
+"""ONNX Runtime: its CPU, CUDA and TensorRT providers."""

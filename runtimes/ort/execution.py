@@ -1,0 +1,129 @@
+"""Which node ONNX Runtime put where, and in which type it really computes.
+
+The engine's own node assignment comes with the session. It has no types, and needs none
+when one provider took all, the floats at the graph's ends are float32 and no node can change
+a type: it has float32 kernels for all it takes. Otherwise one run of a throw-away session is
+profiled, and the engine tells the types that every kernel read and wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runtimes.base import Arrays, NodePlacement
+from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN, is_matrix_op, of_graph
+
+_FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
+_KEEPS_TYPE_DOMAINS = frozenset({"", "ai.onnx"})
+# Operators that read one element type and write another, or hide their nodes in a body.
+_CHANGES_TYPE = frozenset(
+    {
+        "BitCast",
+        "Cast",
+        "CastLike",
+        "ConvInteger",
+        "DequantizeLinear",
+        "DynamicQuantizeLinear",
+        "If",
+        "Loop",
+        "MatMulInteger",
+        "QLinearConv",
+        "QLinearMatMul",
+        "QuantizeLinear",
+        "Scan",
+        "SequenceMap",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """`precision` may be `integer` or, where it could not be read, `unknown`."""
+
+    precision: str
+    placement: tuple[NodePlacement, ...]
+    warnings: tuple[str, ...] = ()
+    inspection_ms: float = 0.0
+
+
+def read(
+    session: Any, open_profiled: Callable[[Path], Any], inputs: Callable[[], Arrays]
+) -> Executed:
+    """What `session` executes.
+
+    `open_profiled(prefix)` opens a second session like it with profiling into files that
+    begin with `prefix`; `inputs` gives what that one is run with. Neither is called for a
+    graph of one type.
+    """
+    assigned = [
+        (node.name, node.op_type, node.domain, part.ep_name)
+        for part in session.get_provider_graph_assignment_info()
+        for node in part.get_nodes()
+    ]
+    types = {value.type for value in (*session.get_inputs(), *session.get_outputs())}
+    floats = {name for name in _FLOAT_NAMES if f"tensor({name})" in types}
+    whole = len({ep for *_, ep in assigned}) <= 1
+    keeps_type = all(_keeps_type(op, domain) for _, op, domain, _ in assigned)
+    if whole and keeps_type and floats <= {"float"}:
+        precision = "fp32" if floats else INTEGER
+        return Executed(precision, _placed(assigned, precision))
+    begun = time.perf_counter()
+    try:
+        kernels = _profile(open_profiled, inputs())
+    except Exception as error:
+        reason = f"the executed precision could not be read ({type(error).__name__})"
+        return Executed(UNKNOWN, _placed(assigned, UNKNOWN), (reason,))
+    placement = tuple(_placement(kernel) for kernel in kernels)
+    precision, warnings = of_graph(placement)
+    return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)
+
+
+def _placed(
+    assigned: Iterable[tuple[str, str, str, str]], precision: str
+) -> tuple[NodePlacement, ...]:
+    return tuple(NodePlacement(name, op, ep, precision) for name, op, _, ep in assigned)
+
+
+def _keeps_type(op: str, domain: str) -> bool:
+    return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
+
+
+def _profile(open_profiled: Callable[[Path], Any], inputs: Arrays) -> list[dict[str, Any]]:
+    """One record for each kernel that one run executed, in the engine's own format."""
+    with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
+        session = open_profiled(Path(folder) / "profile")
+        session.run(None, dict(inputs))
+        events = json.loads(Path(session.end_profiling()).read_text("utf-8"))
+    return [event for event in events if "input_type_shape" in event.get("args", {})]
+
+
+def _placement(kernel: Mapping[str, Any]) -> NodePlacement:
+    facts = kernel["args"]
+    types = [
+        name
+        for side in ("input_type_shape", "output_type_shape")
+        for tensor in facts[side]
+        for name in tensor
+    ]
+    op = facts["op_name"]
+    return NodePlacement(
+        node=kernel["name"].removesuffix("_kernel_time"),
+        op=op,
+        provider=facts["provider"],
+        precision=_of_kernel(op, types),
+    )
+
+
+def _of_kernel(op: str, types: Iterable[str]) -> str:
+    """int8 for a matrix kernel that reads 8-bit operands, else its widest float, if any."""
+    found = set(types)
+    if is_matrix_op(op) and found & {"int8", "uint8"} and "NBits" not in op:
+        return "int8"
+    floats = [_FLOAT_NAMES[name] for name in found & _FLOAT_NAMES.keys()]
+    return max(floats, key=NARROWEST_FIRST.index, default=INTEGER)

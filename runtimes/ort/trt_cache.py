@@ -1,0 +1,93 @@
+"""Where the TensorRT provider of ONNX Runtime keeps its engines, and whether it used one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from exporters.types import ExportedModel, axes_key
+from runtimes.base import OptionValue, Settings
+from runtimes.cuda import libraries
+from runtimes.ort.gpu_open import Providers
+
+INFER = "libnvinfer.so.10"
+
+
+def engine_folder(
+    model: ExportedModel,
+    axes: Mapping[str, int],
+    settings: Settings,
+    options: Mapping[str, OptionValue],
+) -> Path | None:
+    """A folder of this graph's engines; None where nothing is to be, or can be, kept.
+
+    ONNX Runtime names the files in it by graph and GPU, but an engine of another TensorRT
+    makes it fail: so the release is part of the folder's name.
+    """
+    if not settings.cache_dir:
+        return None
+    build = {name: options[name] for name in ("tf32", "builder_level")}
+    release = libraries.infer_version(INFER)
+    key = json.dumps([model.sha256, axes_key(axes), settings.precision, build], sort_keys=True)
+    name = hashlib.sha256(key.encode()).hexdigest()[:32]
+    folder = Path(settings.cache_dir) / f"ort-tensorrt-{release}" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def copy_engines(
+    model: ExportedModel,
+    axes: Mapping[str, int],
+    settings: Settings,
+    options: Mapping[str, OptionValue],
+    folder: Path,
+) -> Settings:
+    """Settings like `settings` that keep engines under `folder`, where copies of the kept ones are.
+
+    A profile runs the engine that was timed. If that is gone, the one it builds has been tuned
+    with launches that wait, and must not be found by what is timed later.
+    """
+    copied = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")
+    kept = engine_folder(model, axes, settings, options)
+    own = engine_folder(model, axes, copied, options)
+    if kept is not None and own is not None:
+        shutil.copytree(kept, own, dirs_exist_ok=True)
+        for timings in kept.parent.glob("*.timing"):
+            shutil.copy(timings, own.parent)
+    return copied
+
+
+def cache_warning(providers: Providers, settings: Settings) -> tuple[str, ...]:
+    asks = any("trt_builder_optimization_level" in options for _, options in providers)
+    if not (asks and settings.cache_dir) or _kept_in(providers) is not None:
+        return ()
+    return (
+        f"the engine could not be kept in {settings.cache_dir}: give a folder that can be written",
+    )
+
+
+def _kept_in(providers: Providers) -> Path | None:
+    kept = [options.get("trt_engine_cache_path") for _, options in providers]
+    return next((Path(folder) for folder in kept if folder), None)
+
+
+def engine_files(providers: Providers) -> dict[str, int]:
+    folder = _kept_in(providers)
+    return {f.name: f.stat().st_mtime_ns for f in folder.glob("*.engine")} if folder else {}
+
+
+def engine_cache_fact(providers: Providers, before: Mapping[str, int]) -> dict[str, str]:
+    """Whether the engine came from the cache, as the files in it tell."""
+    if _kept_in(providers) is None:
+        return {}
+    if not before:
+        return {"engine_cache": "miss"}
+    return {"engine_cache": "hit" if engine_files(providers) == before else "rebuilt"}

@@ -1,0 +1,1 @@
+"""OpenVINO, by its C library."""

@@ -1,0 +1,171 @@
+"""OpenVINO on the CPU: an exported file in, requests for fixed shapes out.
+
+The precision is stated to the engine, which would compute in bf16 on its own where the
+processor has it, and is read back from the kernels that it executed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from exporters.types import ExportedModel, axes_key, load_reference
+from runtimes.base import (
+    Availability,
+    Available,
+    Device,
+    Execution,
+    NodePlacement,
+    Option,
+    OptionValue,
+    Runtime,
+    Session,
+    Settings,
+    Unavailable,
+)
+from runtimes.faults import Unsupported
+from runtimes.options import SESSIONS, chosen
+from runtimes.session.host import fixed_shapes
+from runtimes.session.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
+
+if TYPE_CHECKING:
+    from runtimes.ov.library import Kernel
+    from runtimes.ov.session import OpenVinoSession
+
+_PROVIDER = "CPU"
+_FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
+
+OPTIONS = (
+    Option("inference_precision", "f32", "the float type that kernels use", ("f32", "bf16")),
+    Option(
+        "streams",
+        1,
+        "how many requests of one session run at once, each on its part of the threads",
+        minimum=1,
+        maximum=64,
+    ),
+    Option(
+        "execution_mode",
+        "performance",
+        "whether speed or accuracy decides what is not stated otherwise",
+        ("performance", "accuracy"),
+    ),
+    Option("cpu_pinning", True, "the engine's threads stay on their cores"),
+    Option("flush_denormals", False, "denormal floats count as zero"),
+    SESSIONS,
+)
+
+
+class OpenVinoCpu(Runtime):
+    """The CPU plugin, buffers bound beforehand, a request for each stream."""
+
+    name = "openvino-cpu"
+    summary = "OpenVINO on the CPU"
+    options = OPTIONS
+    precisions = ("fp32", "int8")
+
+    def availability(self) -> Availability:
+        try:
+            return Available(metadata.version("openvino"))
+        except metadata.PackageNotFoundError:
+            return Unavailable(
+                "the package openvino is not installed", 'pip install "graphlap[openvino]"'
+            )
+
+    def devices(self) -> tuple[Device, ...]:
+        return ()
+
+    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
+        self.refuse_device(settings.device, settings.release)
+        chosen(self, settings)
+        fixed_shapes(model, model.inputs, axes)
+        super().refuse(model, axes, settings)
+
+    def load(self) -> None:
+        from runtimes.ov.library import library
+
+        _ = library().cpu_name  # asked so that the engine loads its CPU plugin
+
+    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+        from runtimes.ov.faults import compile_fault
+        from runtimes.ov.library import OpenVinoError, library
+        from runtimes.ov.session import OpenVinoSession
+
+        self.refuse(model, axes, settings)
+        options = chosen(self, settings)
+        properties = _properties(settings, options)
+        engine = library()
+        try:
+            graph = engine.read(model.path, fixed_shapes(model, model.inputs, axes))
+            try:
+                # Two compilations: one to see which kernels run, given back at once so that
+                # the memory peak stays one model's, and one to time. What counts as the
+                # time of compiling is the first, cold one.
+                observed = {**properties, "PERF_COUNT": "YES"}
+                with OpenVinoSession(graph, model, axes, observed) as trial:
+                    compiled = time.perf_counter()
+                    _refuse_fewer_streams(trial.slots, int(options["streams"]))
+                    placement, unread = _executed(trial, model, axes)
+                session = OpenVinoSession(
+                    graph, model, axes, observed if settings.profile else properties
+                )
+            finally:
+                engine.free("model", graph)
+        except OpenVinoError as error:
+            raise compile_fault(error) from error
+        precision, mixed = (UNKNOWN, ()) if unread else of_graph(placement)
+        session.execution = Execution(
+            provider=_PROVIDER,
+            precision=precision,
+            device_name=engine.cpu_name,
+            call_path=session.call_path,
+            placement=placement,
+            warnings=mixed + unread,
+            inspection_ms=(time.perf_counter() - compiled) * 1e3,
+        )
+        return session
+
+
+def _refuse_fewer_streams(made: int, asked: int) -> None:
+    """Unsupported where the engine gives fewer streams than asked for, which it does silently."""
+    if made < asked:
+        raise Unsupported(
+            f"OpenVINO makes {made} stream{'s' * (made > 1)} of its threads and not {asked}",
+            "give at least one thread for each stream",
+        )
+
+
+def _properties(settings: Settings, options: Mapping[str, OptionValue]) -> dict[str, str]:
+    properties = {
+        "INFERENCE_PRECISION_HINT": str(options["inference_precision"]),
+        "NUM_STREAMS": str(options["streams"]),
+        "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
+        "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
+        "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
+    }
+    if settings.threads:
+        properties["INFERENCE_NUM_THREADS"] = str(settings.threads)
+    return properties
+
+
+def _executed(
+    trial: OpenVinoSession, model: ExportedModel, axes: Mapping[str, int]
+) -> tuple[tuple[NodePlacement, ...], tuple[str, ...]]:
+    """The kernels of one run on the reference's inputs, or a warning why there are none."""
+    try:
+        trial.bind(load_reference(model.references[axes_key(axes)]).inputs)
+        trial.run()
+    except Exception as error:
+        return (), (f"the executed precision could not be read ({type(error).__name__})",)
+    return tuple(_placements(trial.kernels())), ()
+
+
+def _placements(kernels: Iterable[Kernel]) -> Iterable[NodePlacement]:
+    """Kernels end with the type that they compute in, as in `brgemm_avx512_f32`."""
+    for kernel in kernels:
+        kind = kernel.executed_as.rpartition("_")[2].lower()
+        eight_bits = kind in ("i8", "u8") and is_matrix_op(kernel.op)
+        precision = "int8" if eight_bits else _FLOATS.get(kind, INTEGER)
+        yield NodePlacement(kernel.node, kernel.op, _PROVIDER, precision)

@@ -1,0 +1,1 @@
+"""PyTorch, eager and compiled, on the CPU and on CUDA."""

@@ -1,0 +1,76 @@
+"""PyTorch itself, eager or compiled: the module that a graph was exported from, run as it is.
+
+The baseline that people already have. A graph without a torch module behind it, such as a
+user's own .onnx, is unsupported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import metadata
+from importlib.util import find_spec
+
+from exporters.types import ExportedModel
+from runtimes.base import (
+    Availability,
+    Available,
+    Device,
+    Option,
+    Runtime,
+    Session,
+    Settings,
+    Unavailable,
+)
+from runtimes.faults import Unsupported
+from runtimes.options import SESSIONS, chosen
+from runtimes.session.host import fixed_shapes
+
+MODE = Option(
+    "mode",
+    "eager",
+    "run the module as it is written, or compile it into one graph first",
+    ("eager", "compile"),
+)
+
+
+class TorchCpu(Runtime):
+    """The module on the CPU under inference mode, its inputs in place."""
+
+    name = "torch-cpu"
+    summary = "PyTorch on the CPU, eager or compiled"
+    options = (MODE, SESSIONS)
+
+    def availability(self) -> Availability:
+        if find_spec("torch") is None:
+            return Unavailable("the package torch is not installed", "pip install torch")
+        return Available(metadata.version("torch"))
+
+    def devices(self) -> tuple[Device, ...]:
+        return ()
+
+    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
+        self.refuse_device(settings.device, settings.release)
+        chosen(self, settings)
+        fixed_shapes(model, model.inputs, axes)
+        super().refuse(model, axes, settings)
+        refuse_without_module(model)
+
+    def load(self) -> None:
+        from runtimes.pyt import session  # noqa: F401 - and with it torch
+
+    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+        from runtimes.pyt.session import TorchSession
+
+        self.refuse(model, axes, settings)
+        return TorchSession(
+            model, axes, settings, compiled=chosen(self, settings)["mode"] == "compile"
+        )
+
+
+def refuse_without_module(model: ExportedModel) -> None:
+    """Raise Unsupported for a graph that no torch module stands behind."""
+    if model.factory is None:
+        raise Unsupported(
+            f"there is no torch module behind {model.name}",
+            "give the module as path/file.py:factory, or use another runtime",
+        )

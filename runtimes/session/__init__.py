@@ -1,0 +1,1 @@
+"""What sessions of all engines share: host buffers, several at once, stated precision."""

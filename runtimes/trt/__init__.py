@@ -1,0 +1,1 @@
+"""TensorRT itself, 10 and 11."""

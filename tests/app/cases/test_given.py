@@ -1,0 +1,87 @@
+"""Files and nodes that a user gives along: known by content, checked before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.cases.given import Given
+from app.plan.expand import expand
+from app.plan.plan import parse_plan
+
+
+def cases(**plan: object) -> tuple[Case, ...]:
+    grid = {"models": plan.pop("models", ["mlp"]), "runtimes": ["fake"]}
+    grid |= {"precisions": plan.pop("precisions", ["fp32"])}
+    return expand(parse_plan({"sweeps": [grid], **plan}, "test"))
+
+
+def test_a_case_is_known_by_a_files_content_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "a.safetensors").write_bytes(b"same")
+    (tmp_path / "b.safetensors").write_bytes(b"same")
+    (tmp_path / "c.safetensors").write_bytes(b"other")
+    plain = cases()[0]
+    one, two, other = (
+        cases(weights=str(tmp_path / f"{name}.safetensors"))[0] for name in ("a", "b", "c")
+    )
+    assert one.case_id == two.case_id
+    assert len({plain.case_id, one.case_id, other.case_id}) == 3
+
+
+def test_a_case_with_given_files_survives_the_manifest(tmp_path: Path) -> None:
+    (tmp_path / "w.safetensors").write_bytes(b"weights")
+    case = cases(weights=str(tmp_path / "w.safetensors"))[0]
+    again = Case.from_json(case.to_json())
+    assert again == case
+    assert again.case_id == case.case_id
+    assert str(again.given) == "weights=w.safetensors"
+
+
+def test_only_int8_is_calibrated(tmp_path: Path) -> None:
+    np.savez(tmp_path / "samples.npz", x=np.zeros((1, 256), np.float32))
+    fp32, int8 = cases(calibration=str(tmp_path / "samples.npz"), precisions=["fp32", "int8"])
+    assert fp32.given == Given()
+    assert int8.given.calibration
+
+
+def test_own_inputs_set_the_axes(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.zeros((5, 256), np.float32))
+    assert cases(inputs=str(tmp_path / "x.npz"))[0].axes == {"batch": 5}
+
+
+def test_a_part_of_a_graph_is_planned_with_its_own_axes(tmp_path: Path) -> None:
+    spec = (TensorProto.FLOAT, ["rows", 4])
+    graph = helper.make_graph(
+        [
+            helper.make_node("Relu", ["x"], ["a"], name="first"),
+            helper.make_node("Neg", ["a"], ["y"], name="second"),
+        ],
+        "two",
+        [helper.make_tensor_value_info("x", *spec)],
+        [helper.make_tensor_value_info("y", *spec)],
+    )
+    path = tmp_path / "two.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), path)
+    with pytest.raises(PlanError, match="second"):
+        cases(models=[str(path)], from_nodes=["secnd"])
+    with pytest.raises(PlanError, match="rows"):
+        cases(models=[str(path)], from_nodes=["second"])
+
+
+@pytest.mark.parametrize(
+    ("plan", "word"),
+    [
+        ({"weights": "/nowhere/w.safetensors"}, "can't be read"),
+        ({"inputs": "/nowhere/x.npz"}, "can't be read"),
+        ({"from_nodes": ["a"]}, "no .onnx file"),
+    ],
+)
+def test_what_the_plan_shows_wrong_is_one_sentence(plan: dict[str, object], word: str) -> None:
+    with pytest.raises(PlanError, match=word):
+        cases(**plan)

@@ -1,0 +1,95 @@
+"""A plan told as a command line or as TOML measures the very same cases."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.plan.command import command_line
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan, load_plan, load_suite, parse_plan, suite_names
+from app.plan.toml_text import plan_toml
+
+SIZES = st.lists(st.integers(1, 64), max_size=3, unique=True)
+SWEEPS = st.fixed_dictionaries(
+    {
+        "models": st.lists(
+            st.sampled_from(["cnn_tiny", "lstm_tiny", "lstm_tiny_seq", "mlp"]),
+            min_size=1,
+            unique=True,
+        ).map(lambda names: [*names, "lstm_small_seq"]),
+        "runtimes": st.just(["ort-cpu", "fake"]),
+        "batch_size": SIZES,
+        "sequence_length": SIZES,
+        "threads": st.lists(st.integers(0, 8), min_size=1, max_size=2, unique=True),
+        "scenarios": st.lists(
+            st.sampled_from(["closed_loop", "paced:20us", "paced:1.5ms"]), min_size=1, unique=True
+        ),
+        "wait_policy": st.sampled_from(["spin", "sleep"]),
+        "options": st.sampled_from(
+            [
+                {},
+                {"ort-cpu.memory_arena": [True, False]},
+                {"fake.latency_us": [1.5, 100.0], "fake.fail": ["none", "crash"]},
+            ]
+        ),
+    }
+)
+PLANS = st.builds(
+    lambda sweeps, rounds, seed: parse_plan(
+        {"name": "p", "sweeps": sweeps, "rounds": rounds, "seed": seed}, "test"
+    ),
+    st.lists(SWEEPS, min_size=1, max_size=2),
+    st.one_of(st.none(), st.integers(1, 20)),
+    st.integers(0, 2**40),
+)
+
+
+def _ids(plan: Plan) -> list[str]:
+    return [case.case_id for case in expand(plan)]
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(plan=PLANS)
+def test_the_command_line_measures_the_same_cases(plan: Plan, tmp_path: Path) -> None:
+    words = shlex.split(command_line(plan, tmp_path))
+    assert words[:4] == ["python", "-m", "app", "--headless"]
+    told = plan_from_flags(parse(words[3:]))
+    assert _ids(told) == _ids(plan)
+    assert (told.lengths, told.seed) == (plan.lengths, plan.seed)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(plan=PLANS)
+def test_toml_gives_the_same_plan_back(plan: Plan, tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
+    assert load_plan(tmp_path / "p.toml") == plan
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_suite_survives_being_saved(name: str, tmp_path: Path) -> None:
+    plan = load_suite(name)
+    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
+    assert load_plan(tmp_path / "p.toml") == plan
+
+
+def test_awkward_paths_survive(tmp_path: Path) -> None:
+    plan = parse_plan({"sweeps": [{"models": ['a, "b"\x7f\n/ü.onnx']}]}, "test")
+    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
+    assert load_plan(tmp_path / "p.toml").sweeps == plan.sweeps
+
+
+def test_a_huge_plan_gets_a_file_without_being_expanded(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("app.plan.command.expand", lambda _: pytest.fail("it was expanded"))
+    sizes = list(range(1, 2001))
+    sweep = {"models": ["mlp"], "runtimes": ["fake"], "batch_size": sizes, "threads": sizes}
+    plan = parse_plan({"sweeps": [sweep]}, "test")
+    words = shlex.split(command_line(plan, tmp_path))
+    assert load_plan(Path(words[-1])).sweeps == plan.sweeps

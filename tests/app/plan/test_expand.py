@@ -1,0 +1,138 @@
+"""The cases of a plan: complete, without duplicates, and refused where a name is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.machine.available import availability, available_names
+from app.plan.expand import expand
+from app.plan.plan import load_suite, parse_plan
+from runtimes.base import Available
+from tests.app.sweep.sweeps import write_add_graph
+
+
+def cases(*grids: dict[str, Any]) -> tuple[Case, ...]:
+    return expand(parse_plan({"sweeps": list(grids)}, "the plan"))
+
+
+def test_a_grid_is_the_product_of_its_lists() -> None:
+    grid = {
+        "models": ["cnn_tiny_seq", "mlp"],
+        "runtimes": ["ort-cpu", "torch-cpu"],
+        "batch_size": [1, 2],
+        "sequence_length": [8, 32, 64],
+        "threads": [1, 2],
+    }
+    found = cases(grid)
+    sequences = [case for case in found if case.model == "cnn_tiny_seq"]
+    assert len(sequences) == 2 * 2 * 3 * 2
+    assert len(found) - len(sequences) == 2 * 2 * 2, "the perceptron has no sequence"
+    assert {tuple(case.axes) for case in sequences} == {("batch", "sequence")}
+
+
+def test_the_same_case_from_two_grids_is_measured_once() -> None:
+    grid = {"models": ["mlp"], "runtimes": ["fake"]}
+    assert len(cases(grid, {**grid, "batch_size": [1]}, {**grid, "wait_policy": "sleep"})) == 1
+
+
+def test_sizes_that_nobody_gave_are_the_models_defaults() -> None:
+    (case,) = cases({"models": ["lstm_tiny_seq"], "runtimes": ["fake"]})
+    assert case.axes == {"batch": 1, "sequence": 16}
+
+
+def test_without_runtimes_the_scripted_one_stays_out() -> None:
+    names = {case.runtime for case in cases({"models": ["mlp"]})}
+    assert {"ort-cpu", "torch-cpu"} <= names
+    assert "fake" not in names
+
+
+def test_default_option_values_do_not_make_another_case() -> None:
+    grid = {"models": ["mlp"], "runtimes": ["fake"]}
+    (plain,) = cases(grid)
+    both = cases({**grid, "options": {"fake.latency_us": [100.0, 50]}})
+    assert [case.options for case in both] == [{}, {"latency_us": 50.0}]
+    assert both[0].case_id == plain.case_id
+
+
+def test_ids_do_not_depend_on_the_order_of_the_plan() -> None:
+    grid = {"models": ["mlp", "cnn_tiny"], "runtimes": ["ort-cpu", "fake"], "batch_size": [1, 2]}
+    turned = {key: list(reversed(value)) for key, value in grid.items()}
+    assert {c.case_id for c in cases(grid)} == {c.case_id for c in cases(turned)}
+
+
+def test_the_starter_suite_measures_what_it_promises() -> None:
+    found = expand(load_suite("starter"))
+    streaming = [c for c in found if c.model.startswith(("cnn_", "lstm_"))]
+    assert {str(c.scenario) for c in streaming} == {"closed_loop", "paced:20us"}
+    assert len({c.model for c in streaming}) == 8
+    runtimes = {c.runtime for c in found}
+    assert {"ort-cpu", "torch-cpu"} <= runtimes
+    assert runtimes == set(available_names())
+    assert {"mlp", "char_cnn"} <= {c.model for c in found}
+
+
+def test_a_glob_gives_every_file_once(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        write_add_graph(tmp_path / f"{name}.onnx")
+    found = cases({"models": [str(tmp_path / "*.onnx")], "runtimes": ["fake"]})
+    assert [Path(case.model).name for case in found] == ["a.onnx", "b.onnx"]
+
+
+def test_the_batch_flag_sets_a_files_own_batch_axis(tmp_path: Path) -> None:
+    path = write_add_graph(tmp_path / "open.onnx", ("N", 3))
+    found = cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [1, 4]})
+    assert [case.axes for case in found] == [{"N": 1}, {"N": 4}]
+
+
+def test_an_open_axis_that_nobody_set_is_named_with_its_flag(tmp_path: Path) -> None:
+    path = write_add_graph(tmp_path / "open.onnx", ("N", "height"))
+    with pytest.raises(PlanError, match=r"'height'.*--axis height=1,2,4"):
+        cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [1]})
+
+
+def test_a_damaged_file_is_still_a_case(tmp_path: Path) -> None:
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(b"no model")
+    (case,) = cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [2]})
+    assert case.model == str(path)
+
+
+@pytest.mark.parametrize(
+    ("grid", "sentence"),
+    [
+        ({"models": ["cnn_tinny"]}, "did you mean 'cnn_tiny'"),
+        ({"models": ["missing/*.onnx"]}, "no file matches"),
+        ({"runtimes": ["ort-cpuu"]}, "did you mean 'ort-cpu'"),
+        ({"axes": {"bach": [1]}}, "did you mean 'batch'"),
+        ({"sequence_length": [4]}, "sequence axis"),
+        ({"options": {"ort-cpu.graph_optimisation": ["all"]}}, "did you mean 'graph_optimization'"),
+        ({"options": {"ort-cpu.graph_optimization": ["most"]}}, "use one of all"),
+        ({"options": {"graph_optimization": ["all"]}}, "names no runtime"),
+        ({"options": {"fake.latency_us": [1]}}, "not measured"),
+        ({"runtimes": ["ort-cpu:1"]}, "has no device '1': write ort-cpu alone"),
+        ({"runtimes": ["ort-cpu@2"]}, "has no @2: write ort-cpu alone"),
+        ({"runtimes": ["fpga:v8"]}, "the nearest is 'v80'"),
+        ({"precisions": ["fp16"]}, "computes fp16 graphs in fp32 .*: use fp32 here"),
+    ],
+)
+def test_names_that_do_not_exist_are_refused(grid: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PlanError, match=sentence):
+        cases({"models": ["mlp"], "runtimes": ["ort-cpu"], **grid})
+
+
+def test_a_precision_that_some_of_the_runtimes_lack_is_theirs_to_say() -> None:
+    found = cases(
+        {"models": ["mlp"], "runtimes": ["ort-cpu", "torch-cuda"], "precisions": ["fp16"]}
+    )
+    assert [case.runtime for case in found] == ["ort-cpu", "torch-cuda"]
+
+
+def test_a_device_of_an_absent_runtime_is_its_rows_to_say() -> None:
+    if isinstance(availability("ort-cuda"), Available):
+        pytest.skip("this machine has the runtime")
+    assert len(cases({"models": ["mlp"], "runtimes": ["ort-cuda:7"]})) == 1

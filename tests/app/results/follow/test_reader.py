@@ -1,0 +1,162 @@
+"""A follower's view of folders that the real writer writes, whole, damaged and vanishing."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.results.follow.reader import SHOWN_UNASKED, RunReader
+from app.results.follow.state import RunState
+from app.results.live import Live, LiveFile
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import to_csv
+from app.stats.quantiles import order_statistic
+from tests.app.gui.runs import new_run, record_round, records, sample_path
+
+CASES = (Case("cnn_tiny", "ort-cpu", axes={"batch": 1}), Case("cnn_tiny", "fake"))
+
+
+def _settled(reader: RunReader) -> RunState:
+    """Poll until every summary is there."""
+    state = reader.poll()
+    deadline = time.monotonic() + 30
+    while reader.is_moving and time.monotonic() < deadline:
+        time.sleep(0.02)
+        state = reader.poll() or state
+    return state
+
+
+@pytest.fixture
+def close():
+    open_readers: list[RunReader] = []
+
+    def remember(reader: RunReader) -> RunReader:
+        open_readers.append(reader)
+        return reader
+
+    yield remember
+    for reader in open_readers:
+        reader.close()
+
+
+def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close) -> None:
+    rng = np.random.default_rng(1)
+    latency = rng.normal(50.0, 2.0, 500).round(3)
+    with new_run(tmp_path / "run", CASES) as folder:
+        record_round(folder, CASES[0], 0, records([900.0, *latency], warmup=1))
+        record_round(folder, CASES[1], 0, records([]), status="crashed")
+    state = _settled(close(RunReader(tmp_path / "run")))
+    good, bad = state.series
+    assert good.status == "ok"
+    assert good.counts.sum() == 500
+    assert good.summary.quantiles["p99"] == pytest.approx(order_statistic(np.sort(latency), 0.99))
+    assert len(good.rounds[0]) == 501
+    assert (bad.status, bad.row["reason"]) == ("crashed", "scripted")
+    assert not state.alive
+
+
+def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close) -> None:
+    with new_run(tmp_path / "run", CASES, rounds=2) as folder:
+        record_round(folder, CASES[0], 0, records([50.0] * 10))
+        live = LiveFile(folder)
+        now = Live("measuring", case_id=CASES[0].case_id, round=1, phase="measure", iterations=7)
+        live.write(now, always=True)
+        sample_path(folder, CASES[0], 1).write_bytes(records([50.0] * 7).tobytes())
+        reader = close(RunReader(tmp_path / "run"))
+        state = reader.poll()
+        first, second = state.series
+        assert state.alive
+        assert (first.status, second.status) == ("measuring", "waiting")
+        assert first.counts.sum() == 17
+        assert first.summary is None
+        assert state.samples_in_flight == 17
+        with sample_path(folder, CASES[0], 1).open("ab") as file:
+            file.write(records([50.0] * 3).tobytes())
+        assert reader.poll().series[0].counts.sum() == 20
+
+
+def test_an_interrupted_run_says_so_of_what_was_not_measured(tmp_path: Path, close) -> None:
+    folder = new_run(tmp_path / "run", CASES)
+    reader = close(RunReader(tmp_path / "run"))
+    assert [one.status for one in reader.poll().series] == ["waiting", "waiting"]
+    folder.close()
+    state = reader.poll()
+    assert [one.status for one in state.series] == ["cancelled", "cancelled"]
+    assert "resume" in state.series[0].row["reason"]
+
+
+def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close) -> None:
+    with new_run(tmp_path / "run", CASES) as folder:
+        record_round(folder, CASES[0], 0, records(np.linspace(40.0, 60.0, 400).round(2)))
+        rows = Rows().of(read_run(tmp_path / "run"))
+        folder.write("results.csv", to_csv(rows))
+    state = _settled(close(RunReader(tmp_path / "run")))
+    shown = state.series[0].row
+    for name, value in rows[0].items():
+        assert shown[name] == value, name
+
+
+def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(tmp_path: Path, close) -> None:
+    cases = [
+        Case(model, "fake", threads=threads)
+        for model in ("cnn_tiny", "cnn_small", "lstm_tiny")
+        for threads in (1, 2, 3, 4)
+    ]
+    with new_run(tmp_path / "run", cases) as folder:
+        LiveFile(folder).write(Live("measuring", case_id=cases[5].case_id, round=0), always=True)
+        reader = close(RunReader(tmp_path / "run"))
+        shown = reader.poll().shown
+        assert len(shown) == SHOWN_UNASKED
+        assert {case.case_id for case in cases[4:8]} <= set(shown)
+        reader.choose([cases[0].case_id])
+        assert reader.poll().shown == (cases[0].case_id,)
+
+
+def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(
+    tmp_path: Path, close
+) -> None:
+    with new_run(tmp_path / "run", CASES) as folder:
+        record_round(folder, CASES[0], 0, records([50.0] * 10))
+    reader = close(RunReader(tmp_path / "run"))
+    reader.poll()
+    shutil.rmtree(tmp_path / "run")
+    state = reader.poll()
+    assert "is gone" in state.problem
+    assert state.series[0].counts.sum() == 10
+    assert reader.poll() is None
+
+
+def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close) -> None:
+    with new_run(tmp_path / "run", CASES):
+        pass
+    reader = close(RunReader(tmp_path / "run"))
+    reader.poll()
+    (tmp_path / "run").rename(tmp_path / "away")
+    assert reader.poll().problem
+    (tmp_path / "away").rename(tmp_path / "run")
+    assert reader.poll().problem == ""
+
+
+@pytest.mark.parametrize("damage", ["no manifest", "no JSON", "not ours"])
+def test_a_damaged_folder_is_refused_in_one_sentence(tmp_path: Path, damage: str) -> None:
+    if damage != "no manifest":
+        (tmp_path / "manifest.json").write_text("{" if damage == "no JSON" else "[]")
+    with pytest.raises(ResultsError):
+        RunReader(tmp_path)
+
+
+def test_a_damaged_journal_line_is_told(tmp_path: Path, close) -> None:
+    with new_run(tmp_path / "run", CASES):
+        pass
+    journal = next((tmp_path / "run" / "journal").glob("*.jsonl"))
+    journal.write_bytes(journal.read_bytes() + b'{"kind": "round"}\n')
+    reader = close(RunReader(tmp_path / "run"))
+    assert "can't be understood" in reader.poll().problem
+    assert reader.poll() is None, "it stays told, and nothing after it is believed"

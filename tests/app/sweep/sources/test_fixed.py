@@ -1,0 +1,168 @@
+"""The order in which a plan's grid is measured, and what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.status import Status
+from app.sweep import rounds
+from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, RoundJob, SettledJob
+from app.sweep.rounds import Schedule, cores_for
+from app.sweep.sources.fixed import FixedSweep
+from exporters.request import ExportReply
+from exporters.types import ExportedModel
+from runtimes.base import Unavailable
+from tests.app.sweep.sweeps import SHORT, exported_add, fake_case
+
+CASES = tuple(fake_case(latency_us=float(n)) for n in range(1, 9))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ExportedModel:
+    return exported_add(tmp_path)
+
+
+def sweep_of(
+    cases: tuple[Case, ...] = CASES,
+    *,
+    rounds: int = 3,
+    seed: int = 5,
+    done: Mapping[str, Mapping[int, Status]] | None = None,
+) -> FixedSweep:
+    return FixedSweep(Schedule(cases, rounds, SHORT, 60.0, seed, Path("samples")), done or {})
+
+
+def run_through(
+    sweep: FixedSweep,
+    model: ExportedModel | None,
+    statuses: Mapping[tuple[str, int], Status] | None = None,
+) -> list[Job]:
+    """Play the engine: every export gives `model`, every round ends as `statuses` says."""
+    jobs: list[Job] = []
+    finished: list[Outcome] = []
+    while (job := sweep.next(finished)) is not None:
+        jobs.append(job)
+        finished = []
+        if isinstance(job, ExportJob):
+            ok = model is not None
+            reply = ExportReply("ok" if ok else "export_failed", model, "" if ok else "no")
+            finished.append(Exported(job, reply))
+        elif isinstance(job, SettledJob):
+            finished.append(Measured(job, job.result))
+        else:
+            key = job.measure.case_id, job.measure.round
+            status = (statuses or {}).get(key, "ok")
+            finished.append(Measured(job, RoundResult(*key, status=status)))
+    return jobs
+
+
+def rounds_in(jobs: list[Job]) -> list[tuple[str, int]]:
+    return [(j.measure.case_id, j.measure.round) for j in jobs if isinstance(j, RoundJob)]
+
+
+def test_exports_come_first_and_each_model_once(model: ExportedModel) -> None:
+    other = replace(CASES[0], model="other.onnx")
+    jobs = run_through(sweep_of((*CASES, other)), model)
+    assert [type(job) for job in jobs[:2]] == [ExportJob, ExportJob]
+    assert all(isinstance(job, RoundJob) for job in jobs[2:])
+
+
+def test_an_export_asks_for_every_point_of_the_axes_once(model: ExportedModel) -> None:
+    points = [{"n": 1}, {"n": 2}, {"n": 1}]
+    cases = [
+        replace(CASES[0], axes=axes, threads=threads) for threads, axes in enumerate(points, 1)
+    ]
+    job = sweep_of(tuple(cases)).next([])
+    assert isinstance(job, ExportJob)
+    assert job.request.points == ({"n": 1}, {"n": 2})
+
+
+def test_every_round_of_every_case_is_measured_once(model: ExportedModel) -> None:
+    done = rounds_in(run_through(sweep_of(), model))
+    assert sorted(done) == sorted((case.case_id, n) for case in CASES for n in range(3))
+
+
+def test_rounds_interleave_so_that_drift_hits_all_cases_alike(model: ExportedModel) -> None:
+    order = rounds_in(run_through(sweep_of(), model))
+    size = len(CASES)
+    blocks = [order[i : i + size] for i in range(0, len(order), size)]
+    assert [{n for _, n in block} for block in blocks] == [{0}, {1}, {2}]
+    assert [c for c, _ in blocks[0]] != [c for c, _ in blocks[1]], "each block is shuffled anew"
+
+
+def test_the_order_follows_the_seed(model: ExportedModel) -> None:
+    first = rounds_in(run_through(sweep_of(seed=5), model))
+    assert rounds_in(run_through(sweep_of(seed=5), model)) == first
+    assert rounds_in(run_through(sweep_of(seed=6), model)) != first
+
+
+@pytest.mark.parametrize("status", ["crashed", "timeout", "wrong_output", "unavailable"])
+def test_a_case_that_failed_gets_no_further_rounds(model: ExportedModel, status: Status) -> None:
+    failing = CASES[3].case_id
+    jobs = run_through(sweep_of(), model, {(failing, 0): status})
+    assert [n for case_id, n in rounds_in(jobs) if case_id == failing] == [0]
+
+
+def test_partial_rounds_are_all_measured(model: ExportedModel) -> None:
+    case_id = CASES[0].case_id
+    jobs = run_through(sweep_of(CASES[:1]), model, {(case_id, 0): "partial"})
+    assert len(rounds_in(jobs)) == 3
+
+
+def test_a_resumed_sweep_measures_what_is_missing_and_nothing_else(model: ExportedModel) -> None:
+    done: dict[str, dict[int, Status]] = {c.case_id: {0: "ok", 2: "ok"} for c in CASES}
+    done[CASES[0].case_id] = {0: "crashed"}
+    left = rounds_in(run_through(sweep_of(done=done), model))
+    assert sorted(left) == sorted((case.case_id, 1) for case in CASES[1:])
+
+
+def test_a_finished_sweep_exports_nothing() -> None:
+    done: dict[str, dict[int, Status]] = {c.case_id: dict.fromkeys(range(3), "ok") for c in CASES}
+    assert sweep_of(done=done).next([]) is None
+
+
+def test_a_failed_export_ends_each_of_its_cases_with_a_reason() -> None:
+    jobs = run_through(sweep_of(), None)
+    settled = [job.result for job in jobs if isinstance(job, SettledJob)]
+    assert {result.case_id for result in settled} == {case.case_id for case in CASES}
+    assert all(r.status == "export_failed" and r.reason == "no" for r in settled)
+    assert not rounds_in(jobs)
+
+
+def test_a_precision_the_runtime_lacks_is_refused_before_any_export() -> None:
+    jobs = run_through(sweep_of((Case(model="mlp", runtime="ort-cpu", precision="fp16"),)), None)
+    (job,) = jobs
+    assert isinstance(job, SettledJob)
+    assert job.result.status == "unsupported"
+    assert "fp16" in job.result.reason
+
+
+def test_a_missing_runtime_is_a_row_without_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "availability", lambda _: Unavailable("no libfoo", "install foo"))
+    (job,) = run_through(sweep_of(CASES[:1]), None)
+    assert isinstance(job, SettledJob)
+    assert (job.result.status, job.result.reason) == ("unavailable", "no libfoo: install foo")
+
+
+def test_what_a_runtime_refuses_ends_without_a_process(model: ExportedModel) -> None:
+    jobs = run_through(sweep_of((fake_case(fail="unsupported"),)), model)
+    assert [type(job) for job in jobs] == [ExportJob, SettledJob]
+
+
+def test_no_job_starts_while_an_export_is_in_flight() -> None:
+    sweep = sweep_of()
+    assert isinstance(sweep.next([]), ExportJob)
+    assert sweep.next([]) is None
+
+
+def test_measurements_leave_a_core_to_the_parent_where_there_is_one() -> None:
+    assert cores_for(1, {0, 1, 2, 3}) == (3,)
+    assert cores_for(3, {0, 1, 2, 3}) == (1, 2, 3)
+    assert cores_for(4, {0, 1, 2, 3}) == ()
+    assert cores_for(0, {0, 1, 2, 3}) == ()

@@ -1,0 +1,122 @@
+"""A small streaming model and a way to run it through a real measuring process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from app.cases.case import Scenario
+from app.cases.round import SAMPLE, Limits, MeasureJob, RoundResult
+from exporters.types import (
+    ExportedModel,
+    Precision,
+    Reference,
+    StatePair,
+    TensorSpec,
+    axes_key,
+    save_reference,
+)
+from runtimes.base import Settings
+
+AXES = {"batch": 1}
+SHORT = Limits(min_s=0.05, max_s=1.0, min_samples=10, warmup_min_s=0.02, warmup_max_s=0.5)
+
+Measure = Callable[..., tuple[RoundResult, np.ndarray, list[dict[str, Any]]]]
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> ExportedModel:
+    """y = x + total, and total grows by x with each step: its state shows in its output."""
+    spec = (TensorProto.FLOAT, ["batch", 4])
+    graph = helper.make_graph(
+        [
+            helper.make_node("Add", ["x", "total"], ["total_out"]),
+            helper.make_node("Identity", ["total_out"], ["y"]),
+        ],
+        "counter",
+        [helper.make_tensor_value_info(name, *spec) for name in ("x", "total")],
+        [helper.make_tensor_value_info(name, *spec) for name in ("y", "total_out")],
+    )
+    path = tmp_path / "counter.onnx"
+    opset = [helper.make_opsetid("", 20)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
+    x, total = np.ones((1, 4), np.float32), np.full((1, 4), 2.0, np.float32)
+    reference = tmp_path / "reference.npz"
+    outputs = {"y": x + total, "total_out": x + total}
+    save_reference(str(reference), Reference({"x": x, "total": total}, outputs))
+    shape = ("batch", 4)
+    return ExportedModel(
+        name="counter",
+        suite="",
+        family="",
+        path=str(path),
+        sha256="",
+        opset=20,
+        precision="fp32",
+        inputs=(TensorSpec("x", "float32", shape), TensorSpec("total", "float32", shape)),
+        outputs=(TensorSpec("y", "float32", shape), TensorSpec("total_out", "float32", shape)),
+        axes=AXES,
+        references={axes_key(AXES): str(reference)},
+        reference="torch",
+        states=(StatePair("total", "total_out"),),
+        batch="batch",
+    )
+
+
+@pytest.fixture
+def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
+    """Run one round in a real process: its result, its sample records, all its events."""
+
+    def run(
+        runtime: str = "ort-cpu",
+        *,
+        options: Mapping[str, Any] | None = None,
+        scenario: str = "closed_loop",
+        limits: Limits = SHORT,
+        samples: Path = tmp_path / "samples.bin",
+        model: ExportedModel = counter,
+        affinity: tuple[int, ...] = (),
+        threads: int = 1,
+        precision: Precision = "fp32",
+    ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
+        job = MeasureJob(
+            case_id="case",
+            round=0,
+            model=model,
+            axes=AXES,
+            runtime=runtime,
+            settings=Settings(precision, threads, options=options or {}),
+            scenario=Scenario.parse(scenario),
+            wait_policy="spin",
+            limits=limits,
+            seed=7,
+            samples_path=str(samples),
+            affinity=affinity,
+        )
+        with subprocess.Popen(
+            [sys.executable, "-m", "app.workers.measure"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            child.stdin.write(json.dumps(job.to_json()) + "\n")
+            child.stdin.flush()
+            events = [json.loads(line) for line in child.stdout]
+        assert child.returncode == 0
+        result = {key: value for key, value in events[-1].items() if key != "event"}
+        records = np.fromfile(samples, SAMPLE) if samples.is_file() else np.zeros(0, SAMPLE)
+        return RoundResult.from_json(result), records, events
+
+    return run

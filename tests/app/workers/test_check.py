@@ -1,0 +1,62 @@
+"""Correctness: a wrong, missing or unwritten output never passes."""
+
+import numpy as np
+import pytest
+
+from app.workers.check import compare
+
+WANTED = {"y": np.array([[1.0, -2.0, 4.0]], np.float32)}
+
+
+def test_error_is_relative_to_the_largest_value() -> None:
+    got = {"y": np.array([[1.0, -2.0, 4.2]], np.float32)}
+    check = compare(got, WANTED, "torch", 1e-4)
+    assert check.max_abs_error == pytest.approx(0.2, rel=1e-5)
+    assert check.max_rel_error == pytest.approx(0.05, rel=1e-5)
+    assert not check.output_ok
+    assert check.worst_output == "y"
+
+
+def test_within_tolerance_passes() -> None:
+    got = {"y": WANTED["y"] * np.float32(1.00001)}
+    assert compare(got, WANTED, "torch", 1e-4).output_ok
+
+
+@pytest.mark.parametrize(
+    "got",
+    [
+        {},
+        {"y": np.zeros((3, 1), np.float32)},
+        {"y": np.full((1, 3), np.nan, np.float32)},
+        {"y": np.array([[1.0, -2.0, np.inf]], np.float32)},
+    ],
+)
+def test_missing_misshapen_and_poisoned_outputs_are_wrong(got: dict[str, np.ndarray]) -> None:
+    assert not compare(got, WANTED, "torch", 1e-1).output_ok
+
+
+def test_the_worst_of_several_outputs_decides() -> None:
+    wanted = {"good": np.ones(3, np.float32), "bad": np.ones(3, np.float32)}
+    got = {"bad": np.full(3, 2.0, np.float32), "good": np.ones(3, np.float32)}
+    check = compare(got, wanted, "torch", 1e-4)
+    assert not check.output_ok
+    assert check.worst_output == "bad"
+
+
+def test_equal_infinities_and_all_zero_outputs_agree() -> None:
+    wanted = {"y": np.array([np.inf, 0.0, 1.0], np.float32), "z": np.zeros(2, np.float32)}
+    assert compare(dict(wanted), wanted, "onnx", 1e-4).output_ok
+
+
+def test_an_error_is_found_in_any_part_of_a_large_output() -> None:
+    wanted = np.linspace(-1.0, 1.0, 700_001, dtype=np.float32)
+    for position in (0, 300_000, 700_000):
+        actual = wanted.copy()
+        actual[position] += 0.5
+        found = compare({"y": actual}, {"y": wanted}, "torch", 1e-4)
+        assert not found.output_ok
+        assert found.max_rel_error == pytest.approx(0.5, abs=1e-6)
+        a, b = actual.astype(np.float64), wanted.astype(np.float64)
+        assert found.cosine == pytest.approx(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+        actual[position] = np.nan
+        assert compare({"y": actual}, {"y": wanted}, "torch", 1e-4).max_rel_error == np.inf

@@ -1,0 +1,235 @@
+"""A whole round in a real measuring process, and how each way of failing is told."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.round import MEASURED, WARMUP, Limits
+from exporters.types import ExportedModel, Reference, load_reference, save_reference
+from tests.app.workers.conftest import SHORT, Measure
+
+PHASES = [
+    "import",
+    "compile",
+    "first_inference",
+    "warmup",
+    "correctness",
+    "measure",
+    "correctness",
+    "teardown",
+]
+
+
+def test_a_round_goes_through_its_phases_and_leaves_its_samples(measure: Measure) -> None:
+    result, records, events = measure()
+    assert (result.status, result.reason) == ("ok", "")
+    assert [e["phase"] for e in events if e["event"] == "phase"] == PHASES
+    assert set(result.phases_ms) == set(PHASES)
+    assert result.check is not None
+    assert result.check.output_ok
+    assert result.precision == "fp32"
+    assert result.execution_provider == "CPUExecutionProvider"
+    measured = records[records["phase"] == MEASURED]
+    assert len(measured) == result.iterations >= SHORT.min_samples
+    assert np.count_nonzero(records["phase"] == WARMUP) >= result.warmup_iterations
+    assert (measured["finished_ns"] > measured["started_ns"]).all()
+    assert (np.diff(records["started_ns"]) > 0).all()
+    assert result.harness_floor_ns is not None
+    assert 0 < result.harness_floor_ns < 50_000
+    assert result.rss_peak_mb is not None
+
+
+def test_paced_runs_are_scheduled_a_gap_after_the_last(measure: Measure) -> None:
+    _, records, _ = measure(scenario="paced:200us")
+    gap_ns = records["scheduled_ns"][1:] - records["finished_ns"][:-1]
+    # Between blocks, samples are written and the parent is told, so the gap may be longer.
+    assert gap_ns.min() == 200_000
+    assert np.median(gap_ns) == 200_000
+    assert (records["started_ns"] >= records["scheduled_ns"]).all()
+
+
+def test_the_check_starts_from_the_references_own_state(
+    measure: Measure, counter: ExportedModel
+) -> None:
+    """Thousands of steps lie between the checks; none of them may show in the second."""
+    path = next(iter(counter.references.values()))
+    known = load_reference(path)
+    grown = {name: array + 1 for name, array in known.outputs.items()}
+    save_reference(path, Reference(known.inputs, grown))
+    result, _, _ = measure()
+    assert result.status == "wrong_output"
+    assert result.check is not None
+    assert result.check.max_abs_error == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("fail", "status"),
+    [
+        ("unavailable", "unavailable"),
+        ("unsupported", "unsupported"),
+        ("compile", "compile_failed"),
+        ("run", "run_failed"),
+        ("oom", "out_of_memory"),
+        ("wrong", "wrong_output"),
+    ],
+)
+def test_each_failure_has_its_status_and_a_sentence(
+    measure: Measure, fail: str, status: str
+) -> None:
+    result, records, _ = measure("fake", options={"fail": fail})
+    assert result.status == status
+    assert result.reason
+    assert "Traceback" not in result.reason
+    if fail == "wrong":
+        assert len(records), "a wrong row keeps its timing"
+
+
+def test_a_failure_in_mid_measurement_keeps_what_was_known(measure: Measure) -> None:
+    result, _, _ = measure("fake", options={"fail": "run", "fail_after": 60})
+    assert result.status == "run_failed"
+    assert result.runtime_version
+    assert result.execution_provider
+    assert "warmup" in result.phases_ms
+
+
+def test_scripted_latencies_come_out_as_scripted(measure: Measure) -> None:
+    _, records, _ = measure("fake", options={"latency_us": 500.0})
+    measured = records[records["phase"] == MEASURED]
+    latency_us = (measured["finished_ns"] - measured["started_ns"]) / 1e3
+    assert latency_us.min() >= 500.0
+
+
+def test_measuring_goes_on_until_the_interval_is_narrow(measure: Measure) -> None:
+    loose = replace(SHORT, interval_fraction=0.9)
+    assert measure("fake", limits=loose)[0].stop_reason == "interval"
+    impossible = replace(SHORT, interval_fraction=1e-9, max_s=0.3)
+    wide = {"distribution": "normal", "spread_us": 50.0}
+    assert measure("fake", options=wide, limits=impossible)[0].stop_reason == "max_time"
+
+
+def test_what_never_settles_says_so_and_is_measured(measure: Measure) -> None:
+    limits = Limits(min_s=0.05, max_s=0.2, min_samples=1, warmup_min_s=0.0, warmup_max_s=0.0)
+    result, records, _ = measure("fake", limits=limits)
+    assert result.steady_state is False
+    assert any(warning.startswith("no_steady_state") for warning in result.warnings)
+    assert result.status == "ok"
+    assert len(records)
+
+
+def test_a_simulated_card_is_never_timed(measure: Measure, counter: ExportedModel) -> None:
+    limits = replace(SHORT, simulated_samples=500)
+    result, records, events = measure("fpga", limits=limits)
+    if result.status == "unavailable":
+        pytest.skip(result.reason)
+    assert result.clock == "simulated"
+    assert len(records) == 500
+    assert result.stop_reason == "simulated"
+    assert "warmup" not in [e.get("phase") for e in events]
+    assert result.harness_floor_ns is None
+
+
+def test_a_full_disk_is_no_result_of_the_case(measure: Measure) -> None:
+    result, _, _ = measure(samples=Path("/dev/full"))
+    assert result.status == "cancelled"
+    assert result.stop_reason == "disk_full"
+    assert "free space" in result.reason
+
+
+def test_affinity_is_set_and_recorded(measure: Measure) -> None:
+    core = max(os.sched_getaffinity(0))
+    result, _, _ = measure(affinity=(core,))
+    assert result.environment["affinity"] == [core]
+
+
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions: int) -> None:
+    from app.cases.case import Scenario
+    from app.cases.round import MeasureJob
+    from runtimes.base import Settings
+    from tests.app.workers.conftest import AXES
+
+    samples = Path(counter.path).with_name("stopped.bin")
+    job = MeasureJob(
+        case_id="case",
+        round=0,
+        model=counter,
+        axes=AXES,
+        runtime="fake",
+        settings=Settings(options={"sessions": sessions}),
+        scenario=Scenario(),
+        wait_policy="spin",
+        limits=Limits(min_s=60.0, max_s=60.0, warmup_min_s=0.0, warmup_max_s=0.1),
+        seed=0,
+        samples_path=str(samples),
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "app.workers.measure"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(job.to_json()) + "\n")
+        child.stdin.flush()
+        for line in child.stdout:
+            event = json.loads(line)
+            if event["event"] == "progress" and event["phase"] == "measure":
+                child.stdin.write("stop\n")
+                child.stdin.flush()
+                break
+        rest = child.stdout.read().splitlines()
+    result = json.loads(rest[-1])
+    assert result["stop_reason"] == "stopped"
+    assert samples.stat().st_size > 0
+
+
+def test_the_process_dies_with_its_parent(counter: ExportedModel, tmp_path: Path) -> None:
+    """A parent killed with -9 leaves no measuring process behind."""
+    script = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-m', 'app.workers.measure'],"
+        " stdin=subprocess.PIPE, start_new_session=True)\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        time.sleep(0.5)
+        parent.kill()
+    for _ in range(100):
+        if not Path(f"/proc/{pid}").exists() or _is_zombie(pid):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"process {pid} outlived its parent")
+
+
+def _is_zombie(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_the_memory_peak_is_the_rounds_own_and_not_that_of_who_started_it(
+    measure: Measure,
+) -> None:
+    held = bytearray(1 << 30)
+    held[::4096] = b"x" * len(held[::4096])
+    result, _, _ = measure()
+    assert result.rss_peak_mb is not None
+    assert 20 < result.rss_peak_mb < 512
+
+
+def test_a_graph_that_runs_in_a_wider_precision_than_asked_has_no_latency(
+    measure: Measure,
+) -> None:
+    result, records, _ = measure(precision="int8")
+    assert (result.status, result.precision, result.samples) == ("unsupported", "fp32", "")
+    assert "this int8 graph in fp32" in result.reason
+    assert len(records) == 0

@@ -1,0 +1,123 @@
+"""What is missing for a GPU runtime is named, with the one step that helps."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtimes import registry
+from runtimes.base import Available, Settings, Unavailable
+from runtimes.cuda import libraries
+from runtimes.cuda.libraries import CUDA_REMEDY, Libraries, why_not
+from runtimes.ort.gpu_runtime import OrtCuda
+from tests.runtimes.contract import ENGINES
+from tests.runtimes.stand_ins.fixtures import Driver
+
+GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
+ABSENT = Libraries(("libgraphlap_absent.so.1", "libgraphlap_absent.so.2"), CUDA_REMEDY)
+
+
+def reason(*needed: Libraries, cuda_major: int = 13) -> Unavailable:
+    told = why_not(needed, cuda_major, "the engine")
+    assert told is not None
+    return told
+
+
+@pytest.mark.parametrize("name", GPU_RUNTIMES)
+def test_a_machine_without_a_driver_says_so_and_imports_no_engine(name: str) -> None:
+    script = (
+        "import sys; from runtimes import registry; from runtimes.cuda import driver; "
+        "driver.SONAME = 'libgraphlap_absent.so.1'; "
+        f"runtime = registry.load({name!r}); state = runtime.availability(); "
+        "print(type(state).__name__, '|', state.reason, '|', state.remedy, runtime.devices()); "
+        f"print(*[name for name in {ENGINES!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    told, imported = done.stdout.split("\n")[:2]
+    assert told.startswith("Unavailable | ")
+    assert "libgraphlap_absent.so.1: cannot open shared object file" in told
+    assert "install the NVIDIA driver" in told
+    assert imported == ""
+
+
+def test_a_driver_without_devices_says_so(driver: Driver) -> None:
+    for state in ({"devices": 0}, {"init": 100}):
+        driver.set(**state)
+        assert "finds no device" in reason().reason
+        assert libraries.devices() == ()
+
+
+def test_a_driver_that_does_not_start_gives_its_own_words(driver: Driver) -> None:
+    driver.set(init=803)
+    told = reason()
+    assert "system has unsupported driver" in told.reason
+    assert "nvidia-smi" in told.remedy
+
+
+def test_a_driver_older_than_the_library_is_told_both_releases(driver: Driver) -> None:
+    driver.set(version=12040)
+    told = reason(ABSENT)
+    assert "CUDA 12.4" in told.reason
+    assert "CUDA 13" in told.reason
+    assert told.remedy == "update the driver to 580 or newer"
+
+
+def test_missing_libraries_are_all_named_with_the_loader_words(driver: Driver) -> None:
+    told = reason(ABSENT)
+    for soname in ABSENT.sonames:
+        assert soname in told.reason
+    assert "cannot open shared object file" in told.reason
+    assert told.remedy == CUDA_REMEDY
+
+
+@pytest.mark.parametrize("place", ["nvidia/cu13/lib", "nvidia/thing/lib", "tensorrt_libs"])
+def test_libraries_are_found_in_wheels_and_opened_for_the_process(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    source = tmp_path / "thing.c"
+    source.write_text("int graphlap_thing(void) { return 7; }")
+    # Once opened it stays so: each place has a name of its own.
+    soname = f"libgraphlap_{place.replace('/', '_')}.so.13"
+    compiling = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", folder / soname, source]
+    subprocess.run(compiling, check=True)
+    assert why_not([Libraries((soname,), "")], 13, "the engine") is not None
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert why_not([Libraries((soname,), "")], 13, "the engine") is None
+    # An engine that is linked to the soname finds what is already open.
+    assert ctypes.CDLL(soname).graphlap_thing() == 7
+
+
+def test_a_machine_with_all_of_it_is_available(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OrtCuda, "libraries", ())
+    assert isinstance(OrtCuda().availability(), Available)
+    assert [(d.key, d.name) for d in OrtCuda().devices()] == [
+        ("0", "Stand-in GPU"),
+        ("1", "Other GPU"),
+    ]
+
+
+def test_standard_error_is_taken_from_c_code_and_given_back() -> None:
+    with libraries.standard_error_captured() as said:
+        os.write(2, b"from below\n")
+    assert said.text == "from below\n"
+    with libraries.standard_error_captured() as outer:
+        said.release()
+    assert outer.text == "from below\n"
+
+
+@pytest.mark.parametrize("name", GPU_RUNTIMES)
+def test_the_device_defaults_to_the_first(name: str, driver: Driver) -> None:
+    runtime = registry.load(name)
+    assert libraries.device_index(runtime, Settings()) == 0
+    assert libraries.device_index(runtime, Settings(device="1")) == 1

@@ -1,0 +1,162 @@
+"""An ONNX file becomes a graph of fixed shapes, or one sentence says why it can't."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from runtimes.faults import CompileFault, Unsupported
+from runtimes.fpga.card.importer import import_model, load
+from tests.runtimes.fpga.graphs import FLOAT, ModelBuilder, cnn_step
+
+
+def dynamic() -> ModelBuilder:
+    """A reshape whose target is computed from the input's own shape."""
+    made = ModelBuilder()
+    x = made.input("x", ["batch", 4, 6])
+    shape = made.add("Shape", x)
+    batch = made.add("Gather", shape, made.constant(np.array([0])))
+    target = made.add("Concat", batch, made.constant(np.array([24])), axis=0)
+    flat = made.add("Reshape", x, target)
+    made.output(made.add("MatMul", flat, made.weights(24, 8)), ["batch", 8])
+    return made
+
+
+def test_shape_arithmetic_is_folded_once_the_axes_are_fixed() -> None:
+    graph = import_model(dynamic().model(), {"batch": 3})
+    assert [node.op for node in graph.nodes] == ["Reshape", "MatMul"]
+    assert graph.constants[graph.nodes[0].inputs[1]].tolist() == [3, 24]
+    assert graph.values[graph.outputs[0]].shape == (3, 8)
+
+
+def test_an_open_dimension_is_named_with_the_flag_that_sets_it() -> None:
+    with pytest.raises(Unsupported, match=r"batch.*'x'.*--axis batch=1"):
+        import_model(dynamic().model(), {})
+
+
+def test_an_axis_that_there_is_not_is_named_with_those_there_are() -> None:
+    with pytest.raises(Unsupported, match=r"no axis 'batc'.*: batch$"):
+        import_model(dynamic().model(), {"batch": 1, "batc": 4})
+
+
+def test_an_unnamed_open_dimension_can_be_set_too() -> None:
+    made = ModelBuilder()
+    x = made.input("x", ["batch", 4])
+    made.output(made.add("Relu", x), ["batch", 4])
+    model = made.model()
+    model.graph.input[0].type.tensor_type.shape.dim[0].Clear()
+    with pytest.raises(Unsupported, match=r"--axis x_0=1"):
+        import_model(model, {})
+    assert import_model(model, {"x_0": 5}).values["x"].shape == (5, 4)
+
+
+def test_states_come_from_the_file_and_axes_from_its_usual_sizes(tmp_path: Path) -> None:
+    model = cnn_step(2, 32).model()
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "batch"
+    model.graph.input[2].type.tensor_type.shape.dim[0].dim_param = "batch"
+    onnx.helper.set_model_props(
+        model, {"graphlap.states": '[["s0", "t0"]]', "graphlap.axes": '{"batch": 2}'}
+    )
+    path = tmp_path / "step.onnx"
+    onnx.save(model, path)
+    graph = load(path)
+    assert graph.states == (("s0", "t0"),)
+    assert graph.values["x"].shape == (2, 32, 1)
+    assert load(path, {"batch": 7}).values["x"].shape == (7, 32, 1)
+    assert load(path, {}, ()).states == ()
+
+
+def test_constants_are_computed_and_unused_ones_dropped() -> None:
+    made = ModelBuilder()
+    x = made.input("x", [2, 4])
+    scale = made.add("Mul", made.constant(np.float32([2])), made.constant(np.float32([3])))
+    made.add("Relu", x)
+    made.output(made.add("Mul", x, scale), [2, 4])
+    graph = made.graph()
+    assert [node.op for node in graph.nodes] == ["Mul"]
+    assert [array.tolist() for array in graph.constants.values()] == [[6.0]]
+
+
+def test_attributes_have_their_own_types() -> None:
+    made = ModelBuilder()
+    x = made.input("x", [1, 1, 8])
+    made.add(
+        "LSTM",
+        x,
+        made.weights(1, 16, 8),
+        made.weights(1, 16, 4),
+        hidden_size=4,
+        clip=2.5,
+        activations=["Sigmoid", "Tanh", "Tanh"],
+    )
+    made.output(made.last_outputs()[0], [1, 1, 1, 4])
+    attributes = made.graph().nodes[0].attributes
+    assert attributes == {
+        "hidden_size": 4,
+        "clip": 2.5,
+        "activations": ("Sigmoid", "Tanh", "Tanh"),
+    }
+
+
+def test_a_local_function_is_taken_apart() -> None:
+    made = ModelBuilder()
+    x = made.input("x", [2, 4])
+    made.output("y", [2, 4])
+    made.nodes.append(helper.make_node("Twice", [x], ["y"], domain="mine"))
+    graph = helper.make_graph(made.nodes, "graph", made.inputs, made.outputs)
+    opset = helper.make_opsetid("", 20)
+    function = helper.make_function(
+        "mine", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])], [opset]
+    )
+    model = helper.make_model(
+        graph, opset_imports=[opset, helper.make_opsetid("mine", 1)], functions=[function]
+    )
+    assert [node.op for node in import_model(model, {}).nodes] == ["Add"]
+
+
+def test_what_depends_on_data_is_named() -> None:
+    made = ModelBuilder()
+    x = made.input("x", [4])
+    made.output(made.add("NonZero", x), [1, "n"], TensorProto.INT64)
+    with pytest.raises(Unsupported, match=r"NonZero_0.*depends on data") as raised:
+        made.graph()
+    assert raised.value.node == "NonZero_0"
+
+
+def test_control_flow_is_named() -> None:
+    made = ModelBuilder()
+    flag = made.input("flag", [], TensorProto.BOOL)
+    body = helper.make_graph(
+        [helper.make_node("Constant", [], ["k"], value_float=1.0)],
+        "body",
+        [],
+        [helper.make_tensor_value_info("k", FLOAT, [])],
+    )
+    made.output(made.add("If", flag, then_branch=body, else_branch=body), [])
+    with pytest.raises(Unsupported, match="If node 'If_0'"):
+        made.graph()
+
+
+def test_an_operator_of_another_domain_is_named() -> None:
+    made = ModelBuilder()
+    x = made.input("x", [4])
+    made.nodes.append(helper.make_node("Magic", [x], ["y"], name="wand", domain="com.magic"))
+    made.output("y", [4])
+    graph = helper.make_graph(made.nodes, "graph", made.inputs, made.outputs)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.magic", 1)]
+    with pytest.raises(Unsupported, match=r"com\.magic\.Magic \(node 'wand'\)"):
+        import_model(helper.make_model(graph, opset_imports=opsets), {})
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.onnx"
+    path.write_text("hello")
+    with pytest.raises(CompileFault, match="is no valid ONNX file"):
+        load(path)
+    with pytest.raises(CompileFault, match="is no valid ONNX file"):
+        load(tmp_path / "absent.onnx")

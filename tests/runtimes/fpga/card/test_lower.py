@@ -1,0 +1,301 @@
+"""Each operator as matrices, vectors and passes, counted here by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+from runtimes.faults import Unsupported
+from runtimes.fpga.card.lower import COMPUTE, MOVE, lower
+from runtimes.fpga.card.passes import POINTWISE
+from runtimes.fpga.card.steps import ElementStep, Lowered, Matrix, MatrixStep, Vectors
+from runtimes.fpga.numerics import program  # noqa: F401  (fills OPERATORS)
+from runtimes.fpga.numerics.operator import OPERATORS
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_sequence, lstm_step, mlp
+
+
+def lowered(made: ModelBuilder) -> Lowered:
+    return lower(made.graph())
+
+
+def shapes(result: Lowered) -> list[tuple[int, int, tuple[int, ...]]]:
+    return [(m.groups, m.rows, m.parts) for m in result.matrices]
+
+
+def vectors(result: Lowered) -> list[tuple[Vectors, ...]]:
+    return [step.vectors for step in result.steps if isinstance(step, MatrixStep)]
+
+
+def single(op: str, *extra: np.ndarray) -> ModelBuilder:
+    made = ModelBuilder()
+    x = made.input("x", [1, 4])
+    made.output(made.add(op, x, *(made.constant(e) for e in extra)))
+    return made
+
+
+def weights(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float32)
+
+
+def one(op: str, shape: list[int], *extra: np.ndarray | str, **attributes: object) -> Lowered:
+    made = ModelBuilder()
+    x = made.input("x", shape)
+    names = [e if isinstance(e, str) else made.constant(e) for e in extra]
+    made.output(made.add(op, x, *names, **attributes))
+    return lowered(made)
+
+
+@pytest.mark.parametrize(
+    ("shape", "weight", "attributes", "matrix", "count"),
+    [
+        ([1, 3, 32], (8, 3, 5), {}, (1, 8, (15,)), 28),
+        ([2, 3, 32], (8, 3, 5), {"pads": [2, 2]}, (1, 8, (15,)), 64),
+        ([1, 4, 9, 9], (8, 4, 3, 3), {"strides": [2, 2]}, (1, 8, (36,)), 16),
+        ([1, 4, 9, 9], (8, 4, 3, 3), {"dilations": [2, 2]}, (1, 8, (36,)), 25),
+        ([1, 4, 5, 5, 5], (8, 4, 3, 3, 3), {}, (1, 8, (108,)), 27),
+        ([1, 8, 9, 9], (8, 1, 3, 3), {"group": 8}, (8, 1, (9,)), 49),
+        ([1, 8, 9, 9], (16, 4, 3, 3), {"group": 2}, (2, 8, (36,)), 49),
+        ([1, 4, 9], (8, 4, 3), {"auto_pad": "SAME_UPPER", "strides": [2]}, (1, 8, (12,)), 5),
+    ],
+)
+def test_convolutions(
+    shape: list[int],
+    weight: tuple[int, ...],
+    attributes: dict[str, object],
+    matrix: tuple[int, int, tuple[int, ...]],
+    count: int,
+) -> None:
+    result = one("Conv", shape, weights(*weight), **attributes)
+    assert shapes(result) == [matrix]
+    assert vectors(result) == [(Vectors(count, matrix[2]),)]
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "weight", "attributes", "matrix", "count"),
+    [
+        ("MatMul", [3, 16], (16, 8), {}, (1, 8, (16,)), 3),
+        ("MatMul", [2, 3, 16], (16, 8), {}, (1, 8, (16,)), 6),
+        ("MatMul", [2, 3, 16], (2, 16, 8), {}, (2, 8, (16,)), 3),
+        ("MatMul", [3, 16], (2, 16, 8), {}, (2, 8, (16,)), 3),
+        ("MatMul", [16], (16, 8), {}, (1, 8, (16,)), 1),
+        ("MatMul", [3, 16], (16,), {}, (1, 1, (16,)), 3),
+        ("Gemm", [3, 16], (8, 16), {"transB": 1}, (1, 8, (16,)), 3),
+        ("Gemm", [16, 3], (16, 8), {"transA": 1}, (1, 8, (16,)), 3),
+    ],
+)
+def test_products(
+    op: str,
+    shape: list[int],
+    weight: tuple[int, ...],
+    attributes: dict[str, object],
+    matrix: tuple[int, int, tuple[int, ...]],
+    count: int,
+) -> None:
+    result = one(op, shape, weights(*weight), **attributes)
+    assert shapes(result) == [matrix]
+    assert vectors(result) == [(Vectors(count, matrix[2]),)]
+
+
+def test_a_second_operand_that_is_computed_is_written_to_tiles_first() -> None:
+    made = ModelBuilder()
+    a, b = made.input("a", [2, 3, 16]), made.input("b", [2, 16, 8])
+    made.output(made.add("MatMul", a, b))
+    result = lowered(made)
+    write, product = result.steps
+    assert isinstance(write, ElementStep)
+    assert (write.fresh, write.passes) == (256, 1)
+    assert product.after == (0,)
+    assert shapes(result) == [(2, 8, (16,))]
+    assert vectors(result) == [(Vectors(3, (16,)),)]
+
+
+def test_constant_vectors_swap_the_operands() -> None:
+    made = ModelBuilder()
+    b = made.input("b", [16, 8])
+    made.output(made.add("MatMul", made.weights(4, 16), b))
+    result = lowered(made)
+    assert shapes(result) == [(1, 4, (16,))]
+    assert vectors(result) == [(Vectors(8, (16,)),)]
+
+
+def test_a_streaming_convolution_is_split_at_the_held_taps() -> None:
+    result = lowered(cnn_step(2, 32, taps=8))
+    assert shapes(result) == [(1, 32, (32, 224))] * 2
+    assert vectors(result) == [(Vectors(1, (32,), (224,)),)] * 2
+
+
+def test_several_new_steps_at_once_have_fewer_held_taps_each() -> None:
+    made = ModelBuilder()
+    state, x = made.input("state", [1, 4, 2]), made.input("x", [1, 4, 3])
+    made.states.append((state, "never"))
+    joined = made.add("Concat", state, x, axis=2)
+    made.output(made.add("Conv", joined, made.weights(8, 4, 3)))
+    assert vectors(lowered(made)) == [
+        (Vectors(1, (4,), (8,)), Vectors(1, (8,), (4,)), Vectors(1, (12,), (0,)))
+    ]
+
+
+def test_an_lstm_step_is_split_at_its_held_state() -> None:
+    result = lowered(lstm_step(2, 16, outputs=4))
+    assert shapes(result) == [(1, 64, (16, 16)), (1, 64, (16, 16)), (1, 4, (16,))]
+    assert vectors(result) == [
+        (Vectors(1, (16,), (0, 16)),),
+        (Vectors(1, (16,), (0, 16)),),
+        (Vectors(1, (16,)),),
+    ]
+    assert [step.recurrent for step in result.steps] == [True] * 4 + [False]
+
+
+def test_a_sequence_holds_no_state() -> None:
+    result = lowered(lstm_sequence(1, 16, length=3))
+    assert vectors(result) == [(Vectors(1, (16, 16), (0,)),)] * 3
+    assert [step.after for step in result.steps] == [(), (0,), (1,), (2,), (3,), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("linear_before_reset", "matrices", "steps"),
+    [(1, [(1, 24, (4, 8))], 2), (0, [(1, 16, (4, 8)), (1, 8, (4, 8))], 4)],
+)
+def test_a_gru_waits_for_its_reset_gate_where_that_comes_first(
+    linear_before_reset: int, matrices: list[tuple[int, int, tuple[int, ...]]], steps: int
+) -> None:
+    result = one(
+        "GRU",
+        [1, 1, 4],
+        weights(1, 24, 4),
+        weights(1, 24, 8),
+        hidden_size=8,
+        linear_before_reset=linear_before_reset,
+    )
+    assert shapes(result) == matrices
+    assert len(result.steps) == steps
+    assert all(step.after == (i - 1,) for i, step in enumerate(result.steps) if i)
+
+
+def test_both_directions_take_turns() -> None:
+    result = one(
+        "LSTM",
+        [2, 1, 4],
+        weights(2, 32, 4),
+        weights(2, 32, 8),
+        hidden_size=8,
+        direction="bidirectional",
+    )
+    assert [step.name for step in result.steps if isinstance(step, MatrixStep)] == [
+        "LSTM_0.0[0]",
+        "LSTM_0.1[1]",
+        "LSTM_0.0[1]",
+        "LSTM_0.1[0]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "attributes", "passes", "elements"),
+    [
+        ("MaxPool", [1, 4, 8, 8], {"kernel_shape": [2, 2], "strides": [2, 2]}, [4], 64),
+        ("AveragePool", [1, 4, 8], {"kernel_shape": [3]}, [3], 24),
+        ("GlobalAveragePool", [1, 4, 8], {}, [1], 32),
+        ("Softmax", [1, 10], {"axis": 1}, [1, 1, 1], 10),
+        ("LRN", [1, 8, 4, 4], {"size": 5}, [8], 128),
+        ("Relu", [1, 10], {}, [1], 10),
+        ("HardSwish", [1, 10], {}, [1], 10),
+        ("Gelu", [1, 10], {}, [3], 10),
+    ],
+)
+def test_passes_over_elements(
+    op: str, shape: list[int], attributes: dict[str, object], passes: list[int], elements: int
+) -> None:
+    steps = one(op, shape, **attributes).steps
+    assert [step.passes for step in steps if isinstance(step, ElementStep)] == passes
+    assert all(step.fresh == elements for step in steps if isinstance(step, ElementStep))
+    assert [step.after for step in steps] == [(i - 1,) if i else () for i in range(len(steps))]
+
+
+@pytest.mark.parametrize(
+    ("op", "extra", "attributes", "steps"),
+    [
+        ("Reshape", [[8, 3]], {}, 0),
+        ("Flatten", [], {}, 0),
+        ("Transpose", [], {"perm": [1, 0, 2]}, 0),
+        ("Transpose", [], {"perm": [0, 2, 1]}, 1),
+        ("Slice", [[0], [2], [1]], {}, 0),
+        ("Slice", [[-1], [-99], [1], [-1]], {}, 1),
+        ("Gather", [[1, 2]], {"axis": 1}, 0),
+        ("Gather", [[2, 0]], {"axis": 1}, 1),
+        ("Pad", [[0, 0, 1, 0, 0, 1]], {}, 0),
+        ("Pad", [[0, 0, 1, 0, 0, 1]], {"mode": "reflect"}, 1),
+        ("Tile", [[1, 2, 1]], {}, 1),
+    ],
+)
+def test_only_movement_within_blocks_costs(
+    op: str, extra: list[list[int]], attributes: dict[str, object], steps: int
+) -> None:
+    arrays = [np.array(e) for e in extra]
+    assert len(one(op, [1, 4, 6], *arrays, **attributes).steps) == steps
+
+
+def test_the_link_carries_new_inputs_and_real_outputs_in_bf16() -> None:
+    result = lowered(cnn_step(3, 32, batch=2))
+    assert (result.input_bytes, result.output_bytes) == (2 * 2 * 32, 2 * 2 * 32)
+
+
+def test_small_groups_share_tiles() -> None:
+    assert Matrix("depthwise", 96, 1, (9,)).tiles(32) == 32
+    assert Matrix("grouped", 4, 64, (64,)).tiles(32) == 16
+    assert Matrix("dense", 1, 33, (65, 1)).tiles(32) == 2 * 3 + 2
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (cnn_step(2, 32), ""),
+        (lstm_step(2, 32), ""),
+        (mlp(32, 64, 32), ""),
+        (mlp(32, 64, 32, batch=2), "several vectors"),
+        (lstm_sequence(1, 16, 3), "3 time steps"),
+        (single("Relu"), "no matrix"),
+        (single("BatchNormalization", *(weights(4) for _ in range(4))), "BatchNormalization"),
+    ],
+)
+def test_only_what_the_tables_hold_is_calibrated(made: ModelBuilder, reason: str) -> None:
+    result = lowered(made).extrapolated
+    assert reason in result
+    assert bool(result) == bool(reason)
+
+
+def test_every_operator_that_the_card_computes_can_be_timed() -> None:
+    assert set(OPERATORS) <= COMPUTE.keys() | MOVE.keys() | POINTWISE.keys()
+
+
+def test_a_node_without_a_lowering_is_named() -> None:
+    made = ModelBuilder()
+    made.output(made.add("Det", made.input("x", [2, 3, 3])))
+    with pytest.raises(Unsupported, match=r"Det \(node 'Det_0'\)") as raised:
+        lowered(made)
+    assert raised.value.node == "Det_0"
+
+
+def test_a_type_without_a_path_is_named() -> None:
+    made = ModelBuilder()
+    x = made.input("x", [2, 3], TensorProto.DOUBLE)
+    made.output(made.add("Relu", x), kind=TensorProto.DOUBLE)
+    with pytest.raises(Unsupported, match=r"no path for float64.*'Relu_0'"):
+        lowered(made)
+
+
+def test_arithmetic_on_indices_is_the_hosts() -> None:
+    made = ModelBuilder()
+    x, index = made.input("x", [1, 8, 4]), made.input("index", [2], TensorProto.INT64)
+    doubled = made.add("Mul", index, made.constant(np.array([2])))
+    made.output(made.add("Gather", x, doubled, axis=1))
+    (gather,) = lowered(made).steps
+    assert (gather.name, gather.after) == ("Gather_1", ())
+
+
+def test_weights_that_are_computed_are_named() -> None:
+    made = ModelBuilder()
+    x, w = made.input("x", [1, 4, 8]), made.input("w", [4, 4, 3])
+    made.output(made.add("Conv", x, w))
+    with pytest.raises(Unsupported, match="weights of Conv node 'Conv_0' are computed"):
+        lowered(made)

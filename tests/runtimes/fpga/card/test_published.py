@@ -1,0 +1,116 @@
+"""How well the model meets the published tables: what a user bets on when no card is there."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import runtimes.fpga
+from exporters.models.definitions import DEFINITIONS
+from runtimes.faults import Unsupported
+from runtimes.fpga.card.compiler import compile_graph
+from runtimes.fpga.card.timing import fidelity, latency_us
+from runtimes.fpga.cards import card_keys, load_card
+from tests.runtimes.fpga.published import (
+    Predicted,
+    Row,
+    fit,
+    left_out_errors,
+    predict,
+    read_rows,
+    table,
+)
+
+ROWS = read_rows()
+FOLDER = Path(runtimes.fpga.__file__).parent
+
+
+def label(row: Row) -> str:
+    return f"{row.model}-{row.card}"
+
+
+@pytest.fixture(scope="module")
+def predicted() -> list[Predicted]:
+    return [predict(row) for row in ROWS if row.fits]
+
+
+def test_means_are_within_six_and_on_average_three_per_cent(predicted: list[Predicted]) -> None:
+    errors = [abs(p.mean_error) for p in predicted]
+    assert len(errors) == 20
+    assert np.mean(errors) <= 3
+    assert max(errors) <= 6
+
+
+def test_p99_is_within_ten_and_on_average_three_per_cent(predicted: list[Predicted]) -> None:
+    errors = [abs(p.p99_error) for p in predicted]
+    assert np.mean(errors) <= 3
+    assert max(errors) <= 10
+
+
+@pytest.mark.parametrize("row", ROWS, ids=label)
+def test_the_capacity_rule_decides_what_fits(row: Row) -> None:
+    if row.fits:
+        assert fidelity(row.compile()).word == "calibrated"
+    else:
+        with pytest.raises(Unsupported, match=r"needs \d+ tiles, the card has \d+"):
+            row.compile()
+
+
+def test_constants_in_the_card_files_are_the_fit_of_the_tables(
+    predicted: list[Predicted],
+) -> None:
+    v80, big, small = (load_card(key) for key in ("v80", "ia-840f", "ia-420f"))
+    releases = [card.release(name) for card in (big, small) for name in ("sdk21", "sdk26")]
+    held = [v80.release("sdk25").io_us, v80.release("sdk26").io_us]
+    assert len({(r.io_us, r.dma_us) for r in releases}) == 1
+    assert fit(predicted) == pytest.approx(
+        [*held, releases[0].io_us, releases[0].dma_us], abs=5.1e-4
+    )
+    excess = np.mean([p.row.p99_us - p.row.mean_us for p in predicted])  # type: ignore[operator]
+    for card in (v80, big, small):
+        assert card.jitter_us == pytest.approx(excess / (math.log(100) - 1), abs=2e-4)
+
+
+def test_at_most_six_numbers_are_fitted() -> None:
+    """Every fitted line of the card files says so; equal lines are one number."""
+    fitted = set()
+    for path in sorted((FOLDER / "cards").glob("*.toml")):
+        for line in path.read_text("utf-8").splitlines():
+            if "# fitted" in line:
+                fitted.add(line.strip())
+    assert 0 < len(fitted) <= 6
+
+
+def test_left_out_rows_are_predicted_nearly_as_well(predicted: list[Predicted]) -> None:
+    errors = np.abs(left_out_errors(predicted))
+    assert errors.mean() <= 4
+    assert errors.max() <= 10
+
+
+def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None:
+    assert table(predicted) in (FOLDER / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.fits], ids=label)
+def test_a_name_changes_nothing(row: Row) -> None:
+    card = load_card(row.card.lower())
+    named = compile_graph(row.builder(name=row.model).graph(), card, row.release)
+    other = compile_graph(row.builder(name="anything else").graph(), card, row.release)
+    for idle_us in (0.0, math.inf):
+        assert latency_us(named, idle_us) == latency_us(other, idle_us)
+
+
+def test_no_model_is_named_in_code_or_cards() -> None:
+    names = {row.model for row in ROWS} | {definition.name for definition in DEFINITIONS}
+    pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b", re.IGNORECASE)
+    for path in (*FOLDER.rglob("*.py"), *FOLDER.rglob("*.toml"), *FOLDER.rglob("*.c")):
+        found = pattern.search(path.read_text("utf-8"))
+        assert found is None, f"{path.name} names {found and found[0]}"
+
+
+def test_the_cards_are_those_of_the_tables() -> None:
+    assert {row.card.lower() for row in ROWS} == set(card_keys())

@@ -1,0 +1,178 @@
+"""The schedule against formulas written by hand, and against what no card could break."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtimes.fpga.card.compiler import Compiled, compile_graph
+from runtimes.fpga.card.program import Instruction
+from runtimes.fpga.card.schedule import Scheduler
+from runtimes.fpga.cards import Card, load_card
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_sequence, cnn_step, lstm_step, mlp
+from tests.runtimes.fpga.published import Row, read_rows
+
+FITTING = [row for row in read_rows() if row.fits]
+HUGE = replace(load_card("v80"), tiles_per_core=10**6)
+
+
+def compiled(made: ModelBuilder, card: Card = HUGE) -> Compiled:
+    return compile_graph(made.graph(), card)
+
+
+def cycles(made: ModelBuilder, card: Card = HUGE) -> tuple[int, int]:
+    """Spaced and contiguous."""
+    scheduler = compiled(made, card).scheduler
+    return scheduler.after_idle(None).cycles, scheduler.after_idle(0).cycles
+
+
+def closed_form(row: Row, spaced: bool) -> int:
+    """Every layer waits for the one before, so depths and issues simply add up."""
+    card = {"V80": (6, 32, 0), "IA-840F": (3, 64, 5), "IA-420F": (6, 32, 5)}[row.card]
+    cores, block, more = card
+    blocks = ceil(row.width / block)
+    if row.family == "cnn":
+        taps = 1 if spaced else 8
+        product = ceil(blocks * blocks * taps / cores) + 32 + more
+        return row.layers * (product + ceil(blocks / cores) + 25)
+    bound = 3 if (row.card, row.release) == ("IA-420F", "sdk21") else cores
+    halves = 1 if spaced else 2
+    gates = ceil(ceil(4 * row.width / block) * blocks * halves / bound) + 32 + more
+    layer = gates + ceil(blocks / bound) + 12
+    return row.layers * layer + ceil(ceil(32 / block) * blocks / cores) + 32 + more
+
+
+@pytest.mark.parametrize("spaced", [True, False], ids=["spaced", "contiguous"])
+@pytest.mark.parametrize("row", FITTING, ids=lambda row: f"{row.model}-{row.card}")
+def test_the_schedule_equals_the_closed_form(row: Row, spaced: bool) -> None:
+    schedule = row.compile().scheduler.after_idle(None if spaced else 0)
+    assert schedule.cycles == closed_form(row, spaced)
+
+
+@pytest.mark.parametrize("row", FITTING[::4], ids=lambda row: f"{row.model}-{row.card}")
+def test_the_critical_path_accounts_for_every_cycle(row: Row) -> None:
+    schedule = row.compile().scheduler.after_idle(None)
+    path = schedule.critical_path()
+    assert path[0].begun == 0
+    assert path[-1].done == schedule.cycles
+    for before, after in pairwise(path):
+        assert after.begun in (before.issued, before.done)
+
+
+def instruction(unit: str, issue: int, depth: int, *after: int, ahead: int = 0) -> Instruction:
+    left = issue - ahead
+    return Instruction(f"{unit}", unit, issue, left, ahead, depth, issue, after)  # type: ignore[arg-type]
+
+
+def test_units_overlap_and_each_keeps_its_order() -> None:
+    program = [
+        instruction("matrix", 10, 30),
+        instruction("element", 5, 20, 0),
+        instruction("matrix", 10, 30),
+        instruction("matrix", 4, 30, 1),
+        instruction("element", 5, 20, 2),
+    ]
+    events = Scheduler(program).after_idle(0).events
+    assert [(e.begun, e.issued, e.done) for e in events] == [
+        (0, 10, 40),
+        (40, 45, 65),
+        (10, 20, 50),
+        (65, 69, 99),
+        (50, 55, 75),
+    ]
+    assert [e.waited_for for e in events] == [None, 0, 0, 1, 2]
+
+
+def test_work_ahead_goes_in_order_and_stops_where_the_request_arrives() -> None:
+    program = [
+        instruction("matrix", 12, 30, ahead=8),
+        instruction("matrix", 12, 30, 0, ahead=8),
+    ]
+    scheduler = Scheduler(program)
+    assert scheduler.ahead_cycles == 16
+    found = [[e.ahead for e in scheduler.after_idle(idle).events] for idle in (0, 5, 8, 11, 16)]
+    assert found == [[0, 0], [5, 0], [8, 0], [8, 3], [8, 8]]
+    lengths = [scheduler.after_idle(idle).cycles for idle in (0, 5, 8, 11, 16, 99)]
+    assert lengths == [84, 79, 76, 73, 68, 68]
+
+
+def test_a_result_that_is_still_in_the_pipeline_is_waited_for() -> None:
+    program = [instruction("matrix", 10, 30, ahead=10), instruction("element", 1, 5, 0)]
+    scheduler = Scheduler(program)
+    assert [scheduler.after_idle(idle).cycles for idle in (0, 10, 25, 40, 50)] == [46, 36, 21, 6, 6]
+
+
+WIDTHS = st.integers(1, 300)
+LAYERS = st.integers(1, 4)
+TAPS = st.integers(1, 12)
+QUICK = settings(max_examples=30, deadline=None)
+
+
+def never_lower(small: ModelBuilder, large: ModelBuilder) -> None:
+    for before, after in zip(cycles(small), cycles(large), strict=True):
+        assert before <= after
+
+
+@QUICK
+@given(LAYERS, WIDTHS, WIDTHS, TAPS)
+def test_more_channels_never_take_fewer_cycles(layers: int, a: int, b: int, taps: int) -> None:
+    low, high = sorted((a, b))
+    never_lower(cnn_step(layers, low, taps + 1), cnn_step(layers, high, taps + 1))
+    never_lower(lstm_step(layers, low), lstm_step(layers, high))
+    never_lower(mlp(low, low, low), mlp(high, high, high))
+
+
+@QUICK
+@given(LAYERS, WIDTHS, TAPS, TAPS)
+def test_more_taps_never_take_fewer_cycles(layers: int, width: int, a: int, b: int) -> None:
+    low, high = sorted((a, b))
+    never_lower(cnn_step(layers, width, low + 1), cnn_step(layers, width, high + 1))
+    never_lower(cnn_sequence(layers, width, low, 4), cnn_sequence(layers, width, high, 4))
+
+
+@QUICK
+@given(LAYERS, WIDTHS)
+def test_more_layers_never_take_fewer_cycles(layers: int, width: int) -> None:
+    never_lower(cnn_step(layers, width), cnn_step(layers + 1, width))
+    never_lower(lstm_step(layers, width), lstm_step(layers + 1, width))
+
+
+@QUICK
+@given(LAYERS, WIDTHS, st.integers(1, 8))
+def test_double_cores_never_take_more_cycles(layers: int, width: int, cores: int) -> None:
+    few, many = replace(HUGE, cores=cores), replace(HUGE, cores=2 * cores)
+    for made in (cnn_step(layers, width), lstm_step(layers, width), mlp(width, width)):
+        for before, after in zip(cycles(made, few), cycles(made, many), strict=True):
+            assert after <= before
+
+
+@QUICK
+@given(LAYERS, WIDTHS, TAPS, st.lists(st.integers(0, 3000), min_size=2, max_size=5))
+def test_a_longer_pause_never_makes_a_request_slower(
+    layers: int, width: int, taps: int, pauses: list[int]
+) -> None:
+    for made in (cnn_step(layers, width, taps + 1), lstm_step(layers, width)):
+        scheduler = compiled(made).scheduler
+        lengths = [scheduler.after_idle(idle).cycles for idle in sorted(pauses)]
+        assert lengths == sorted(lengths, reverse=True)
+        spaced, contiguous = (scheduler.after_idle(i).cycles for i in (None, 0))
+        assert spaced <= lengths[-1] <= lengths[0] <= contiguous
+
+
+@QUICK
+@given(LAYERS, WIDTHS, st.integers(2, 9))
+def test_a_batch_never_takes_longer_than_its_rows_in_turn(
+    layers: int, width: int, batch: int
+) -> None:
+    for one, many in (
+        (cnn_step(layers, width), cnn_step(layers, width, batch=batch)),
+        (lstm_step(layers, width), lstm_step(layers, width, batch=batch)),
+        (mlp(width, width, 8), mlp(width, width, 8, batch=batch)),
+    ):
+        for single, several in zip(cycles(one), cycles(many), strict=True):
+            assert single <= several <= batch * single

@@ -1,0 +1,104 @@
+"""Latencies from arrivals: what a spaced, a back-to-back and a queueing user would see."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runtimes.base import AfterCompletion, Scheduled
+from runtimes.fpga.card.compiler import Compiled, compile_graph
+from runtimes.fpga.card.timing import fidelity, io_us, latency_us, simulate
+from runtimes.fpga.cards import Card, load_card
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
+
+V80 = load_card("v80")
+STILL = replace(V80, jitter_us=0.0)
+
+
+def compiled(made: ModelBuilder, card: Card = STILL) -> Compiled:
+    return compile_graph(made.graph(), card)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def test_the_link_turns_to_dma_beyond_the_register_bytes() -> None:
+    card = load_card("ia-420f")
+    small, large = (compiled(mlp(width, 32), card) for width in (128, 129))
+    release = card.release()
+    assert io_us(small) == release.io_us
+    assert io_us(large) == pytest.approx(release.io_us + release.dma_us)
+
+
+def test_large_transfers_take_the_links_rate() -> None:
+    plain, beyond = compiled(mlp(1024, 32)), compiled(mlp(1024 + 31_500, 32))
+    assert io_us(plain) == V80.release().io_us
+    assert io_us(beyond) - io_us(plain) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("made", [cnn_step(3, 128), lstm_step(2, 128)])
+def test_spaced_and_contiguous_are_the_ends_of_one_scale(made: ModelBuilder) -> None:
+    this = compiled(made)
+    gaps_ns = (0, 50, 100, 200, 20_000)
+    found = [int(simulate(this, AfterCompletion(3, gap), rng()).latency_ns[0]) for gap in gaps_ns]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == round(latency_us(this, 0) * 1e3)
+    assert found[-1] == round(latency_us(this, math.inf) * 1e3)
+    assert found[0] > found[1] > found[-1]
+
+
+def test_a_stateless_graph_is_the_same_at_any_pace() -> None:
+    this = compiled(mlp(256, 384, 128))
+    assert latency_us(this, 0) == latency_us(this, math.inf)
+
+
+def test_a_closed_loop_keeps_its_gap() -> None:
+    samples = simulate(compiled(cnn_step(2, 64), V80), AfterCompletion(100, 500), rng())
+    assert samples.clock == "simulated"
+    assert (samples.started_ns[1:] - samples.finished_ns[:-1] == 500).all()
+    assert (samples.scheduled_ns == samples.started_ns).all()
+    assert samples.started_ns[0] == 0
+
+
+def test_jitter_moves_the_percentiles_and_not_the_mean() -> None:
+    this = compiled(cnn_step(2, 64), V80)
+    latency_ns = simulate(this, AfterCompletion(200_000, 20_000), rng()).latency_ns
+    mean_us = latency_us(this)
+    assert latency_ns.mean() / 1e3 == pytest.approx(mean_us, abs=1e-3)
+    assert np.percentile(latency_ns, 99) / 1e3 - mean_us == pytest.approx(0.175, abs=5e-3)
+    assert latency_ns.min() / 1e3 == pytest.approx(mean_us - V80.jitter_us, abs=2e-3)
+
+
+def test_a_seed_gives_the_same_samples_again() -> None:
+    this = compiled(cnn_step(2, 64), V80)
+    first, again = (simulate(this, AfterCompletion(50), rng()).finished_ns for _ in range(2))
+    assert (first == again).all()
+
+
+def test_scheduled_requests_wait_for_the_one_before() -> None:
+    this = compiled(lstm_step(2, 128))
+    spaced, contiguous = (round(latency_us(this, idle) * 1e3) for idle in (math.inf, 0))
+    times = np.array([0, 10, 100_000, 100_000 + spaced + 60])
+    samples = simulate(this, Scheduled(times), rng())
+    between = round(latency_us(this, 0.06) * 1e3)
+    assert samples.latency_ns.tolist() == [spaced, contiguous, spaced, between]
+    assert samples.started_ns.tolist() == [0, spaced, 100_000, 100_000 + spaced + 60]
+    assert samples.scheduled_ns.tolist() == times.tolist()
+    assert contiguous > between > spaced
+
+
+def test_no_arrivals_give_no_samples() -> None:
+    this = compiled(cnn_step(1, 32))
+    assert len(simulate(this, AfterCompletion(0), rng()).latency_ns) == 0
+    assert len(simulate(this, Scheduled(np.array([], np.int64)), rng()).latency_ns) == 0
+
+
+def test_fidelity_says_why() -> None:
+    assert fidelity(compiled(cnn_step(2, 64), V80)).word == "calibrated"
+    assert "2048 bytes" in fidelity(compiled(mlp(2000, 32), V80)).reason
+    assert "no table" in fidelity(compiled(cnn_step(2, 64), replace(V80, cores=12))).reason
+    assert fidelity(compiled(cnn_step(2, 64, batch=2), V80)).word == "extrapolated"

@@ -1,0 +1,386 @@
+"""The provider inside real ONNX Runtime sessions: what a plain onnxruntime user meets."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import psutil
+import pytest
+from onnx import TensorProto, helper
+
+from runtimes.faults import NotAvailable
+from runtimes.fpga import provider
+from runtimes.fpga.cards import CardError
+from runtimes.fpga.options import OptionError, provider_options
+from tests.runtimes.fpga.ort_sessions import (
+    CPU,
+    card_session,
+    cpu_session,
+    disagreement,
+    model,
+    quiet_options,
+    taken,
+)
+
+ROOT = Path(__file__).resolve().parents[4]
+RNG = np.random.default_rng(0)
+WEIGHTS = (RNG.normal(size=(16, 8)) / 4).astype(np.float32)
+
+
+def mlp(batch: int | str = 2) -> onnx.ModelProto:
+    return model(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["h"]),
+            helper.make_node("Relu", ["h"], ["y"]),
+        ],
+        {"x": [batch, 16]},
+        {"y": [batch, 8]},
+        {"w": WEIGHTS},
+    )
+
+
+def rows(seed: int = 0, count: int = 2) -> dict[str, np.ndarray]:
+    return {"x": np.random.default_rng(seed).normal(size=(count, 16)).astype(np.float32)}
+
+
+def test_the_device_says_that_it_is_simulated() -> None:
+    device = provider.device()
+    assert device.ep_name == provider.PROVIDER_NAME
+    assert device.device.type == onnxruntime.OrtHardwareDeviceType.NPU
+    assert device.device.metadata["simulated"] == "1"
+
+
+def test_registering_again_changes_nothing() -> None:
+    provider.register()
+    provider.register()
+    ours = [d for d in onnxruntime.get_ep_devices() if d.ep_name == provider.PROVIDER_NAME]
+    assert len(ours) == 1
+
+
+def test_a_second_library_of_that_name_is_refused_and_the_first_lives_on() -> None:
+    provider.register()
+    with pytest.raises(Exception, match="already registered"):
+        onnxruntime.register_execution_provider_library(
+            provider.PROVIDER_NAME, str(provider.shim_path())
+        )
+    assert taken(card_session(mlp())) == ["MatMul", "Relu"]
+
+
+def test_a_provider_that_was_unregistered_comes_back() -> None:
+    code = """
+import onnxruntime
+from runtimes.fpga import provider
+from tests.runtimes.fpga.test_bridge import card_session, mlp, taken
+provider.register()
+onnxruntime.unregister_execution_provider_library(provider.PROVIDER_NAME)
+assert taken(card_session(mlp())) == ["MatMul", "Relu"]
+"""
+    ended = run_python(code)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_without_the_shim_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider, "_bridge", None)
+    monkeypatch.setattr(provider, "EXTENSION_SUFFIXES", [".nothing"])
+    assert provider.shim_path() is None
+    with pytest.raises(NotAvailable, match="C compiler"):
+        provider.register()
+
+
+def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
+    session = card_session(mlp())
+    assert taken(session) == ["MatMul", "Relu"]
+    x = rows()
+    (got,) = session.run(None, x)
+    (expected,) = cpu_session(mlp()).run(None, x)
+    assert not disagreement(got, expected)
+    assert not (got.view(np.uint32) & 0xFFFF).any()
+    assert np.abs(got - expected).max() > 0
+
+
+def test_the_name_alone_selects_the_provider() -> None:
+    provider.register()
+    session = onnxruntime.InferenceSession(
+        mlp().SerializeToString(), quiet_options(), providers=[provider.PROVIDER_NAME]
+    )
+    assert taken(session) == ["MatMul", "Relu"]
+
+
+def test_a_graph_without_cpu_nodes_needs_no_cpu() -> None:
+    options = quiet_options()
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    options.add_provider_for_devices([provider.device()], {})
+    session = onnxruntime.InferenceSession(mlp().SerializeToString(), options)
+    assert session.run(None, rows())[0].shape == (2, 8)
+
+
+def test_an_open_dimension_is_left_to_the_cpu_and_can_be_fixed() -> None:
+    assert taken(card_session(mlp("batch"))) == []
+    options = quiet_options()
+    options.add_free_dimension_override_by_name("batch", 3)
+    options.add_provider_for_devices([provider.device()], {})
+    session = onnxruntime.InferenceSession(mlp("batch").SerializeToString(), options)
+    assert taken(session) == ["MatMul", "Relu"]
+    assert session.run(None, rows(count=3))[0].shape == (3, 8)
+
+
+def test_the_log_names_what_is_left_to_others(capfd: pytest.CaptureFixture[str]) -> None:
+    options = onnxruntime.SessionOptions()
+    options.add_provider_for_devices([provider.device()], {})
+    onnxruntime.InferenceSession(mlp("batch").SerializeToString(), options)
+    log = capfd.readouterr().err
+    assert "dimension 0 (batch) of 'x' is open" in log
+    assert "add_free_dimension_override_by_name" in log
+
+
+def test_other_element_types_are_left_to_the_cpu() -> None:
+    proto = model(
+        [helper.make_node("Add", ["a", "a"], ["b"]), helper.make_node("Add", ["x", "x"], ["y"])],
+        {"a": [4], "x": [4]},
+        {"b": [4], "y": [4]},
+        types={"a": TensorProto.DOUBLE, "b": TensorProto.DOUBLE},
+    )
+    session = card_session(proto)
+    assert taken(session) == ["Add"]
+    assert taken(session, CPU) == ["Add"]
+    feeds = {"a": np.full(4, 1.00001), "x": np.ones(4, np.float32)}
+    assert session.run(["b"], feeds)[0][0] == 2.00002
+
+
+def split_graph() -> onnx.ModelProto:
+    """A node that the card has no operator for, beside and between nodes that it takes."""
+    return model(
+        [
+            helper.make_node("Relu", ["x"], ["a"]),
+            helper.make_node("CumSum", ["a", "axis"], ["b"]),
+            helper.make_node("Sigmoid", ["a"], ["c"]),
+            helper.make_node("Add", ["b", "c"], ["d"]),
+            helper.make_node("Tanh", ["c"], ["e"]),
+            helper.make_node("Mul", ["d", "e"], ["y"]),
+        ],
+        {"x": [2, 8]},
+        {"y": [2, 8]},
+        {"axis": np.array(1)},
+    )
+
+
+def test_a_split_graph_is_computed_by_both() -> None:
+    session = card_session(split_graph())
+    assert taken(session) == ["Add", "Mul", "Relu", "Sigmoid", "Tanh"]
+    assert taken(session, CPU) == ["CumSum"]
+    x = {"x": RNG.normal(size=(2, 8)).astype(np.float32)}
+    assert not disagreement(session.run(None, x)[0], cpu_session(split_graph()).run(None, x)[0])
+
+
+def test_a_subgraph_may_read_what_the_card_made() -> None:
+    branch = {
+        name: helper.make_graph(
+            [helper.make_node(op, ["h"], [f"{name}_out"])],
+            name,
+            [],
+            [helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, [4])],
+        )
+        for name, op in (("then", "Neg"), ("else", "Relu"))
+    }
+    proto = model(
+        [
+            helper.make_node("Tanh", ["x"], ["h"]),
+            helper.make_node(
+                "If", ["p"], ["z"], then_branch=branch["then"], else_branch=branch["else"]
+            ),
+            helper.make_node("Add", ["h", "z"], ["y"]),
+        ],
+        {"x": [4], "p": []},
+        {"y": [4]},
+        types={"p": TensorProto.BOOL},
+    )
+    x = np.array([-1, 0.5, 2, 3], np.float32)
+    session = card_session(proto)
+    assert "Tanh" in taken(session)
+    feeds = {"x": x, "p": np.array(True)}
+    assert np.abs(session.run(None, feeds)[0]).max() == 0
+    feeds["p"] = np.array(False)
+    assert not disagreement(session.run(None, feeds)[0], cpu_session(proto).run(None, feeds)[0])
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ({"core": "3"}, "no provider option 'core': did you mean 'cores'"),
+        ({"cores": "-1"}, "cores=-1 is not usable: give a whole number above 0"),
+        ({"tiles": "many"}, "tiles=many is not usable"),
+        ({"clock": "inf"}, "clock=inf is not usable"),
+        ({"card": "v81"}, "no card 'v81'.*'v80'"),
+        ({"release": "sdk62"}, "no release 'sdk62'.*'sdk26'"),
+    ],
+)
+def test_a_bad_option_stops_the_session(texts: dict[str, str], words: str) -> None:
+    with pytest.raises(Exception, match=words) as caught:
+        card_session(mlp(), texts)
+    assert type(caught.value).__name__ == "InvalidArgument"
+
+
+def test_options_are_checked_before_they_are_handed_over() -> None:
+    assert provider_options("v80", cores=3) == {"card": "v80", "release": "", "cores": "3"}
+    assert taken(card_session(mlp(), provider_options("ia-420f", clock=400.5))) != []
+    with pytest.raises(OptionError, match="give a whole number"):
+        provider_options(cores=0)
+    with pytest.raises(CardError, match="v80"):
+        provider_options("v8")
+
+
+def test_a_graph_that_does_not_fit_says_how_many_tiles_it_needs() -> None:
+    with pytest.raises(Exception, match=r"needs 2 tiles.*1") as caught:
+        card_session(mlp(), {"cores": "1", "block": "8", "tiles": "1"})
+    assert type(caught.value).__name__ == "InvalidArgument"
+
+
+def test_weights_in_a_file_of_their_own_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "mlp.onnx"
+    onnx.save(mlp(), path, save_as_external_data=True, location="weights", size_threshold=0)
+    options = quiet_options()
+    options.add_provider_for_devices([provider.device()], {})
+    session = onnxruntime.InferenceSession(path, options)
+    assert taken(session) == ["MatMul", "Relu"]
+    x = rows()
+    assert not disagreement(session.run(None, x)[0], cpu_session(mlp()).run(None, x)[0])
+
+
+def test_parts_that_fit_alone_must_fit_together() -> None:
+    """A graph split by a CPU node is several programs on one card."""
+    proto = model(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["a"]),
+            helper.make_node("CumSum", ["a", "axis"], ["b"]),
+            helper.make_node("MatMul", ["b", "v"], ["y"]),
+        ],
+        {"x": [1, 8]},
+        {"y": [1, 8]},
+        {"w": WEIGHTS[:8], "v": WEIGHTS[8:], "axis": np.array(1)},
+    )
+    small = {"cores": "1", "block": "8"}
+    assert taken(card_session(proto, small | {"tiles": "2"})) == ["MatMul", "MatMul"]
+    with pytest.raises(Exception, match="need 2 tiles, the card has 1"):
+        card_session(proto, small | {"tiles": "1"})
+
+
+def test_a_failing_kernel_is_an_error_that_names_its_node() -> None:
+    proto = model(
+        [helper.make_node("Gather", ["x", "i"], ["y"], name="pick")],
+        {"x": [4, 3], "i": [1]},
+        {"y": [1, 3]},
+        types={"i": TensorProto.INT64},
+    )
+    session = card_session(proto)
+    assert taken(session) == ["Gather"]
+    feeds = {"x": np.ones((4, 3), np.float32), "i": np.array([9])}
+    with pytest.raises(Exception, match="Gather node 'pick' failed: IndexError"):
+        session.run(None, feeds)
+    feeds["i"][0] = 2
+    assert session.run(None, feeds)[0].shape == (1, 3)
+
+
+def test_bound_inputs_and_outputs_need_no_copies_by_the_caller() -> None:
+    session = card_session(mlp())
+    x = rows()["x"]
+    y = np.full((2, 8), np.nan, np.float32)
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("x", onnxruntime.OrtValue.ortvalue_from_numpy(x))
+    output = onnxruntime.OrtValue.ortvalue_from_numpy(y)
+    binding.bind_ortvalue_output("y", output)
+    for _ in range(2):
+        session.run_with_iobinding(binding)
+    assert np.array_equal(output.numpy(), session.run(None, {"x": x})[0])
+
+
+def test_four_threads_share_a_session_and_make_their_own() -> None:
+    shared = card_session(mlp())
+    expected = [shared.run(None, rows(seed))[0] for seed in range(4)]
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        for turn in range(60):
+            session = card_session(mlp()) if turn % 20 == 0 else shared
+            if not np.array_equal(session.run(None, rows(seed))[0], expected[seed]):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_sessions_leave_nothing_behind() -> None:
+    """GRAPHLAP_SESSIONS sets how many; 10,000 are the figure that is promised."""
+    count = int(os.environ.get("GRAPHLAP_SESSIONS", "1000"))
+    before = len(provider.compiled_graphs())
+    process = psutil.Process()
+    x = rows()
+    proto = mlp()
+    for made in range(count):
+        session = card_session(proto)
+        session.run(None, x)
+        if made == 0:
+            assert len(provider.compiled_graphs()) == before + 1
+        if made == count // 4:
+            settled = process.memory_info().rss
+    del session
+    assert len(provider.compiled_graphs()) == before
+    # A set of callbacks for each session would be 11 KB of it.
+    assert (process.memory_info().rss - settled) / count < 1024
+
+
+def test_compiled_graphs_show_what_the_card_was_given() -> None:
+    session = card_session(mlp())
+    graph = provider.compiled_graphs()[-1]
+    assert [node.op for node in graph.nodes] == ["MatMul", "Relu"]
+    assert graph.inputs == ("x",)
+    assert graph.outputs == ("y",)
+    assert graph.constants["w"].shape == (16, 8)
+    assert graph.values["h"].shape == (2, 8)
+    del session
+
+
+@pytest.mark.parametrize("ending", ["", "import sys; sys.exit(3)", "raise SystemExit(4)"])
+def test_the_interpreter_ends_cleanly_while_a_session_lives(ending: str) -> None:
+    code = f"""
+from tests.runtimes.fpga.test_bridge import card_session, mlp, rows
+kept = card_session(mlp())
+kept.run(None, rows())
+{ending}
+"""
+    ended = run_python(code)
+    expected = {"": 0, "import sys; sys.exit(3)": 3, "raise SystemExit(4)": 4}[ending]
+    assert (ended.returncode, ended.stderr) == (expected, "")
+
+
+def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
+    path = tmp_path / "mlp.onnx"
+    onnx.save(mlp("batch"), path)
+    example = ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py"
+    ended = subprocess.run(
+        [sys.executable, str(example), str(path), "batch=2"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "y (2, 8)" in ended.stdout
+    assert "simulated on V80" in ended.stdout

@@ -1,0 +1,126 @@
+"""What the provider reads from ONNX Runtime is what the importer reads from the file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+from runtimes.fpga import provider
+from runtimes.fpga.card.graph import Graph
+from runtimes.fpga.card.importer import AXES_KEY, STATES_KEY, import_model
+from runtimes.fpga.card.timing import latency_us
+from tests.runtimes.fpga.ort_sessions import model, quiet_options
+
+RNG = np.random.default_rng(1)
+
+
+def random(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+def unoptimised(proto: onnx.ModelProto) -> tuple[onnxruntime.InferenceSession, Graph]:
+    options = quiet_options()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_provider_for_devices([provider.device()], {})
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
+    return session, provider.compiled_graphs()[-1]
+
+
+def all_attribute_kinds() -> onnx.ModelProto:
+    return model(
+        [
+            helper.make_node("Conv", ["x", "k"], ["c"], pads=[1, 0, 1, 1, 2, 1], name="conv"),
+            helper.make_node("LeakyRelu", ["c"], ["l"], alpha=0.25),
+            helper.make_node("Gelu", ["l"], ["g"], approximate="tanh"),
+            helper.make_node("Clip", ["g", "", "high"], ["i"]),
+            helper.make_node("Reshape", ["i", "target"], ["r"]),
+            helper.make_node("Transpose", ["r"], ["t"], perm=[9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
+            helper.make_node("Reshape", ["t", "steps"], ["s"]),
+            helper.make_node(
+                "LSTM",
+                ["s", "w", "u", "", "", "h0"],
+                ["y", "", "cell"],
+                hidden_size=2,
+                direction="reverse",
+                activations=["Sigmoid", "Tanh", "Relu"],
+                clip=3.5,
+            ),
+        ],
+        {"x": [1, 2, 2, 3, 2], "h0": [1, 4, 2]},
+        {"y": [8, 1, 4, 2], "cell": [1, 4, 2]},
+        {
+            "k": random(2, 2, 1, 2, 2),
+            "high": np.float32(2.5),
+            "target": np.array([1, 2, 1, 4, 1, 4, 1, 3, 1, 1]),
+            "steps": np.array([8, 4, 3]),
+            "w": random(1, 8, 3),
+            "u": random(1, 8, 2),
+        },
+    )
+
+
+def test_every_kind_of_attribute_and_input_arrives() -> None:
+    proto = all_attribute_kinds()
+    session, read = unoptimised(proto)
+    expected = import_model(proto, {})
+    for ours, theirs in zip(read.nodes, expected.nodes, strict=True):
+        # ONNX Runtime writes defaults out, and the importer names nodes that have no name.
+        assert ours.attributes.items() >= theirs.attributes.items()
+        assert replace(ours, name="", attributes={}) == replace(theirs, name="", attributes={})
+    assert read.nodes[0].name == "conv"
+    assert read.inputs == expected.inputs
+    assert read.outputs == expected.outputs
+    assert read.values == expected.values
+    assert {n: a.shape for n, a in read.constants.items()} == {
+        n: a.shape for n, a in expected.constants.items()
+    }
+    del session
+
+
+def step(states: str) -> onnx.ModelProto:
+    """One time step of an LSTM whose state comes in and goes out."""
+    proto = model(
+        [
+            helper.make_node(
+                "LSTM", ["x", "w", "r", "", "", "h", "c"], ["y", "h2", "c2"], hidden_size=256
+            )
+        ],
+        {"x": [1, 1, 4], "h": [1, 1, 256], "c": [1, 1, 256]},
+        {"y": [1, 1, 1, 256], "h2": [1, 1, 256], "c2": [1, 1, 256]},
+        {"w": random(1, 1024, 4), "r": random(1, 1024, 256)},
+    )
+    helper.set_model_props(proto, {STATES_KEY: states, AXES_KEY: "{}"})
+    return proto
+
+
+def test_the_state_that_a_model_declares_is_held_on_the_card() -> None:
+    pairs = [["h", "h2"], ["c", "c2"]]
+    session, read = unoptimised(step(json.dumps(pairs)))
+    assert read.states == (("h", "h2"), ("c", "c2"))
+    held = latency_us(provider.compiled()[-1])
+    del session
+    session, read = unoptimised(step("[]"))
+    assert read.states == ()
+    assert latency_us(provider.compiled()[-1]) > held
+    del session
+
+
+def test_a_model_without_metadata_has_no_state() -> None:
+    proto = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [4]}, {"y": [4]})
+    session, read = unoptimised(proto)
+    assert read.states == ()
+    del session
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_tensor_without_elements_is_no_special_case(size: int) -> None:
+    proto = model([helper.make_node("Neg", ["x"], ["y"])], {"x": [size, 3]}, {"y": [size, 3]})
+    session, _ = unoptimised(proto)
+    x = np.ones((size, 3), np.float32)
+    assert np.array_equal(session.run(None, {"x": x})[0], -x)

@@ -1,0 +1,98 @@
+"""Claims must be convex and must not wait for each other, or ONNX Runtime's graph breaks."""
+
+from __future__ import annotations
+
+from graphlib import TopologicalSorter
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtimes.fpga.provider.partition import claims, is_convex, predecessors
+
+Before = tuple[tuple[int, ...], ...]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[Before, frozenset[int]]:
+    size = draw(st.integers(1, 12))
+    before = tuple(
+        tuple(sorted(draw(st.sets(st.integers(0, node - 1), max_size=3)))) if node else ()
+        for node in range(size)
+    )
+    return before, frozenset(draw(st.sets(st.integers(0, size - 1))))
+
+
+def reachable(before: Before) -> list[set[int]]:
+    """Per node, all nodes that a path from it reaches, worked out the slow way."""
+    after: list[set[int]] = [set() for _ in before]
+    for node in reversed(range(len(before))):
+        for p in before[node]:
+            after[p] |= {node} | after[node]
+    return after
+
+
+@given(graphs())
+def test_claims_hold_each_supported_node_once(case: tuple[Before, frozenset[int]]) -> None:
+    before, supported = case
+    made = claims(before, supported)
+    assert sorted(node for claim in made for node in claim) == sorted(supported)
+    assert all(made)
+
+
+@given(graphs())
+def test_no_path_leaves_a_claim_and_returns(case: tuple[Before, frozenset[int]]) -> None:
+    before, supported = case
+    after = reachable(before)
+    for claim in claims(before, supported):
+        outside = set(range(len(before))) - set(claim)
+        between = {o for o in outside if any(o in after[a] for a in claim)}
+        assert not any(b in after[o] for o in between for b in claim)
+
+
+@given(graphs())
+def test_fused_nodes_can_still_be_put_in_order(case: tuple[Before, frozenset[int]]) -> None:
+    before, supported = case
+    owner = {n: ("claim", i) for i, claim in enumerate(claims(before, supported)) for n in claim}
+    waits: dict[object, set[object]] = {}
+    for node, nodes_before in enumerate(before):
+        me = owner.get(node, node)
+        waits.setdefault(me, set()).update(owner.get(p, p) for p in nodes_before)
+        waits[me].discard(me)
+    list(TopologicalSorter(waits).static_order())
+
+
+@given(graphs())
+def test_no_two_neighbouring_claims_could_have_been_one(
+    case: tuple[Before, frozenset[int]],
+) -> None:
+    before, supported = case
+    made = claims(before, supported)
+    for first, second in pairwise(made):
+        assert not is_convex(before, {*first, *second})
+
+
+@given(graphs(), st.data())
+def test_convexity_agrees_with_its_definition(
+    case: tuple[Before, frozenset[int]], data: st.DataObject
+) -> None:
+    before, claim = case
+    after = reachable(before)
+    broken = any(
+        o in after[a] and b in after[o]
+        for o in set(range(len(before))) - claim
+        for a in claim
+        for b in claim
+    )
+    assert is_convex(before, claim) is not broken
+
+
+def test_a_side_input_from_an_unsupported_node_does_not_split_a_chain() -> None:
+    # 0 -> 1 -> 3, with 2 unsupported and depending on nothing.
+    assert claims(((), (0,), (), (1, 2)), {0, 1, 3}) == ((0, 1, 3),)
+
+
+def test_predecessors_follow_names_and_skip_absent_ones() -> None:
+    inputs = [("x",), ("a", ""), ("a", "b", "w")]
+    outputs = [("a", ""), ("b",), ("c",)]
+    assert predecessors(inputs, outputs) == ((), (0,), (0, 1))

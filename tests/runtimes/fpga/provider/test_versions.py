@@ -1,0 +1,60 @@
+"""The oldest ONNX Runtime that is supported runs the same tests as the newest.
+
+Its CPU wheel is unpacked into a throw-away folder that goes before this environment's own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import onnxruntime
+import pytest
+
+from runtimes.fpga.provider import OLDEST_ONNXRUNTIME
+
+ROOT = Path(__file__).resolve().parents[4]
+TESTS = ("test_bridge.py", "test_bridge_graph.py", "test_backend_nodes.py")
+OLDEST = ".".join(map(str, OLDEST_ONNXRUNTIME))
+
+
+@pytest.fixture(scope="module")
+def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the oldest supported onnxruntime in it."""
+    folder = tmp_path_factory.mktemp("oldest")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    where = ["--only-binary", ":all:", "--retries", "1", "--timeout", "20", "--target", str(folder)]
+    done = subprocess.run(
+        [*pip, *where, f"onnxruntime=={OLDEST}.*"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
+        pytest.skip(f"onnxruntime {OLDEST} can't be fetched: {reason}")
+    return folder
+
+
+@pytest.mark.timeout(600)
+def test_the_bridge_works_on_the_oldest_onnxruntime(oldest: Path) -> None:
+    if onnxruntime.__version__.startswith(f"{OLDEST}."):
+        pytest.skip("the oldest is the one that all other tests ran on")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(oldest), str(ROOT)])}
+    version = subprocess.run(
+        [sys.executable, "-c", "import onnxruntime; print(onnxruntime.__version__)"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert version.stdout.startswith(f"{OLDEST}.")
+    tests = [str(Path(__file__).with_name(name)) for name in TESTS]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]

@@ -1,0 +1,119 @@
+"""The executed precision is the engine's: never the label of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from exporters.types import Reference, TensorSpec
+from runtimes.base import Settings
+from runtimes.ort import execution
+from runtimes.ort.runtime import OrtCpu
+from tests.runtimes.contract import ONE_THREAD
+from tests.runtimes.graphs import Graphs, constant, node, quantised_conv
+from tests.runtimes.torch_factories import weights
+
+
+def test_a_graph_of_one_type_needs_no_profile_and_the_profile_says_the_same(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for model in (graphs.dense, graphs.step, graphs.lookup):
+        with OrtCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
+            quick = session.execution
+        assert quick.inspection_ms == 0
+        with monkeypatch.context() as patch:
+            patch.setattr(execution, "_keeps_type", lambda op, domain: False)
+            with OrtCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
+                profiled = session.execution
+        assert profiled.inspection_ms > 0
+        assert quick.precision == profiled.precision == "fp32"
+        assert {node.provider for node in profiled.placement} == {"CPUExecutionProvider"}
+
+
+def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "quantised")
+    settings = Settings(precision="int8", threads=1)
+    with OrtCpu().compile(model, {"batch": 1}, settings) as session:
+        assert session.execution.precision == "int8"
+        assert "QLinearConv" in {node.op for node in session.execution.placement}
+        assert session.execution.warnings == ()
+
+
+def test_what_stays_in_fp32_is_named(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "half_quantised", tail="Conv")
+    with OrtCpu().compile(model, {"batch": 1}, Settings(precision="int8")) as session:
+        (warning,) = session.execution.warnings
+    assert "y_node" in warning
+    assert "fp32" in warning
+
+
+def test_a_quantised_file_that_is_not_optimised_runs_in_fp32(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "unfused")
+    settings = Settings(precision="int8", options={"graph_optimization": "off"})
+    with OrtCpu().compile(model, {"batch": 1}, settings) as session:
+        assert session.execution.precision == "fp32"
+
+
+def test_half_precision_behind_casts_is_fp32(graphs: Graphs) -> None:
+    x = weights(1, 4)
+    model = graphs.save(
+        "halves_inside",
+        [
+            node("Cast", ["x"], ["h"], to=onnx.TensorProto.FLOAT16),
+            node("MatMul", ["h", "w"], ["p"]),
+            node("Cast", ["p"], ["y"], to=onnx.TensorProto.FLOAT),
+        ],
+        [TensorSpec("x", "float32", (1, 4))],
+        [TensorSpec("y", "float32", (1, 3))],
+        [constant("w", weights(4, 3).astype(np.float16))],
+        references=[({}, Reference({"x": x}, {"y": x @ weights(4, 3)}))],
+    )
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "fp32"
+
+
+def test_a_half_precision_file_is_fp32_where_there_is_no_such_kernel(graphs: Graphs) -> None:
+    w = weights(4, 3).astype(np.float16)
+    x = weights(1, 4).astype(np.float16)
+    model = graphs.save(
+        "halves",
+        [node("MatMul", ["x", "w"], ["y"])],
+        [TensorSpec("x", "float16", (1, 4))],
+        [TensorSpec("y", "float16", (1, 3))],
+        [constant("w", w)],
+        references=[({}, Reference({"x": x}, {"y": x @ w}))],
+    )
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "fp32"
+
+
+def test_integers_alone_are_called_so(graphs: Graphs) -> None:
+    specs = [TensorSpec(name, "int64", (4,)) for name in ("x", "y")]
+    model = graphs.save("integers", [node("Add", ["x", "x"], ["y"])], specs[:1], specs[1:])
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "integer"
+
+
+def test_without_inputs_to_profile_with_it_says_unknown(graphs: Graphs) -> None:
+    model = graphs.save(
+        "unread",
+        [node("Cast", ["x"], ["y"], to=onnx.TensorProto.FLOAT)],
+        [TensorSpec("x", "int64", (4,))],
+        [TensorSpec("y", "float32", (4,))],
+    )
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "unknown"
+        assert session.execution.warnings
+
+
+def test_profiling_leaves_no_file_behind(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.chdir(tmp_path)
+    OrtCpu().compile(quantised_conv(graphs, "tidy"), {"batch": 1}, ONE_THREAD).close()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,253 @@
+"""The CPU provider keeps the contract, and tells one bad graph from another."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from exporters.types import ExportedModel, Reference, TensorSpec
+from runtimes.base import Session, Settings
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.ort.runtime import OrtCpu
+from runtimes.ort.session import DIRECT_CALL, PUBLIC_CALL, timed_call
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.graphs import Graphs, constant, node
+from tests.runtimes.torch_factories import weights
+
+
+class TestOrtCpu(RuntimeContract):
+    name = "ort-cpu"
+
+
+def vector(name: str, dtype: str = "float32", *shape: int | str) -> TensorSpec:
+    return TensorSpec(name, dtype, shape or (4,))
+
+
+def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -> Session:
+    return OrtCpu().compile(model, axes, settings)
+
+
+def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
+    """The fault that compiling ends with: one line, with a remedy."""
+    with pytest.raises(RuntimeFault) as raised:
+        opened(model, **axes)
+    assert raised.value.remedy
+    assert "\n" not in str(raised.value)
+    assert "onnxruntime_src" not in str(raised.value)
+    return raised.value
+
+
+def test_an_operator_without_a_kernel_is_unsupported_and_named(graphs: Graphs) -> None:
+    relu = node("Relu", ["x"], ["y"])
+    model = graphs.save("kernel", [relu], [vector("x", "int16")], [vector("y", "int16")])
+    fault = refusal(model)
+    assert isinstance(fault, Unsupported)
+    assert fault.node == "y_node"
+    assert "Relu" in fault.cause
+
+
+def test_an_operator_that_nobody_knows_is_unsupported_and_named(graphs: Graphs) -> None:
+    for name, domain in (("unknown_op", ""), ("unknown_custom_op", "com.microsoft")):
+        nodes = [node("Teleport", ["x"], ["y"], domain=domain)]
+        fault = refusal(graphs.save(name, nodes, [vector("x")], [vector("y")]))
+        assert isinstance(fault, Unsupported)
+        assert "Teleport" in fault.cause
+
+
+@pytest.mark.parametrize(("opset", "ir_version"), [(999, 10), (20, 999)])
+def test_a_file_newer_than_the_engine_is_unsupported(
+    graphs: Graphs, opset: int, ir_version: int
+) -> None:
+    nodes = [node("Relu", ["x"], ["y"])]
+    model = graphs.save(
+        "newer", nodes, [vector("x")], [vector("y")], opset=opset, ir_version=ir_version
+    )
+    fault = refusal(model)
+    assert isinstance(fault, Unsupported)
+    assert "999" in fault.cause
+
+
+def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
+    graphs: Graphs,
+) -> None:
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    model = graphs.save(
+        "misfit", nodes, [vector("x")], [vector("y")], [constant("w", weights(5, 4))]
+    )
+    fault = refusal(model)
+    assert isinstance(fault, CompileFault)
+    assert "y_node" in fault.cause
+
+
+def test_a_file_that_is_no_onnx_truncated_or_gone_is_a_compile_fault(graphs: Graphs) -> None:
+    model = graphs.save("damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    whole = Path(model.path).read_bytes()
+    for content in (b"hello world", whole[: len(whole) // 2]):
+        Path(model.path).write_bytes(content)
+        assert isinstance(refusal(model), CompileFault)
+    with pytest.raises(CompileFault):
+        opened(model, Settings(precision="int8"))
+    Path(model.path).unlink()
+    assert isinstance(refusal(model), CompileFault)
+
+
+def test_missing_external_data_is_a_compile_fault_that_names_the_file(graphs: Graphs) -> None:
+    model = graphs.save(
+        "external",
+        [node("MatMul", ["x", "w"], ["y"])],
+        [vector("x", "float32", 1, 64)],
+        [vector("y", "float32", 1, 64)],
+        [constant("w", weights(64, 64))],
+    )
+    loaded = onnx.load(model.path)
+    onnx.save(loaded, model.path, save_as_external_data=True, location="external.weights")
+    (graphs.folder / "external.weights").unlink()
+    assert "external.weights" in refusal(model).cause
+
+
+def test_an_axis_that_the_graph_cannot_take_fails_in_the_run_and_names_the_node(
+    graphs: Graphs,
+) -> None:
+    model = graphs.save(
+        "reshape",
+        [node("Reshape", ["x", "shape"], ["y"])],
+        [vector("x", "float32", "batch", 4)],
+        [vector("y", "float32", 4, 4)],
+        [constant("shape", np.array([4, 4]))],
+        axes={"batch": 4},
+    )
+    with opened(model, batch=3) as session, pytest.raises(Exception) as raised:
+        session.run()
+    fault = session.fault(raised.value)
+    assert isinstance(fault, RunFault)
+    assert "y_node" in fault.cause
+
+
+def test_running_out_of_memory_is_told_apart(graphs: Graphs) -> None:
+    nodes = [
+        node("Expand", ["x", "size"], ["wide"]),
+        node("ReduceSum", ["wide"], ["y"], keepdims=0),
+    ]
+    model = graphs.save(
+        "huge",
+        nodes,
+        [vector("x", "float32", 1), vector("size", "int64", 1)],
+        [TensorSpec("y", "float32", ())],
+    )
+    with opened(model) as session:
+        session.bind({"x": np.ones(1, np.float32), "size": np.array([2**44])})
+        with pytest.raises(Exception) as raised:
+            session.run()
+        assert isinstance(session.fault(raised.value), OutOfMemory)
+
+
+def test_text_is_no_tensor_to_measure(graphs: Graphs) -> None:
+    text = [vector(name, "string") for name in ("x", "y")]
+    model = graphs.save("text", [node("Identity", ["x"], ["y"])], text[:1], text[1:])
+    assert isinstance(refusal(model), Unsupported)
+
+
+def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Graphs) -> None:
+    x = np.array([0, 5, 0, 7], np.float32)
+    reference = Reference({"x": x}, {"y": np.array([[1, 3]])})
+    model = graphs.save(
+        "nonzero", [node("NonZero", ["x"], ["y"])], [vector("x")], [vector("y", "int64", 1, "n")]
+    )
+    with opened(model) as session:
+        assert "allocated by the engine" in session.execution.call_path
+        session.bind(reference.inputs)
+        session.run()
+        assert agrees(session.outputs(), reference)
+        session.poison()
+        assert not agrees(session.outputs(), reference)
+        session.run()
+        assert agrees(session.outputs(), reference)
+
+
+def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) -> None:
+    with opened(graphs.dense, batch=1) as session:
+        assert session.execution.call_path == DIRECT_CALL
+    engine = onnxruntime.InferenceSession(graphs.dense.path, providers=["CPUExecutionProvider"])
+    binding = engine.io_binding()
+    public = SimpleNamespace(run_with_iobinding=engine.run_with_iobinding)
+    x = np.ones((1, 4), np.float32)
+    binding.bind_ortvalue_input("x", onnxruntime.OrtValue.ortvalue_from_numpy(x))
+    binding.bind_output("y")
+    run, call_path = timed_call(public, binding)
+    run()
+    assert call_path == PUBLIC_CALL
+    expected = engine.run(["y"], {"x": x})[0]
+    assert np.array_equal(binding.get_outputs()[0].numpy(), expected)
+
+
+def test_a_run_writes_into_the_same_memory_every_time(graphs: Graphs) -> None:
+    with opened(graphs.dense, batch=3) as session:
+        session.bind(reference_of(graphs.dense, 3).inputs)
+        addresses = set()
+        for _ in range(3):
+            session.run()
+            addresses |= {value.data_ptr() for value in session._binding.get_outputs()}  # type: ignore[attr-defined]
+        assert len(addresses) == 1
+
+
+def test_parallel_execution_with_one_thread_warns(graphs: Graphs) -> None:
+    options = {"execution_mode": "parallel"}
+    with opened(graphs.dense, Settings(threads=1, options=options), batch=1) as session:
+        assert any("parallel" in warning for warning in session.execution.warnings)
+    with opened(graphs.dense, Settings(threads=2, options=options), batch=1) as session:
+        assert not session.execution.warnings
+
+
+def test_what_crashes_or_flatters_is_refused_without_the_engine(graphs: Graphs) -> None:
+    sizes = {"x": (1, 1, 4), "y": (1, 1, 1, 2)}
+    lstm = node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2)
+    halves = graphs.save(
+        "half_lstm",
+        [lstm],
+        [vector("x", "float16", *sizes["x"])],
+        [vector("y", "float16", *sizes["y"])],
+        [
+            constant("w", weights(1, 8, 4).astype(np.float16)),
+            constant("r", weights(1, 8, 2).astype(np.float16)),
+        ],
+    )
+    floats = graphs.save(
+        "lstm",
+        [lstm],
+        [vector("x", "float32", *sizes["x"])],
+        [vector("y", "float32", *sizes["y"])],
+        [constant("w", weights(1, 8, 4)), constant("r", weights(1, 8, 2))],
+    )
+    script = """
+import json, sys
+from exporters.types import ExportedModel
+from runtimes.base import Settings
+from runtimes.faults import Unsupported
+from runtimes.ort.runtime import OrtCpu
+for line in sys.stdin:
+    model, precision = json.loads(line)
+    try:
+        OrtCpu().refuse(ExportedModel.from_json(model), {}, Settings(precision=precision))
+        print("taken")
+    except Unsupported as error:
+        print(error.node, "|", error)
+assert "onnxruntime" not in sys.modules
+"""
+    asked = [(halves, "fp16"), (halves, "fp32"), (floats, "int8"), (floats, "fp32")]
+    lines = "".join(json.dumps([model.to_json(), how]) + "\n" for model, how in asked)
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=lines, capture_output=True, text=True, check=True
+    )
+    fp16, half_lstm, int8_lstm, fp32 = done.stdout.splitlines()
+    assert "fp32 behind casts" in fp16
+    assert half_lstm.startswith("y_node | ") and "crashes" in half_lstm
+    assert int8_lstm.startswith("y_node | ") and "leaves" in int8_lstm
+    assert fp32 == "taken"

@@ -1,0 +1,218 @@
+"""OpenVINO keeps the contract, computes in what it was told, and tells nobody about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from ctypes import c_void_p
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exporters.types import ExportedModel, Reference, TensorSpec
+from runtimes.base import Session, Settings
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.ov.library import OpenVinoError, library
+from runtimes.ov.runtime import OpenVinoCpu
+from runtimes.ov.session import DIRECT_CALL
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.graphs import Graphs, constant, node, quantised_conv
+from tests.runtimes.torch_factories import weights
+
+
+class TestOpenVinoCpu(RuntimeContract):
+    name = "openvino-cpu"
+    untried = frozenset({"inference_precision=bf16"})
+
+
+def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -> Session:
+    return OpenVinoCpu().compile(model, axes, settings)
+
+
+def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
+    """The fault that compiling ends with: one line, with a remedy."""
+    with pytest.raises(RuntimeFault) as raised:
+        opened(model, **axes)
+    assert raised.value.remedy
+    assert "\n" not in str(raised.value)
+    assert ".cpp" not in str(raised.value)
+    return raised.value
+
+
+def vector(name: str, dtype: str = "float32", *shape: int | str) -> TensorSpec:
+    return TensorSpec(name, dtype, shape or (4,))
+
+
+def test_an_operator_that_it_does_not_know_is_unsupported_and_named(graphs: Graphs) -> None:
+    for name, domain in (("ov_unknown", ""), ("ov_custom", "com.microsoft")):
+        nodes = [node("Teleport", ["x"], ["y"], domain=domain)]
+        fault = refusal(graphs.save(name, nodes, [vector("x")], [vector("y")]))
+        assert isinstance(fault, Unsupported)
+        assert "Teleport" in fault.cause
+
+
+def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
+    graphs: Graphs,
+) -> None:
+    w = constant("w", weights(5, 4))
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    fault = refusal(graphs.save("ov_misfit", nodes, [vector("x")], [vector("y")], [w]))
+    assert isinstance(fault, CompileFault)
+    assert "'y'" in fault.cause
+    assert "Incompatible" in fault.cause
+
+
+def test_an_axis_that_the_graph_cannot_take_names_the_node(graphs: Graphs) -> None:
+    model = graphs.save(
+        "ov_reshape",
+        [node("Reshape", ["x", "shape"], ["y"])],
+        [vector("x", "float32", "batch", 4)],
+        [vector("y", "float32", 4, 4)],
+        [constant("shape", np.array([4, 4]))],
+        axes={"batch": 4},
+    )
+    fault = refusal(model, batch=3)
+    assert isinstance(fault, CompileFault)
+    assert "'y'" in fault.cause
+
+
+def test_a_file_that_is_no_onnx_or_gone_is_a_compile_fault(graphs: Graphs) -> None:
+    model = graphs.save("ov_damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    Path(model.path).write_bytes(b"hello world")
+    assert isinstance(refusal(model), CompileFault)
+    Path(model.path).unlink()
+    assert isinstance(refusal(model), CompileFault)
+
+
+def test_a_run_that_the_library_refuses_is_raised_and_becomes_a_fault(graphs: Graphs) -> None:
+    with pytest.raises(OpenVinoError) as raised:
+        library().timed(c_void_p())()
+    with opened(graphs.dense, batch=1) as session:
+        assert isinstance(session.fault(raised.value), RunFault)
+        assert isinstance(session.fault(OpenVinoError("std::bad_alloc")), OutOfMemory)
+
+
+def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Graphs) -> None:
+    x = np.array([0, 5, 0, 7], np.float32)
+    reference = Reference({"x": x}, {"y": np.array([[1, 3]])})
+    model = graphs.save(
+        "ov_nonzero", [node("NonZero", ["x"], ["y"])], [vector("x")], [vector("y", "int64", 1, "n")]
+    )
+    with opened(model) as session:
+        assert "allocated by the engine" in session.execution.call_path
+        session.bind(reference.inputs)
+        session.run()
+        assert agrees(session.outputs(), reference)
+        session.poison()
+        assert not agrees(session.outputs(), reference)
+        session.bind({"x": np.zeros(4, np.float32)})
+        session.run()
+        assert session.outputs()["y"].shape == (1, 0)
+
+
+def test_the_timed_call_is_the_c_library(graphs: Graphs) -> None:
+    with opened(graphs.dense, batch=1) as session:
+        assert session.execution.call_path == DIRECT_CALL
+
+
+def test_reading_the_kernels_is_kept_apart_from_compiling(graphs: Graphs) -> None:
+    with opened(graphs.dense, batch=1) as session:
+        assert session.execution.inspection_ms > 0
+
+
+def test_bf16_runs_only_when_asked_and_where_the_processor_has_it(graphs: Graphs) -> None:
+    flags = Path("/proc/cpuinfo").read_text()
+    executed = "bf16" if "avx512_bf16" in flags or "amx_bf16" in flags else "fp32"
+    settings = Settings(threads=1, options={"inference_precision": "bf16"})
+    reference = reference_of(graphs.dense, 3)
+    with opened(graphs.dense, settings, batch=3) as session:
+        assert session.execution.precision == executed
+        session.bind(reference.inputs)
+        session.run()
+        assert agrees(session.outputs(), reference, tolerance=0.05)
+    with opened(graphs.dense, batch=3) as session:
+        assert session.execution.precision == "fp32"
+
+
+def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "ov_quantised")
+    with opened(model, Settings(precision="int8", threads=1), batch=1) as session:
+        assert session.execution.precision == "int8"
+
+
+def test_what_stays_in_fp32_is_named(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "ov_half_quantised", tail="Conv")
+    with opened(model, Settings(precision="int8", threads=1), batch=1) as session:
+        (warning,) = session.execution.warnings
+    assert "fp32" in warning
+
+
+def test_without_inputs_to_run_with_the_precision_is_unknown(graphs: Graphs) -> None:
+    model = graphs.save("ov_unread", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    with opened(model) as session:
+        assert session.execution.precision == "unknown"
+        assert session.execution.warnings
+
+
+OWN_INTERFACE = """
+import json, sys
+sys.modules["openvino_telemetry"] = None
+import openvino
+core = openvino.Core()
+model = core.read_model(sys.argv[1])
+model.reshape({port: [1, *port.partial_shape[1:]] for port in model.inputs})
+compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+for node in compiled.get_runtime_model().get_ordered_ops():
+    info = {key: node.get_rt_info()[key].astype(str) for key in ("layerType", "runtimePrecision")}
+    print(info["layerType"], info["runtimePrecision"])
+"""
+
+
+def test_the_executed_types_are_those_of_the_engines_own_runtime_graph(graphs: Graphs) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OWN_INTERFACE, graphs.step.path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = dict(line.split() for line in done.stdout.splitlines())
+    with opened(graphs.step, batch=1) as session:
+        matrices = {node.precision for node in session.execution.placement if "Fully" in node.op}
+    assert told["FullyConnected"] == "f32"
+    assert matrices == {"fp32"}
+
+
+QUIET = """
+import json, os, socket, sys, threading
+from exporters.types import ExportedModel
+from runtimes.base import Settings
+from runtimes.ov.library import OpenVinoError, library
+from runtimes.ov.runtime import OpenVinoCpu
+
+def hook(event, arguments):
+    if event.startswith("socket."):
+        print("socket", event, flush=True)
+
+sys.addaudithook(hook)
+model = ExportedModel.from_json(json.loads(sys.argv[1]))
+with OpenVinoCpu().compile(model, {"batch": 1}, Settings(threads=1)) as session:
+    session.run()
+    print(threading.active_count(), [name for name in sys.modules if "telemetry" in name])
+"""
+
+
+def test_it_sends_no_usage_report_and_leaves_no_second_thread(
+    graphs: Graphs, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", QUIET, json.dumps(graphs.dense.to_json())],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert done.stdout.splitlines() == ["1 []"]
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,288 @@
+"""The session of `torch-cuda` over the host's memory, and what its runtime says beforehand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.autograd.profiler_util import FunctionEvent
+
+from exporters.types import ExportedModel
+from runtimes.base import Available, OpTime, Settings, Unavailable
+from runtimes.faults import RunFault, Unsupported
+from runtimes.pyt import cuda_runtime, operators
+from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
+from runtimes.pyt.cuda_session import TorchCudaSession
+from runtimes.session.side_by_side import SideBySide
+from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.stand_ins.fixtures import Driver
+from tests.runtimes.torch_factories import CHANNELS
+
+
+class HostPlace:
+    """The host where a GPU would be; a recording keeps its tensors, as a CUDA graph does."""
+
+    name, compute_capability = "host", (9, 0)
+    device = torch.device("cpu")
+
+    def __init__(self) -> None:
+        self.waits = 0
+        self.entered_by: list[int] = []
+
+    def make_current(self) -> None:
+        self.entered_by.append(threading.get_ident())
+
+    def synchronize(self) -> None:
+        self.waits += 1
+
+    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        return torch.zeros(shape, dtype=dtype)
+
+    def record(self, call: Callable[[], Any]) -> tuple[Callable[[], object], Any]:
+        kept = call()
+        tensors = kept if isinstance(kept, tuple) else (kept,)
+
+        def replay() -> None:
+            again = call()
+            for tensor, new in zip(
+                tensors, again if isinstance(again, tuple) else (again,), strict=True
+            ):
+                tensor.copy_(new)
+
+        return replay, kept
+
+    def times_ns(self, parts: Sequence[Callable[[], object]], runs: int) -> np.ndarray:
+        for part in list(parts) * runs:
+            part()
+        return np.ones((len(parts), runs), np.int64)
+
+    def peak_bytes(self) -> int | None:
+        return 1234
+
+    def release(self) -> None:
+        pass
+
+
+@pytest.fixture(params=["host", "device"])
+def boundary(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["calls", "graph"])
+def cuda_graph(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def opened(
+    model: ExportedModel,
+    boundary: str,
+    cuda_graph: bool = False,
+    tf32: bool = False,
+    place: HostPlace | None = None,
+) -> TorchCudaSession:
+    options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": tf32}
+    return TorchCudaSession(model, {"batch": 1}, Settings(), options, place or HostPlace())
+
+
+def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
+    graphs: Graphs, boundary: str
+) -> None:
+    reference = reference_of(graphs.dense, 1)
+    places = [HostPlace(), HostPlace()]
+    with SideBySide([opened(graphs.dense, boundary, place=place) for place in places]) as session:
+        for slot, place in enumerate(places):
+            place.entered_by.clear()
+            session.bind(reference.inputs, slot)
+        me = threading.get_ident()
+        assert [place.entered_by for place in places] == [[me], [me]], "a copy needs its stream"
+
+        def drive(slot: int) -> int:
+            session.enter(slot)
+            session.run_of(slot)()
+            return threading.get_ident()
+
+        with ThreadPoolExecutor(1) as thread:
+            other = thread.submit(drive, 1).result()
+        assert [place.entered_by for place in places] == [[me], [me, other]]
+        assert agrees(session.outputs(1), reference)
+        assert session.memory().device_peak_bytes == 1234, "the process's, not once a session"
+
+
+@pytest.mark.parametrize("name", ["dense", "step", "lookup"])
+def test_it_agrees_and_a_run_that_writes_nothing_shows(
+    graphs: Graphs, name: str, boundary: str, cuda_graph: bool
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    reference = reference_of(model, 1)
+    with opened(model, boundary, cuda_graph) as session:
+        session.bind(reference.inputs)
+        session.run()
+        assert agrees(session.outputs(), reference)
+        session.poison()
+        assert not agrees(session.outputs(), reference)
+        session.run()
+        assert agrees(session.outputs(), reference)
+
+
+def test_state_is_advanced_where_the_run_reads_it(
+    graphs: Graphs, boundary: str, cuda_graph: bool
+) -> None:
+    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
+    with opened(graphs.step, boundary, cuda_graph) as session:
+        session.bind({"x": x, "h": zero, "older": zero})
+        results = []
+        for _ in range(STEPS):
+            session.run()
+            results.append(session.outputs()["y"])
+            session.advance_state()
+    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+
+
+def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> None:
+    with opened(graphs.dense, boundary) as session:
+        place = session._place
+        assert isinstance(place, HostPlace)
+        before = place.waits
+        session.run()
+        assert place.waits == before + 1
+
+
+def test_spans_have_the_parts_that_the_boundary_has(graphs: Graphs) -> None:
+    with opened(graphs.dense, "host") as session:
+        spans = session.spans(6)
+        assert spans.h2d_ns is not None and spans.d2h_ns is not None
+        assert spans.device_ns.shape == (6,)
+        assert session.memory().device_peak_bytes == 1234
+    with opened(graphs.dense, "device") as session:
+        assert session.spans(6).h2d_ns is None
+
+
+def test_tf32_is_off_unless_asked_and_then_not_called_fp32(graphs: Graphs) -> None:
+    with opened(graphs.dense, "host") as session:
+        assert session.execution.precision == "fp32"
+        assert not torch.backends.cuda.matmul.allow_tf32
+        assert not torch.backends.cudnn.allow_tf32
+    with opened(graphs.dense, "host", tf32=True) as session:
+        assert session.execution.precision == "tf32"
+        assert torch.backends.cuda.matmul.allow_tf32
+        assert torch.backends.cudnn.allow_tf32
+
+
+def test_a_closed_session_cannot_run_and_leaves_inference_mode(
+    graphs: Graphs, boundary: str
+) -> None:
+    session = opened(graphs.dense, boundary)
+    session.close()
+    session.close()
+    assert not torch.is_inference_mode_enabled()
+    with pytest.raises(RunFault):
+        session.run()
+
+
+def test_a_module_that_cannot_be_recorded_is_unsupported(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: HostPlace, call: Callable[[], Any]) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(HostPlace, "record", refuse)
+    with pytest.raises(Unsupported, match="cuda_graph=0"):
+        opened(graphs.dense, "host", cuda_graph=True)
+    assert not torch.is_inference_mode_enabled()
+
+
+@pytest.mark.parametrize("name", ["wide", "step"])
+def test_a_profile_tells_the_operators_at_both_boundaries_and_without_a_graph(
+    graphs: Graphs, boundary: str, cuda_graph: bool, name: str
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": False}
+    settings, reference = Settings(profile=True), reference_of(model, 1)
+    with TorchCudaSession(model, {"batch": 1}, settings, options, HostPlace()) as session:
+        assert session.execution.call_path.startswith("module(*inputs)")
+        session.bind(reference.inputs)
+        ops = session.profile_ops(5)
+        session.run()
+        assert agrees(session.outputs(), reference)
+    assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
+    copies = [op for op in ops if op.op == "copy_"]
+    assert len(copies) == (len(model.inputs) + len(model.outputs)) * (boundary == "host")
+
+
+def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str) -> None:
+    with opened(graphs.dense, boundary) as session, pytest.raises(Unsupported, match="operators"):
+        session.profile_ops(1)
+
+
+def event(name: str, begun_us: float, ended_us: float, *called: FunctionEvent) -> FunctionEvent:
+    """One of the profiler's events, with what it called."""
+    made = FunctionEvent(0, name, 0, begun_us, ended_us, use_device="cuda")
+    for child in called:
+        made.append_cpu_child(child)
+    return made
+
+
+def test_on_a_gpu_an_operator_takes_what_its_kernels_take() -> None:
+    """The host's times are those of the launches: a kernel may run after its operator returned."""
+    runs = []
+    for slower in (0.0, 2.0):
+        multiply, add = event("aten::mm", 1, 3), event("aten::add_", 3, 4)
+        multiply.append_kernel("gemm", 0, 40.0 + slower)
+        multiply.append_kernel("split_k", 0, 7.0)
+        add.append_kernel("elementwise", 0, 3.0)
+        linear = event("aten::linear", 0, 5, event("aten::t", 0, 1), multiply, add)
+        copy = event("aten::copy_", 6, 8)
+        copy.append_kernel("Memcpy DtoH (Device -> Pinned)", 0, 5.0)
+        view, wait = event("aten::view", 5, 6), event("cudaStreamSynchronize", 8, 60)
+        scope = event("graphlap module head", 0, 6, linear, view)
+        runs.append(event("graphlap run", 0, 60, scope, copy, wait))
+    assert operators.means(runs, 2, on_gpu=True) == (
+        OpTime("head #0", "linear", 51.0, "gemm"),
+        OpTime("module #2", "copy_", 5.0, "Memcpy DtoH (Device -> Pinned)"),
+    )
+    assert sum(op.time_us for op in operators.means(runs, 2, on_gpu=False)) == 60.0
+
+
+def test_a_profiler_without_the_gpus_times_is_no_profile_of_nothing() -> None:
+    run = event("graphlap run", 0, 5, event("aten::linear", 0, 4))
+    with pytest.raises(Unsupported, match="no kernel on the GPU"):
+        operators.means([run], 1, on_gpu=True)
+
+
+def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cuda_of_build() == (
+        int(torch.version.cuda.split(".")[0]) if torch.version.cuda else None
+    )
+    state = TorchCuda().availability()
+    if torch.version.cuda is None:
+        assert isinstance(state, Unavailable)
+        assert "built without CUDA" in state.reason
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "version.py").write_text("from typing import Optional\ncuda: Optional[str] = '13.0'")
+    spec = type("Spec", (), {"origin": str(package / "__init__.py")})
+    monkeypatch.setattr(cuda_runtime, "find_spec", lambda name: spec)
+    assert cuda_of_build() == 13
+    assert isinstance(TorchCuda().availability(), Available)
+    driver.set(version=12080)
+    state = TorchCuda().availability()
+    assert isinstance(state, Unavailable)
+    assert "CUDA 12.8" in state.reason
+
+
+def test_a_graph_without_a_module_is_unsupported(graphs: Graphs, driver: Driver) -> None:
+    model = graphs.save(
+        "no_module", [], graphs.dense.inputs, graphs.dense.outputs, axes={"batch": 1}
+    )
+    with pytest.raises(Unsupported, match="no torch module"):
+        TorchCuda().refuse(model, {"batch": 1}, Settings())

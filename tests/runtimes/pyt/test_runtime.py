@@ -1,0 +1,218 @@
+"""PyTorch keeps the contract, eager and compiled, and refuses what it would run differently."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch._inductor.utils import clear_caches
+
+from exporters.types import ExportedModel, Factory, TensorSpec
+from runtimes.base import Settings
+from runtimes.faults import CompileFault, NotAvailable, Unsupported
+from runtimes.pyt.runtime import TorchCpu
+from runtimes.session.side_by_side import compile_abreast
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.session.test_side_by_side import bind_apart, run_all_at_once
+from tests.runtimes.torch_factories import CHANNELS, OUTPUTS, weights
+
+pytestmark = pytest.mark.filterwarnings(
+    # torch's compiler still imports parts that torch itself calls deprecated.
+    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",
+)
+
+LSTM_MODULE = """
+import torch
+
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(4, 4, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+class Branching(torch.nn.Module):
+    def forward(self, x):
+        return x + 1 if x.sum().item() > 0 else x
+
+def recurrent():
+    return Recurrent(), {"x": torch.zeros(1, 3, 4)}
+
+def branching():
+    return Branching(), {"x": torch.zeros(1, 3, 4)}
+"""
+
+
+class TestTorchCpu(RuntimeContract):
+    name = "torch-cpu"
+    untried = frozenset({"mode=compile"})
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """One compiler cache for the module, so that each graph is compiled once."""
+    cache = tmp_path_factory.mktemp("compiled")
+    clear_caches()  # what earlier tests of this process have compiled
+    return Settings(threads=1, options={"mode": "compile"}, cache_dir=str(cache))
+
+
+def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
+    file = tmp_path / "modules.py"
+    file.write_text(LSTM_MODULE)
+    shape = ("batch", 3, 4)
+    return replace(
+        graphs.dense,
+        inputs=(TensorSpec("x", "float32", shape),),
+        outputs=(TensorSpec("y", "float32", shape),),
+        factory=Factory(f"{file}:{name}", seed=7),
+    )
+
+
+def test_compiled_sessions_are_not_compiled_again_by_the_threads_that_run_them(
+    graphs: Graphs, compiled: Settings
+) -> None:
+    import torch._dynamo as dynamo
+
+    settings = replace(compiled, options={**compiled.options, "sessions": 2})
+    with compile_abreast(TorchCpu(), graphs.step, {"batch": 1}, settings) as session:
+        graphs_before = dynamo.utils.counters["stats"]["unique_graphs"]
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+        assert dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before > 0
+
+
+def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: Settings) -> None:
+    reference = reference_of(graphs.step, 1)
+    zero = np.zeros((1, CHANNELS), np.float32)
+    with TorchCpu().compile(graphs.step, {"batch": 1}, compiled) as session:
+        assert session.execution.provider == "inductor"
+        session.bind(reference.inputs)
+        session.run()
+        assert agrees(session.outputs(), reference)
+        x = reference.inputs["x"]
+        session.bind({"x": x, "h": zero, "older": zero})
+        results = []
+        for _ in range(STEPS):
+            session.run()
+            results.append(session.outputs()["y"])
+            session.advance_state()
+    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+    assert any((Path(compiled.cache_dir) / "inductor").rglob("*.so"))
+
+
+def test_a_compiled_lstm_is_compiled_and_not_left_eager(
+    graphs: Graphs, tmp_path: Path, compiled: Settings
+) -> None:
+    model = from_text(graphs, tmp_path, "recurrent")
+    x = weights(1, 3, 4)
+    graphs_before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    results = []
+    for settings in (ONE_THREAD, compiled):
+        with TorchCpu().compile(model, {"batch": 1}, settings) as session:
+            session.bind({"x": x})
+            session.run()
+            results.append(session.outputs()["y"])
+    assert np.allclose(*results, atol=1e-5)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before + 1
+
+
+def test_a_module_that_cannot_be_compiled_whole_is_unsupported(
+    graphs: Graphs, tmp_path: Path, compiled: Settings
+) -> None:
+    model = from_text(graphs, tmp_path, "branching")
+    with pytest.raises(Unsupported, match="whole") as raised:
+        TorchCpu().compile(model, {"batch": 1}, compiled)
+    assert "eager" in raised.value.remedy
+    assert "\n" not in str(raised.value)
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_compiling_leaves_no_thread_or_process_behind(graphs: Graphs, compiled: Settings) -> None:
+    script = f"""
+import json, sys, threading
+from pathlib import Path
+import psutil
+from exporters.types import ExportedModel
+from runtimes.base import Settings
+from runtimes.session.side_by_side import compile_abreast
+from runtimes.pyt.runtime import TorchCpu
+model = ExportedModel.from_json(json.loads(sys.stdin.read()))
+settings = {compiled!r}
+with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:
+    session.run()
+    print(threading.active_count(), len(psutil.Process().children()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(graphs.dense.to_json()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["1", "0"]
+
+
+def test_a_machine_without_a_compiler_is_told_what_to_install(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    settings = Settings(options={"mode": "compile"}, cache_dir=str(tmp_path))
+    with pytest.raises(NotAvailable, match="g\\+\\+"):
+        TorchCpu().compile(graphs.lookup, {"batch": 1}, settings)
+
+
+def test_a_file_without_a_module_is_unsupported(graphs: Graphs) -> None:
+    with pytest.raises(Unsupported, match="no torch module"):
+        TorchCpu().refuse(replace(graphs.dense, factory=None), {"batch": 1}, ONE_THREAD)
+
+
+def test_a_factory_of_a_package_gets_its_arguments_seed_and_weights(
+    graphs: Graphs, tmp_path: Path
+) -> None:
+    arguments = {"in_features": CHANNELS, "out_features": OUTPUTS}
+    factory = Factory("torch.nn:Linear", arguments, seed=3)
+    x = weights(1, CHANNELS)
+
+    def result(factory: Factory) -> np.ndarray:
+        model = replace(graphs.dense, factory=factory)
+        with TorchCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
+            session.bind({"x": x})
+            session.run()
+            return session.outputs()["y"]
+
+    torch.manual_seed(3)
+    linear = torch.nn.Linear(**arguments)
+    with torch.no_grad():
+        expected = linear(torch.from_numpy(x)).numpy()
+    assert np.array_equal(result(factory), expected)
+
+    trained = tmp_path / "trained.safetensors"
+    save_file({"weight": torch.ones(OUTPUTS, CHANNELS), "bias": torch.zeros(OUTPUTS)}, trained)
+    summed = np.repeat(x.sum(axis=1, keepdims=True), OUTPUTS, axis=1)
+    assert np.allclose(result(replace(factory, weights=str(trained))), summed, atol=1e-6)
+
+
+def test_a_factory_that_raises_is_a_compile_fault(graphs: Graphs) -> None:
+    model = replace(graphs.dense, factory=Factory("torch.nn:Linear", {"in_features": -1}))
+    with pytest.raises(CompileFault, match=r"torch\.nn:Linear"):
+        TorchCpu().compile(model, {"batch": 1}, ONE_THREAD)
+
+
+def test_inference_mode_lasts_from_the_first_session_to_the_last(graphs: Graphs) -> None:
+    first = TorchCpu().compile(graphs.dense, {"batch": 1}, ONE_THREAD)
+    second = TorchCpu().compile(graphs.dense, {"batch": 1}, ONE_THREAD)
+    first.close()
+    assert torch.is_inference_mode_enabled()
+    second.close()
+    second.close()
+    assert not torch.is_inference_mode_enabled()

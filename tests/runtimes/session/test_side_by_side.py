@@ -1,0 +1,145 @@
+"""Several sessions of one case as one: apart from each other, and all or none of them open."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exporters.types import ExportedModel
+from runtimes import registry
+from runtimes.base import Memory, NodePlacement, OptionValue, Session, Settings
+from runtimes.fake import Fake, FakeSession
+from runtimes.faults import CompileFault, RunFault
+from runtimes.ort.session import OrtSession
+from runtimes.session.side_by_side import SideBySide, compile_abreast
+from tests.runtimes.abreast import bind_apart, run_all_at_once
+from tests.runtimes.contract import reference_of
+from tests.runtimes.graphs import STEPS, Graphs, streamed
+
+SIDES = [
+    pytest.param("ort-cpu", {"sessions": 2}, id="ort-cpu"),
+    pytest.param("openvino-cpu", {"sessions": 2}, id="openvino-cpu"),
+    pytest.param("openvino-cpu", {"streams": 2}, id="openvino-streams"),
+    pytest.param("torch-cpu", {"sessions": 2}, id="torch-cpu"),
+]
+
+
+def opened(name: str, model: ExportedModel, threads: int = 2, **options: OptionValue) -> Session:
+    settings = Settings(threads=threads, options=options)
+    return compile_abreast(registry.load(name), model, {"batch": 1}, settings)
+
+
+@pytest.mark.parametrize(("name", "options"), SIDES)
+def test_slots_that_run_at_once_keep_their_inputs_and_outputs_apart(
+    graphs: Graphs, name: str, options: dict[str, OptionValue]
+) -> None:
+    with opened(name, graphs.step, **options) as session:
+        assert session.slots == 2
+        inputs = bind_apart(session)
+        wanted = [streamed(x[None])[0] for x in inputs]
+        assert not np.allclose(*wanted, atol=1e-3)
+        for results, y in zip(run_all_at_once(session, 50), wanted, strict=True):
+            assert np.allclose(results, y, atol=1e-5)
+        session.poison(1)
+        kept, poisoned = session.outputs(0), session.outputs(1)
+        assert np.allclose(kept["y"], wanted[0], atol=1e-5)
+        assert "y" not in poisoned or not np.allclose(poisoned["y"], wanted[1], atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "options"), SIDES)
+def test_each_slot_goes_on_from_its_own_state(
+    graphs: Graphs, name: str, options: dict[str, OptionValue]
+) -> None:
+    with opened(name, graphs.step, **options) as session:
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+
+
+def test_a_thread_keeps_torch_in_inference_mode_only_for_itself(graphs: Graphs) -> None:
+    import torch
+
+    modes = []
+    with opened("torch-cpu", graphs.dense, sessions=2) as session:
+
+        def look() -> None:
+            modes.append(torch.is_inference_mode_enabled())
+            session.enter()
+            modes.append(torch.is_inference_mode_enabled())
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert modes == [False, True]
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_one_session_is_what_the_runtime_compiles(graphs: Graphs) -> None:
+    with opened("ort-cpu", graphs.dense, sessions=1) as session:
+        assert isinstance(session, OrtSession)
+
+
+def test_sessions_and_streams_multiply(graphs: Graphs) -> None:
+    reference = reference_of(graphs.dense, 1)
+    with opened("openvino-cpu", graphs.dense, sessions=2, streams=2) as session:
+        assert session.slots == 4
+        for slot in range(4):
+            session.bind(reference.inputs, slot)
+        for results in run_all_at_once(session, 5):
+            assert np.allclose(results, reference.outputs["y"], atol=1e-5)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_where_one_does_not_compile_none_is_left_open(graphs: Graphs, failing: int) -> None:
+    before = FakeSession.open
+    with pytest.raises(CompileFault):
+        opened("fake", graphs.dense, sessions=3, fail="compile", fail_session=before + failing)
+    assert FakeSession.open == before
+
+
+def test_closing_closes_all_of_them(graphs: Graphs) -> None:
+    before = FakeSession.open
+    session = opened("fake", graphs.dense, sessions=3)
+    assert FakeSession.open == before + 3
+    session.close()
+    session.close()
+    assert FakeSession.open == before
+    with pytest.raises(RunFault):
+        session.run()
+
+
+def fakes(graphs: Graphs, **changes: object) -> list[Session]:
+    """Two sessions, the second of which says something else of itself."""
+    runtime = Fake()
+    sessions = [runtime.compile(graphs.dense, {"batch": 1}, Settings()) for _ in range(2)]
+    for session in sessions:
+        session.execution = replace(session.execution, inspection_ms=2.0)
+    sessions[1].execution = replace(sessions[1].execution, **changes)  # type: ignore[arg-type]
+    return sessions
+
+
+def test_what_sessions_took_adds_up(graphs: Graphs) -> None:
+    sessions = fakes(graphs)
+    for session in sessions:
+        session.memory = lambda: Memory(device_peak_bytes=100)  # type: ignore[method-assign]
+    with SideBySide(sessions) as session:
+        assert session.memory() == Memory(device_peak_bytes=200)
+        assert session.execution.inspection_ms == 4.0
+        assert session.execution.warnings == ()
+
+
+def test_sessions_that_were_compiled_differently_say_so(graphs: Graphs) -> None:
+    with SideBySide(fakes(graphs, precision="bf16")) as session:
+        (warning,) = session.execution.warnings
+    assert "alike" in warning
+
+
+def test_a_session_that_the_engine_did_not_take_whole_is_the_one_that_is_told(
+    graphs: Graphs,
+) -> None:
+    strayed = (NodePlacement("n", "Relu", "elsewhere", "fp32"),)
+    with SideBySide(fakes(graphs, placement=strayed)) as session:
+        assert session.execution.elsewhere == strayed

@@ -1,0 +1,164 @@
+"""TensorRT's Python interface as a table, from the bindings wheels of the releases that are named.
+
+    python -m tests.runtimes.trt.bindings_table 10.16.1.11 11.4.0.106
+
+The wheels hold the bindings without the engine, some gigabytes of it. So each is unpacked by
+itself and imported by a child beside empty libraries of the names that it links; what it then
+tells of its classes and signatures is its own. The adapter is checked against the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+PACKAGE = "tensorrt-cu12-bindings"
+TABLE = Path(__file__).with_name("tensorrt_bindings") / "bindings.csv"
+COLUMNS = ("class", "member", "kind", "signature", "versions")
+_LIBRARIES = ("nvinfer", "nvinfer_plugin", "nvonnxparser")
+_MODULE_PATH = re.compile(
+    r"\b(?:tensorrt_bindings\.)?tensorrt\.(?=[A-Za-z_])|\bnvinfer1::|\bnvonnxparser::"
+)
+_LINKED = re.compile(r"(?:create|get|init)\w*(?:Nv|Infer|Plugin)\w*")
+_SIGNATURE = re.compile(r"^(?:\d+\. )?(?P<name>\w+)(?P<rest>\(.*\) -> .*)$", re.MULTILINE)
+
+# Run in the child, which prints one JSON list of (class, member, kind, documentation).
+_TELL = """
+import json
+import tensorrt_bindings as bindings
+told = []
+def tell(owner, name, value):
+    kind = (
+        "property" if isinstance(value, property)
+        else "value" if type(value).__name__ == owner
+        else "method" if callable(value) and not isinstance(value, type)
+        else None
+    )
+    if kind:
+        told.append((owner, name, kind, (getattr(value, "__doc__", None) or "")))
+def members(kind, path):
+    for name in vars(kind):
+        value = getattr(kind, name)
+        if name == "__init__" or not name.startswith("_"):
+            tell(path, name, value)
+            if isinstance(value, type):
+                told.append((path, name, "class", ""))
+                members(value, value.__name__)
+for name, value in vars(bindings.tensorrt).items():
+    if isinstance(value, type):
+        told.append(("", name, "class", ""))
+        members(value, name)
+    elif callable(value):
+        told.append(("", name, "method", value.__doc__ or ""))
+print(json.dumps(told))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One row: `kind` is class, method, property or value (of an enumeration).
+
+    `signature` is what a method takes and returns, its overloads with ` | ` between them;
+    `versions` are the releases that have the member with it.
+    """
+
+    owner: str
+    name: str
+    kind: str
+    signature: str
+    versions: tuple[str, ...]
+
+
+def load_table() -> tuple[Member, ...]:
+    """The table that is kept beside this file."""
+    text = TABLE.read_text("utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return tuple(
+        Member(r["class"], r["member"], r["kind"], r["signature"], tuple(r["versions"].split()))
+        for r in rows
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Write the table of TensorRT's Python interface.")
+    parser.add_argument("versions", nargs="+", help="releases of the bindings, as 10.16.1.11")
+    versions = parser.parse_args().versions
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for version in versions:
+        for row in _of_release(version):
+            found.setdefault(row, []).append(version)
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        _write(file, found)
+    return 0
+
+
+def _write(file: TextIO, found: dict[tuple[str, str, str, str], list[str]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in sorted(found):
+        writer.writerow([*row, " ".join(found[row])])
+
+
+def _of_release(version: str) -> set[tuple[str, str, str, str]]:
+    with tempfile.TemporaryDirectory(prefix="graphlap-") as name:
+        folder = Path(name)
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", name]
+        subprocess.run([*pip, f"{PACKAGE}=={version}"], check=True)
+        (wheel,) = folder.glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder / "unpacked")
+        return _tell(folder, version.partition(".")[0])
+
+
+def _tell(folder: Path, major: str) -> set[tuple[str, str, str, str]]:
+    """What the unpacked bindings say of themselves."""
+    (module,) = (folder / "unpacked" / "tensorrt_bindings").glob("tensorrt*.so")
+    libraries = folder / "libraries"
+    libraries.mkdir()
+    source = folder / "empty.c"
+    source.write_text("".join(f"void *{name}(void) {{ return 0; }}\n" for name in _wanted(module)))
+    for library in _LIBRARIES:
+        soname = f"lib{library}.so.{major}"
+        compile_one = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}"]
+        subprocess.run([*compile_one, "-o", libraries / soname, source], check=True)
+    environment = os.environ | {
+        "LD_LIBRARY_PATH": str(libraries),
+        "PYTHONPATH": str(folder / "unpacked"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _TELL], env=environment, capture_output=True, check=True, text=True
+    )
+    return {(o, n, kind, _signatures(kind, doc)) for o, n, kind, doc in json.loads(done.stdout)}
+
+
+def _wanted(module: Path) -> list[str]:
+    """The functions that the bindings expect of TensorRT: all that bear no library's version."""
+    done = subprocess.run(
+        ["nm", "--dynamic", "--undefined-only", module], capture_output=True, check=True, text=True
+    )
+    names = (line.split()[-1] for line in done.stdout.splitlines())
+    return sorted(name for name in names if _LINKED.fullmatch(name))
+
+
+def _signatures(kind: str, documentation: str) -> str:
+    """The arguments and the result of each overload, module names left out."""
+    if kind != "method":
+        return ""
+    found: Iterable[re.Match[str]] = _SIGNATURE.finditer(documentation)
+    plain = (_MODULE_PATH.sub("", match["rest"]) for match in found)
+    return " | ".join(dict.fromkeys(text for text in plain if "*args, **kwargs" not in text))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,326 @@
+"""The TensorRT adapter keeps the contract over a stand-in engine, and keeps its engines well."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import onnx
+import pytest
+
+from exporters.types import TensorSpec
+from runtimes.base import Session, Settings
+from runtimes.cuda.driver import CudaError
+from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.session.side_by_side import compile_abreast
+from runtimes.trt.runtime import TensorRt
+from tests.runtimes.abreast import bind_apart, run_all_at_once
+from tests.runtimes.contract import ENGINES, ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.graphs import STEPS, Graphs, node, streamed
+from tests.runtimes.stand_ins.fixtures import Driver
+from tests.runtimes.torch_factories import CHANNELS
+
+INVALID_CONTEXT = 201
+
+
+@pytest.mark.usefixtures("tensorrt")
+class TestTensorRt(RuntimeContract):
+    name = "tensorrt"
+
+    def test_availability_and_devices_are_told_without_the_engine(self) -> None:
+        script = (
+            "import sys; from runtimes import registry; "
+            "runtime = registry.load('tensorrt'); runtime.availability(); runtime.devices(); "
+            f"print(*[name for name in {ENGINES!r} if name in sys.modules])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == ""
+
+
+def compiled(graphs: Graphs, cache: Path | str = "", **options: object) -> Session:
+    settings = Settings(options=options, cache_dir=str(cache))  # type: ignore[arg-type]
+    return TensorRt().compile(graphs.dense, {"batch": 1}, settings)
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_state_streams_on_the_device(
+    graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
+) -> None:
+    zero = np.zeros((1, CHANNELS), np.float32)
+    x = np.ones((1, CHANNELS), np.float32)
+    settings = Settings(options={"boundary": boundary, "cuda_graph": cuda_graph})
+    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
+        session.bind({"x": x, "h": zero, "older": zero})
+        results = []
+        for _ in range(STEPS):
+            session.run()
+            results.append(session.outputs()["y"])
+            session.advance_state()
+    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+
+
+def test_streams_run_in_threads_of_their_own_and_keep_apart(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    settings = Settings(options={"streams": 3})
+    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
+        assert session.slots == 3
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+
+
+def test_a_thread_that_has_not_entered_cannot_run_a_stream(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    with compiled(graphs, streams=2) as session, ThreadPoolExecutor(1) as thread:
+        raised = thread.submit(session.run_of(1)).exception()
+        assert isinstance(raised, CudaError)
+        assert raised.code == INVALID_CONTEXT
+        assert isinstance(session.fault(raised), RunFault)
+        thread.submit(session.enter).result()
+        thread.submit(session.run_of(1)).result()
+
+
+def test_sessions_side_by_side_have_engines_of_their_own_and_give_all_back(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver, tmp_path: Path
+) -> None:
+    settings = Settings(options={"sessions": 2, "streams": 2}, cache_dir=str(tmp_path))
+    with compile_abreast(TensorRt(), graphs.step, {"batch": 1}, settings) as session:
+        assert session.slots == 4
+        assert len(tensorrt.built) == 1, "the second session loads what the first has built"
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+    assert driver.live == 0
+
+
+def test_spans_have_the_parts_that_the_boundary_has(graphs: Graphs, tensorrt: ModuleType) -> None:
+    for cuda_graph in (False, True):
+        with compiled(graphs, cuda_graph=cuda_graph) as session:
+            spans = session.spans(7)
+            assert spans is not None
+            for part in (spans.h2d_ns, spans.device_ns, spans.d2h_ns):
+                assert part is not None
+                assert part.shape == (7,)
+                assert part.min() >= 0
+            assert spans.device_ns.min() > 0
+        with compiled(graphs, boundary="device", cuda_graph=cuda_graph) as session:
+            spans = session.spans(7)
+            assert spans is not None
+            assert (spans.h2d_ns, spans.d2h_ns) == (None, None)
+
+
+def test_the_builder_gets_the_settings_of_the_case(graphs: Graphs, tensorrt: ModuleType) -> None:
+    compiled(graphs).close()
+    compiled(graphs, tf32=True, builder_level=5).close()
+    half = Settings(precision="fp16", options={"typing": "flags"})
+    TensorRt().compile(graphs.dense, {"batch": 3}, half).close()
+    first, second, third = tensorrt.built
+    assert (first["strong"], first["flags"], first["level"]) == (True, frozenset(), 3)
+    assert (second["flags"], second["level"]) == ({"tf32"}, 5)
+    assert (third["strong"], third["flags"]) == (False, {"fp16"})
+    assert first["shapes"] == [{"x": (1, CHANNELS)}]
+    assert third["shapes"] == [{"x": (3, CHANNELS)}]
+
+
+def test_tf32_is_not_called_fp32(graphs: Graphs, tensorrt: ModuleType) -> None:
+    with compiled(graphs, tf32=True) as session:
+        assert session.execution.precision == "tf32"
+
+
+def test_an_engine_is_kept_and_used_again(
+    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
+) -> None:
+    for state in ("miss", "hit"):
+        with compiled(graphs, tmp_path) as session:
+            assert session.execution.facts["engine_cache"] == state
+            assert session.execution.warnings == ()
+            reference = reference_of(graphs.dense, 1)
+            session.bind(reference.inputs)
+            session.run()
+            assert agrees(session.outputs(), reference)
+    assert len(tensorrt.built) == 1
+    with compiled(graphs, tmp_path, builder_level=0) as session:
+        assert session.execution.facts["engine_cache"] == "miss"
+    assert tensorrt.built[1]["timing"] == b"t"
+
+
+@pytest.mark.parametrize("harm", ["truncated", "garbage", "other release", "refused"])
+def test_a_damaged_or_stale_engine_is_built_again_and_said_so(
+    graphs: Graphs,
+    tensorrt: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    harm: str,
+) -> None:
+    compiled(graphs, tmp_path).close()
+    (engine,) = (tmp_path / "tensorrt").glob("*.engine")
+    if harm == "truncated":
+        engine.write_bytes(engine.read_bytes()[:-1])
+    elif harm == "garbage":
+        engine.write_bytes(b"\x00\xff\n")
+    elif harm == "other release":
+        monkeypatch.setattr("runtimes.trt.runtime.installed_release", lambda: ("11.4.0.106", 13))
+    else:
+        monkeypatch.setattr(tensorrt, "RELEASE", b"10.17.0 ")
+    with compiled(graphs, tmp_path) as session:
+        assert session.execution.facts["engine_cache"] == "rebuilt"
+        (warning,) = session.execution.warnings
+    assert "built again" in warning
+    with compiled(graphs, tmp_path) as session:
+        assert session.execution.facts["engine_cache"] == "hit"
+
+
+def test_a_cache_that_cannot_be_written_is_said_and_the_engine_runs(
+    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "a file"
+    blocked.write_text("in the way")
+    with compiled(graphs, blocked) as session:
+        (warning,) = session.execution.warnings
+        assert str(blocked) in warning
+        assert "folder that can be written" in warning
+        session.run()
+
+
+def test_what_the_parser_refuses_is_named(graphs: Graphs, tensorrt: ModuleType) -> None:
+    spec = [TensorSpec(name, "float32", (4,)) for name in ("x", "y")]
+    model = graphs.save("refused", [node("Teleport", ["x"], ["y"])], spec[:1], spec[1:])
+    with pytest.raises(Unsupported, match="Teleport") as raised:
+        TensorRt().compile(model, {}, ONE_THREAD)
+    assert raised.value.node == "y_node"
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("[cudaDriverHelpers.cpp::alloc::15] Error Code 2: OutOfMemory (no 9 GB)", OutOfMemory),
+        ("IBuilder::buildSerializedNetwork: Error Code 10: no implementation for it", CompileFault),
+    ],
+)
+def test_a_build_that_fails_is_told_in_one_sentence(
+    graphs: Graphs,
+    tensorrt: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    driver: Driver,
+    said: str,
+    kind: type[Exception],
+) -> None:
+    monkeypatch.setattr(tensorrt.Builder, "failure", said)
+    with pytest.raises(kind) as raised:
+        compiled(graphs)
+    assert "Error Code" not in str(raised.value)
+    assert driver.live == 0
+
+
+def test_a_run_that_does_not_start_is_a_fault(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with compiled(graphs) as session:
+        monkeypatch.setattr(tensorrt.IExecutionContext, "failing", True)
+        with pytest.raises(RunFault, match="TensorRT"):
+            session.run()
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
+    graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
+) -> None:
+    options = {"boundary": boundary, "cuda_graph": cuda_graph}
+    reference = reference_of(graphs.wide, 1)
+    settings = Settings(options=options, profile=True)
+    with TensorRt().compile(graphs.wide, {"batch": 1}, settings) as session:
+        session.bind(reference.inputs)
+        for _ in range(3):
+            session.run()
+        begun = time.perf_counter()
+        ops = session.profile_ops(7)
+        whole_us = (time.perf_counter() - begun) * 1e6 / 7
+        assert session.execution.clock == "device"
+        assert session.execution.call_path.startswith("execute_async_v3"), "not a recorded graph"
+        assert agrees(session.outputs(), reference)
+    nodes = onnx.load(graphs.wide.path).graph.node
+    assert [(op.node, op.op) for op in ops] == [(n.name, n.op_type) for n in nodes]
+    assert all(op.engine_name == f"stand_in_{op.op.lower()}" for op in ops)
+    assert 0 < sum(op.time_us for op in ops) <= whole_us
+
+
+def test_a_session_to_be_timed_tells_no_layers(graphs: Graphs, tensorrt: ModuleType) -> None:
+    with compiled(graphs) as session:
+        assert session.execution.clock == "wall"
+        with pytest.raises(Unsupported, match="operators"):
+            session.profile_ops(1)
+
+
+def test_layers_that_tensorrt_does_not_report_are_a_fault(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tensorrt.IExecutionContext, "report_to_profiler", lambda self: False)
+    settings = Settings(profile=True)
+    with (
+        TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session,
+        pytest.raises(RunFault, match="layer times"),
+    ):
+        session.profile_ops(1)
+
+
+def test_a_profile_runs_the_engine_that_was_timed_and_leaves_it(
+    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
+) -> None:
+    compiled(graphs, tmp_path, cuda_graph=True).close()
+    kept = {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()}
+    options = {"cuda_graph": True}
+    settings = Settings(options=options, cache_dir=str(tmp_path), profile=True)
+    with TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session:
+        assert session.execution.facts["engine_cache"] == "hit"
+        session.profile_ops(2)
+    assert len(tensorrt.built) == 1
+    assert {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()} == kept
+
+
+def test_a_full_gpu_is_out_of_memory_and_leaves_nothing(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    driver.set(alloc=2)
+    with pytest.raises(OutOfMemory):
+        compiled(graphs)
+    assert driver.live == 0
+
+
+def test_closing_gives_everything_back(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    session = compiled(graphs, streams=2, cuda_graph=True)
+    session.run()
+    assert session.memory().device_peak_bytes == 200 + 2 * (1000 + 4 * CHANNELS + 4 * 3)
+    assert driver.live > 0
+    session.close()
+    session.close()
+    assert driver.live == 0
+
+
+def test_release_11_refuses_flags_for_precision(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtimes.trt.runtime.installed_release", lambda: ("11.4.0.106", 13))
+    with pytest.raises(Unsupported, match="typing=strong"):
+        TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options={"typing": "flags"}))
+
+
+def test_the_second_gpu_can_be_named_and_a_third_is_not_there(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    with TensorRt().compile(graphs.dense, {"batch": 1}, Settings(device="1")) as session:
+        assert session.execution.device_name == "Other GPU"
+    with pytest.raises(NotAvailable, match=r"tensorrt:1 \(Other GPU\)"):
+        TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(device="2"))
