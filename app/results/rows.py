@@ -12,7 +12,7 @@ from functools import partial
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
-from app.cases.columns import COLUMNS, INTERVALS, Row, Value
+from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.results.reader import Run
@@ -41,7 +41,7 @@ class Rows:
     def _row(self, run: Run, case: Case) -> Row:
         rounds = run.rounds_of(case)
         model = run.models.get((case.model, case.precision))
-        values: Row = dict.fromkeys(COLUMNS)
+        values: Row = dict.fromkeys(NAMES)
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
         values |= _verdict(case, rounds, run.manifest.rounds)
@@ -55,7 +55,7 @@ class Rows:
                 values |= _latency_columns(case, summary, values)
                 warnings = [str(values["warnings"] or ""), *summary.warnings]
                 values["warnings"] = _joined(warnings)
-        return {name: values[name] for name in COLUMNS}
+        return {name: values[name] for name in NAMES}
 
     def _summary(
         self, run: Run, case: Case, rounds: Sequence[RoundResult]
@@ -201,7 +201,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
             "cosine": check.cosine,
             "output_ok": check.output_ok,
         }
-    values |= {name: value for name, value in last.facts.items() if name in COLUMNS}
+    values |= {name: value for name, value in last.facts.items() if name in BY_NAME}
     return values | {name: _median(timed, partial(_fact, name)) for name in _SPANS}
 
 

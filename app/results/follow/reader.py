@@ -22,7 +22,6 @@ from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_profile, details
 from app.results.follow.journal_tail import JournalTail
 from app.results.follow.reference import reference_figures
-from app.results.follow.rows_file import read_rows
 from app.results.follow.sample_tail import no_counts
 from app.results.follow.series import Series
 from app.results.follow.state import RunState
@@ -30,6 +29,7 @@ from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.rows import worst
+from app.results.table import read_rows
 from app.stats.summary import Summary
 from runtimes.base import Clock
 from runtimes.registry import parse_spec
