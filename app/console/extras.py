@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from app.results import text
-from app.results.operators import PROFILES, read_profile
-from app.results.reader import Run
+from app.results.lines import Operators
+from app.results.operators import read_operators
 from app.results.rows import worst
+from app.results.run import Run
 from app.sweep.sources.largest import Search, largest_fit, searches, smallest_misfit
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ MOST_OPS = 10
 
 def extra_tables(run: Run) -> Iterator[Table]:
     """What the plan asked for beside the rows."""
-    if run.manifest.plan.get("largest_batch"):
+    if run.manifest.asked.largest_batch:
         yield largest_table(run)
     for case in run.cases:
-        line = run.profiles.get(case.case_id)
-        if line is not None and line.get("profile"):
-            yield _profile_table(run, text.case_label(case), line)
+        line = run.operators.get(case.case_id)
+        if line is not None and line.file:
+            yield _operator_table(run, text.case_label(case), line)
 
 
 def largest_table(run: Run) -> Table:
@@ -32,7 +33,7 @@ def largest_table(run: Run) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    limit = run.manifest.plan.get("memory_limit")
+    limit = run.manifest.asked.memory_limit
     table = Table(
         box=SIMPLE_HEAD,
         title="largest batch",
@@ -69,21 +70,21 @@ def _ending(run: Run, search: Search) -> tuple[str, str, str]:
     return str(fits or text.NOT_MEASURED), stopped, ", ".join(map(str, tried))
 
 
-def _profile_table(run: Run, label: str, line: Mapping[str, Any]) -> Table:
+def _operator_table(run: Run, label: str, line: Operators) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    profile = read_profile(run.path, line)
-    slowest = sorted(profile.ops, key=lambda op: -op.time_us)[:MOST_OPS]
-    how = f"mean of {profile.runs} profiled runs"
-    if profile.clock == "simulated":
+    times = read_operators(run.path, line)
+    slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MOST_OPS]
+    how = f"mean of {times.runs} profiled runs"
+    if times.clock == "simulated":
         how = "from the simulated schedule"
     table = Table(
         box=SIMPLE_HEAD,
         title=f"operators of {label}",
         title_justify="left",
-        caption=f"{len(slowest)} of {len(profile.ops)}, {text.latency(profile.total_us)} in all, "
-        f"{how}; {PROFILES}/{line['profile']}",
+        caption=f"{len(slowest)} of {len(times.ops)}, {text.latency(times.total_us)} in all, "
+        f"{how}; {line.file}",
         caption_justify="left",
         pad_edge=False,
     )
@@ -93,6 +94,6 @@ def _profile_table(run: Run, label: str, line: Mapping[str, Any]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("in the engine's words", overflow="fold")
     for op in slowest:
-        share = op.time_us / profile.total_us if profile.total_us else 0.0
+        share = op.time_us / times.total_us if times.total_us else 0.0
         table.add_row(op.op, op.node, text.latency(op.time_us), f"{share:.1%}", op.engine_name)
     return table

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.columns import NAMES, Row
-from app.results.folder import SAMPLES
-from app.results.reader import Run, read_records
+from app.results.run import SAMPLES, Run, read_records
 
 RESULTS, SAMPLES_FILE = "results.parquet", "samples.parquet"
 

@@ -15,13 +15,14 @@ from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
-from app.results.reader import Run
+from app.results.run import Run
 from app.results.telemetry import device_columns
 from app.stats.summary import Summary, summarise
 from exporters.types import Dimension, ExportedModel
 
 _SPANS = ("h2d_p50_us", "device_p50_us", "d2h_p50_us")
 """Facts that are figures of each round and not of the compiled graph."""
+NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 
 
 @dataclass(slots=True)
@@ -141,8 +142,7 @@ def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
     """Status, reason and warnings; a case that never came to a round was cancelled."""
     decisive = worst(rounds)
     if decisive is None:
-        reason = "the sweep ended before this case was measured: --resume it"
-        return {"status": "cancelled", "reason": reason}
+        return {"status": "cancelled", "reason": NOT_REACHED}
     timed = [result for result in rounds if result.samples]
     warnings = [warning for result in rounds for warning in result.warnings]
     if decisive.status in ("ok", "partial") and len(rounds) < planned:
