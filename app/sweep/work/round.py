@@ -72,12 +72,8 @@ class RoundWork(ProcessWork):
     def start(self, place: Place) -> None:
         super().start(place)
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
-        gpus = [name.removeprefix(GPU) for name in self.needs.alone if name.startswith(GPU)]
         self._watcher = Watch(
-            self._worker.pid,
-            self.memory_limit_bytes,
-            tuple(sorted(int(number) for number in gpus if number.isdecimal())),
-            place.telemetry,
+            self._worker.pid, self.memory_limit_bytes, gpus_of(self.needs), place.telemetry
         )
 
     def due(self) -> float:
@@ -243,6 +239,12 @@ class SettledRound(Work):
 
     def text(self) -> str:
         return _ending(self.case, self.result)
+
+
+def gpus_of(needs: Needs) -> tuple[int, ...]:
+    """CUDA's numbers of the GPUs that are needed, in their order."""
+    numbers = [name.removeprefix(GPU) for name in needs.alone if name.startswith(GPU)]
+    return tuple(sorted(int(number) for number in numbers if number.isdecimal()))
 
 
 def _ending(case: Case, result: RoundResult) -> str:

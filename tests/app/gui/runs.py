@@ -15,7 +15,7 @@ from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
 from app.gui.launch.child import BatchChild
 from app.machine.environment import describe_host
 from app.plan.lengths import profiles
-from app.plan.plan import Plan, parse_plan
+from app.plan.plan import Plan, Sweep, parse_plan
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
 
@@ -63,7 +63,7 @@ def new_run(path: Path, cases: Sequence[Case], rounds: int = 1) -> RunFolder:
             rounds=rounds,
             time_limit_s=lengths.time_limit_s,
             limits=lengths.limits,
-            plan={},
+            plan=Plan(sweeps=(Sweep(models=("mlp",)),)),
             cases=cases,
             environment=describe_host(),
         ),
@@ -91,7 +91,7 @@ def record_round(
     path = sample_path(folder, case, number)
     path.write_bytes(samples.tobytes())
     warmup = int((samples["phase"] == WARMUP).sum())
-    folder.record_round(
+    folder.record(
         RoundResult(
             case_id=case.case_id,
             round=number,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from app.cases.round import MEASURED, WARMUP, Limits
+from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, load_reference, save_reference
 from tests.app.workers.conftest import SHORT, Measure
 
@@ -177,7 +178,7 @@ def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions:
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write(json.dumps(job.to_json()) + "\n")
+        child.stdin.write(json.dumps(to_json(job)) + "\n")
         child.stdin.flush()
         for line in child.stdout:
             event = json.loads(line)
