@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from app.cases.case import Case, Scenario
+from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.options import SESSIONS
 
@@ -55,7 +56,7 @@ class AccuracyJob:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        model = ExportedModel.from_json(values["model"])
+        model = from_json(ExportedModel, values["model"])
         subject = Case.from_json(values["subject"])
         return cls(subject, model, values["data"], values["cache_dir"])
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from app.cases.case import Case
 from app.cases.settings import settings_of
+from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.base import Clock, OpTime, Settings
 
@@ -34,7 +35,7 @@ class ProfileRequest:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        model = ExportedModel.from_json(data["model"])
+        model = from_json(ExportedModel, data["model"])
         return cls(Case.from_json(data["case"]), model, data["cache_dir"])
 
 

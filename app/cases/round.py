@@ -15,6 +15,7 @@ import numpy as np
 
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.status import Status
+from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.base import Boundary, Clock, OptionValue, Settings
 
@@ -81,7 +82,7 @@ class MeasureJob:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         values = dict(data)
-        values["model"] = ExportedModel.from_json(values["model"])
+        values["model"] = from_json(ExportedModel, values["model"])
         values["settings"] = Settings(**values["settings"])
         values["scenario"] = Scenario(**values["scenario"])
         values["limits"] = Limits(**values["limits"])

@@ -27,6 +27,7 @@ from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
 from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_manifest
 from app.results.operators import PROFILES, profile_csv
+from exporters.codec import to_json
 from exporters.types import ExportedModel, Precision
 
 SAMPLES = "samples"
@@ -97,7 +98,7 @@ class RunFolder:
     def record_model(self, asked: str, precision: Precision, model: ExportedModel) -> None:
         """Keep the facts of an exported model under what the cases call it."""
         line = {"kind": "model", "asked": asked, "precision": precision}
-        self._append({**line, "model": model.to_json()})
+        self._append({**line, "model": to_json(model)})
 
     def record_round(self, result: RoundResult) -> None:
         """Flush the round's samples, then its line: once this returns, the round is safe.

@@ -19,6 +19,7 @@ from app.cases.round import MEASURED, SAMPLE, RoundResult
 from app.results.folder import SAMPLES
 from app.results.journal import read_journals
 from app.results.manifest import Manifest, read_manifest
+from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.base import Clock, Samples
 
@@ -82,7 +83,7 @@ def read_run(path: Path) -> Run:
             if kind == "writer":
                 host = line["host"]
             elif kind == "model":
-                model = ExportedModel.from_json(line["model"])
+                model = from_json(ExportedModel, line["model"])
                 models[line["asked"], line["precision"]] = model
             elif kind == "round":
                 result = RoundResult.from_json(line)

@@ -31,6 +31,7 @@ from app.sweep.events import (
 )
 from app.sweep.jobs import Exported, ExportJob, Measured, Profiled, ProfileJob, RoundJob
 from app.sweep.watch import Watch
+from exporters.codec import from_json, to_json
 from exporters.request import ExportReply
 from runtimes.options import all_options
 from runtimes.registry import parse_spec
@@ -257,7 +258,7 @@ class ExportTask:
         self.over = False
         self.reusable = False
         self._deadline = time.monotonic() + job.time_limit_s
-        exporter.child.send(json.dumps(job.request.to_json()))
+        exporter.child.send(json.dumps(to_json(job.request)))
 
     def filenos(self) -> tuple[int, ...]:
         return self.exporter.child.filenos()
@@ -273,7 +274,7 @@ class ExportTask:
         ended = child.ended()
         for line in child.lines():
             self.reusable = not ended
-            return self._settle(ExportReply.from_json(json.loads(line)))
+            return self._settle(from_json(ExportReply, json.loads(line)))
         if ended:
             child.close()
             if child.ran_out_of_memory():

@@ -17,6 +17,7 @@ from app.cases.round import RoundResult
 from app.results.journal import FOLDER
 from app.results.manifest import MANIFEST, read_manifest
 from app.results.reader import Run
+from exporters.codec import from_json
 from exporters.types import ExportedModel
 
 
@@ -88,7 +89,7 @@ class JournalTail:
                 self._host[path] = line["host"]
                 self.environments.setdefault(line["host"], line.get("environment", {}))
             elif kind == "model":
-                model = ExportedModel.from_json(line["model"])
+                model = from_json(ExportedModel, line["model"])
                 self._models[line["asked"], line["precision"]] = model
             elif kind == "round":
                 result = RoundResult.from_json(line)

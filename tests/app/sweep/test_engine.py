@@ -30,6 +30,7 @@ from app.sweep.events import (
 from app.sweep.jobs import ExportJob, Job, Outcome, RoundJob
 from app.sweep.rounds import Schedule
 from app.sweep.sources.fixed import FixedSweep
+from exporters.codec import to_json
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel
 from runtimes.base import OptionValue, Settings
@@ -263,7 +264,7 @@ def export_jobs(*names: str, time_limit_s: float = 30.0) -> list[ExportJob]:
 def exporter(tmp_path: Path, model: ExportedModel) -> tuple[str, ...]:
     import json
 
-    reply = json.dumps(ok_reply(model).to_json())
+    reply = json.dumps(to_json(ok_reply(model)))
     log = str(tmp_path / "exporters")
     return script(tmp_path / "exporter.py", EXPORTER.format(log=log, reply=reply))
 

@@ -11,6 +11,7 @@ from app.cases.case import Case
 from app.cases.operators import ProfileRequest
 from app.cases.settings import settings_of
 from app.workers import operators
+from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Availability, Runtime, Unavailable
 from runtimes.ort.gpu_runtime import OrtCuda, OrtTensorRt
@@ -65,6 +66,6 @@ def test_launches_wait_where_the_host_is_the_clock_and_only_there(
     monkeypatch.delenv("CUDA_LAUNCH_BLOCKING")
     monkeypatch.setattr(runtime, "availability", availability)
     case = Case("counter.onnx", runtime.name, axes=AXES)
-    profile = operators.answer(ProfileRequest(case, counter).to_json(), lambda event: None)
+    profile = operators.answer(to_json(ProfileRequest(case, counter)), lambda event: None)
     assert said == ["1" if waits else None]
     assert profile.reason.startswith("asked")
