@@ -12,10 +12,9 @@ from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, Sweep
 from app.plan.toml_text import plan_toml
+from exporters import own
 from exporters.types import GraphlapError
 from runtimes.base import OptionValue
-
-PROGRAM = ("python", "-m", "app")
 
 
 def command_line(plan: Plan, plan_folder: Path) -> str:
@@ -30,7 +29,7 @@ def command_line(plan: Plan, plan_folder: Path) -> str:
         file = plan_folder / f"{plan.name}.toml"
         file.write_text(plan_toml(plan), "utf-8")
         words = ["--plan", str(file)]
-    return shlex.join([*PROGRAM, "--headless", *words])
+    return shlex.join([*own.PROGRAM.split(), "--headless", *words])
 
 
 def _says_the_same(words: Sequence[str], plan: Plan) -> bool:
