@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from app.cases.given import NOTHING, Given
 from exporters.types import Precision
@@ -18,6 +18,7 @@ from runtimes.base import OptionValue
 
 ScenarioKind = Literal["closed_loop", "paced"]
 WaitPolicy = Literal["spin", "hybrid", "sleep"]
+WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
 
 _SCENARIO = re.compile(r"(?P<kind>closed_loop|paced)(:(?P<gap>\d+(\.\d+)?)(?P<unit>us|ms|s))?")
 _MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -35,7 +36,7 @@ class Scenario:
         """`closed_loop` or `paced:20us` (us, ms, s); ValueError with one sentence."""
         match = _SCENARIO.fullmatch(text)
         if match is None or (match["kind"] == "paced") != (match["gap"] is not None):
-            raise ValueError(f"scenario {text!r} is not known; use closed_loop or paced:20us")
+            raise ValueError(f"{text!r} is not known; use closed_loop or paced:20us")
         gap = float(match["gap"]) * _MICROSECONDS[match["unit"]] if match["gap"] else 0.0
         return cls(match["kind"], gap)  # type: ignore[arg-type]
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from app.cases.axes import AXES
 from app.plan.draft import draft_of
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
@@ -77,10 +78,8 @@ def _lists(sweep: Sweep) -> Iterator[str]:
     fields = Sweep.model_fields
     for flag, name in (
         ("--runtimes", "runtimes"),
-        ("--precision", "precisions"),
         ("--batch", "batch_size"),
-        ("--threads", "threads"),
-        ("--scenario", "scenarios"),
+        *((axis.flag, axis.key) for axis in AXES),
     ):
         values = getattr(sweep, name)
         if values != fields[name].default:

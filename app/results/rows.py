@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.cases.accuracy import AccuracyResult
+from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
@@ -19,6 +20,7 @@ from app.results.run import Run
 from app.results.telemetry import device_columns
 from app.stats.summary import Summary, summarise
 from exporters.types import Dimension, ExportedModel
+from runtimes.registry import parse_spec
 
 _SPANS = ("h2d_p50_us", "device_p50_us", "d2h_p50_us")
 """Facts that are figures of each round and not of the compiled graph."""
@@ -117,19 +119,16 @@ def _size(case: Case, dimension: Dimension | None) -> int | None:
 
 
 def _setting_columns(run: Run, case: Case) -> Row:
-    paced = case.scenario.kind == "paced"
-    return {
+    values: Row = {
         "runtime": case.runtime,
-        "device": case.runtime.partition("@")[0].partition(":")[2] or None,
-        "precision_asked": case.precision,
+        "device": parse_spec(case.runtime).device or None,
         "axes": _pairs(case.axes),
         "given": str(case.given) or None,
-        "threads": case.threads,
         "options": _pairs(_options(run, case)),
-        "scenario": case.scenario.kind,
-        "gap_us": case.scenario.gap_us if paced else None,
-        "wait_policy": case.wait_policy if paced else None,
     }
+    for axis in AXES:
+        values |= axis.row(case)
+    return values
 
 
 def _options(run: Run, case: Case) -> Mapping[str, object]:

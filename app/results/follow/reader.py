@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.columns import Row
 from app.cases.errors import ResultsError
@@ -292,9 +293,7 @@ def _asked_for(case: Case) -> Row:
         "suite": case.suite or None,
         "model": case.model,
         "runtime": case.runtime,
-        "precision_asked": case.precision,
         "batch_size": case.axes.get("batch"),
         "sequence_length": case.axes.get("sequence"),
-        "threads": case.threads,
-        "scenario": case.scenario.kind,
+        **{name: value for axis in AXES for name, value in axis.row(case).items()},
     }

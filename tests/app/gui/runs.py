@@ -14,7 +14,7 @@ from app.cases.case import Case
 from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
 from app.gui.launch.child import BatchChild
 from app.machine.environment import describe_host
-from app.plan.lengths import profiles
+from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
@@ -54,7 +54,7 @@ def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
 
 def new_run(path: Path, cases: Sequence[Case], rounds: int = 1) -> RunFolder:
     """A run folder that is being written by this process; `close` it to end that."""
-    lengths = profiles()["quick"]
+    lengths = named_lengths()["quick"]
     folder = RunFolder.create(
         path,
         new_manifest(
