@@ -10,7 +10,7 @@ from app.results.lines import Operators
 from app.results.operators import read_operators
 from app.results.rows import worst
 from app.results.run import Run
-from app.sweep.sources.largest import Search, largest_fit, searches, smallest_misfit
+from app.results.searches import Search, largest_fit, searches, stopped_by
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,16 +58,8 @@ def _ending(run: Run, search: Search) -> tuple[str, str, str]:
         if (decisive := worst(rounds.values())) is not None
     }
     tried = search.tried(statuses)
-    fits, misfit = largest_fit(tried), smallest_misfit(tried)
-    others = {batch: status for batch, status in tried.items() if status not in ("ok", "partial")}
-    beyond = min((batch for batch in others if batch > fits), default=None)
-    if misfit is not None and beyond == misfit:
-        stopped = f"out of memory at {misfit}"
-    elif beyond is not None:
-        stopped = f"{others[beyond].replace('_', ' ')} at {beyond}"
-    else:
-        stopped = "none larger was tried"
-    return str(fits or text.NOT_MEASURED), stopped, ", ".join(map(str, tried))
+    fits = str(largest_fit(tried) or text.NOT_MEASURED)
+    return fits, stopped_by(tried), ", ".join(map(str, tried))
 
 
 def _operator_table(run: Run, label: str, line: Operators) -> Table:

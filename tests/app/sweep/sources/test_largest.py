@@ -14,51 +14,12 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.sweep.engine import Engine
-from app.sweep.sources.largest import MOST, LargestBatch, largest_fit, next_batch
+from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.rounds import Schedule
 from exporters.types import Reference, load_reference, repeat_reference, save_reference
 from tests.app.sweep.sweeps import SHORT, drive, write_add_graph
 
 MIB = 1 << 20
-
-
-def search(limit: int, first: int = 1) -> tuple[list[int], int]:
-    """The batches tried where `limit` is the largest that fits, and what was found."""
-    tried: dict[int, Status] = {}
-    while (batch := next_batch(tried, first)) is not None:
-        assert batch not in tried, "no batch is tried twice"
-        tried[batch] = "ok" if batch <= limit else "out_of_memory"
-    return list(tried), largest_fit(tried)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 31, 32])
-def test_small_limits_are_found_exactly(limit: int) -> None:
-    assert search(limit)[1] == limit
-
-
-@pytest.mark.parametrize("limit", [33, 100, 1000, 1023, 1024, 40_000])
-def test_large_limits_are_found_within_a_32nd(limit: int) -> None:
-    tried, found = search(limit)
-    assert limit * 31 / 32 - 1 <= found <= limit
-    assert len(tried) <= 2 * limit.bit_length() + 2, "doubling and bisection, no walk"
-
-
-def test_it_doubles_before_it_bisects() -> None:
-    assert search(5)[0] == [1, 2, 4, 8, 6, 5]
-
-
-def test_a_first_try_that_is_too_large_is_gone_below() -> None:
-    assert search(5, first=64)[1] == 5
-    assert search(0)[1] == 0
-
-
-def test_the_search_has_an_upper_end() -> None:
-    assert search(10**9)[1] == MOST
-
-
-@pytest.mark.parametrize("status", ["crashed", "timeout", "wrong_output", "unsupported"])
-def test_another_failure_is_no_lack_of_memory_and_ends_the_search(status: Status) -> None:
-    assert next_batch({1: "ok", 2: status}) is None
 
 
 def test_a_repeated_reference_has_its_entries_in_turn(tmp_path: Path) -> None:
