@@ -18,6 +18,7 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "assets", "exporters", "runtimes")
+_LIMIT_S = 240
 _FOREIGN = ("PYTHONPATH", "DISPLAY", "WAYLAND_DISPLAY")
 
 
@@ -102,29 +103,35 @@ class Environment:
         self.pip("install", "--quiet", "--no-deps", "--no-index", *map(str, wheels))
 
     def pip(self, *arguments: str) -> None:
-        _pip("--python", str(self.folder / "bin" / "python"), *arguments)
+        _pip("--python", self.script("python"), *arguments)
 
     def see_development_packages(self) -> None:
         folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         (self.site / "development.pth").write_text("\n".join(folders) + "\n", "utf-8")
 
-    def run(
-        self, program: str, *arguments: str, cwd: Path, timeout_s: float = 240, **environ: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run one of the environment's scripts; what it writes lies below its folder."""
+    def script(self, name: str) -> str:
+        return str(self.folder / "bin" / name)
+
+    def variables(self, **given: str) -> dict[str, str]:
+        """The variables of its processes; what they write for the user lies below its folder."""
         kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
         places = {
             "GRAPHLAP_CACHE": str(self.folder / "cache"),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "QT_QPA_PLATFORM": "offscreen",
         }
+        return {**kept, **places, **given}
+
+    def run(
+        self, program: str, *arguments: str, cwd: Path, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(self.folder / "bin" / program), *arguments],
+            [self.script(program), *arguments],
             cwd=cwd,
-            env={**kept, **places, **environ},
+            env=self.variables(**variables),
             capture_output=True,
             text=True,
-            timeout=timeout_s,
+            timeout=_LIMIT_S,
             check=False,
         )
 
