@@ -21,13 +21,13 @@ from runtimes.base import Boundary, Clock, OptionValue, Settings
 Phase = Literal[
     "import", "compile", "first_inference", "warmup", "correctness", "measure", "teardown"
 ]
-SAMPLE = np.dtype(
+RECORD = np.dtype(
     [
         ("scheduled_ns", "<i8"),
         ("started_ns", "<i8"),
         ("finished_ns", "<i8"),
         ("phase", "<i4"),  # 0 warm-up, 1 measured
-        ("slot", "<i4"),  # which session of several in flight; 0 where there is one
+        ("lane", "<i4"),  # which of several runs in flight; 0 where there is one
     ]
 )
 """One record of a `samples/<case>.<round>.bin` file."""
@@ -93,7 +93,7 @@ class MeasureJob:
 class Check:
     """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
 
-    `slot` is the one of several sessions at once that had it.
+    `lane` is the one of several that had it.
     """
 
     reference: str
@@ -103,7 +103,7 @@ class Check:
     tolerance: float
     output_ok: bool
     worst_output: str = ""
-    slot: int = 0
+    lane: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class RoundResult:
     `placement` lists only the nodes that the engine did not take. A round without samples
     (a failure, or an availability told beforehand) has `samples` empty. `options` are all
     of the runtime's with the values that held, the defaults among them. `concurrency` is how
-    many runs were in flight at once: the slots of its session.
+    many runs were in flight at once: the lanes of its session.
     """
 
     case_id: str
@@ -155,7 +155,10 @@ class RoundResult:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         values = dict(data)
         if values.get("check") is not None:
-            values["check"] = Check(**values["check"])
+            check = dict(values["check"])
+            # A journal of schema 1 calls a lane a slot.
+            check["lane"] = check.pop("slot", check.get("lane", 0))
+            values["check"] = Check(**check)
         values["warnings"] = tuple(values.get("warnings", ()))
         values["placement"] = tuple(values.get("placement", ()))
         return cls(**values)

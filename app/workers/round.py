@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from app.cases.round import MEASURED, SAMPLE, Check, MeasureJob, Phase, RoundResult
+from app.cases.round import MEASURED, RECORD, Check, MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.stats.quantiles import order_statistic
 from app.workers.abreast import Abreast
@@ -252,7 +252,7 @@ class _Round:
         self.enter("measure")
         arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
         samples = session.simulate(arrivals, np.random.default_rng(job.seed))
-        records = np.zeros(len(samples.started_ns), dtype=SAMPLE)
+        records = np.zeros(len(samples.started_ns), dtype=RECORD)
         records["scheduled_ns"] = samples.scheduled_ns
         records["started_ns"] = samples.started_ns
         records["finished_ns"] = samples.finished_ns
@@ -280,7 +280,7 @@ class _Round:
         self.note(check=check)
         if not check.output_ok:
             slots = self.result.concurrency
-            where = f" of session {check.slot + 1} of {slots}" if slots > 1 else ""
+            where = f" of session {check.lane + 1} of {slots}" if slots > 1 else ""
             self.note(
                 status="wrong_output",
                 reason=f"output {check.worst_output!r}{where} differs from the {check.reference} "

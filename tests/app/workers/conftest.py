@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from app.cases.case import Scenario
-from app.cases.round import SAMPLE, Limits, MeasureJob, RoundResult
+from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from exporters.types import (
     ExportedModel,
     Precision,
@@ -116,7 +116,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             events = [json.loads(line) for line in child.stdout]
         assert child.returncode == 0
         result = {key: value for key, value in events[-1].items() if key != "event"}
-        records = np.fromfile(samples, SAMPLE) if samples.is_file() else np.zeros(0, SAMPLE)
+        records = np.fromfile(samples, RECORD) if samples.is_file() else np.zeros(0, RECORD)
         return RoundResult.from_json(result), records, events
 
     return run

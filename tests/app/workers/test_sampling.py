@@ -7,7 +7,7 @@ import io
 import numpy as np
 
 from app.cases.case import Scenario
-from app.cases.round import MEASURED, SAMPLE, Limits
+from app.cases.round import MEASURED, RECORD, Limits
 from app.workers.sampling import Progress, Sampler
 from app.workers.slots import Alone
 from runtimes.base import Arrays, Execution, Session
@@ -42,7 +42,7 @@ def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
     sampler = Sampler(slots, LIMITS, file, told.append, lambda: False)
     sampler.warm_up()
     measured = sampler.measure()
-    records = np.frombuffer(file.getvalue(), SAMPLE)
+    records = np.frombuffer(file.getvalue(), RECORD)
     return session, records, told, measured.iterations
 
 
