@@ -13,7 +13,8 @@ from typing import Any, Self
 from app.cases.case import Case
 from app.cases.settings import settings_of
 from exporters.types import ExportedModel
-from runtimes.base import Clock, OpTime, Settings
+from runtimes.execution import Clock, OpTime
+from runtimes.options import Settings
 
 
 @dataclass(frozen=True, slots=True)

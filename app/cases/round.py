@@ -16,7 +16,8 @@ import numpy as np
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.status import Status
 from exporters.types import ExportedModel
-from runtimes.base import Boundary, Clock, OptionValue, Settings
+from runtimes.execution import Boundary, Clock
+from runtimes.options import OptionValue, Settings
 
 Phase = Literal[
     "import", "compile", "first_inference", "warmup", "correctness", "measure", "teardown"

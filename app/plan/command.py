@@ -13,7 +13,7 @@ from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, Sweep
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 PROGRAM = ("python", "-m", "app")
 

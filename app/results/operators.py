@@ -11,7 +11,7 @@ from app.cases.columns import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import OpProfile
 from app.results.table import to_csv
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 
 PROFILES = "profiles"
 COLUMNS = ("node", "op", "time_us", "share", "engine_name")

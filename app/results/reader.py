@@ -20,7 +20,7 @@ from app.results.folder import SAMPLES
 from app.results.journal import read_journals
 from app.results.manifest import Manifest, read_manifest
 from exporters.types import ExportedModel
-from runtimes.base import Clock, Samples
+from runtimes.execution import Clock, Samples
 
 
 @dataclass(frozen=True, slots=True)

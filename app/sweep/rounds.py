@@ -62,6 +62,7 @@ def round_job(
         engine.refuse(reply.model, case.axes, settings)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault))
+    sessions = sessions_of(engine.options, case.options)
     measure = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -74,7 +75,7 @@ def round_job(
         limits=schedule.limits,
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads * sessions_of(engine, case.options), usable_cores()),
+        affinity=cores_for(case.threads * sessions, usable_cores()),
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundJob(
@@ -98,7 +99,7 @@ def settled(case: Case, number: int, status: Status, reason: str) -> SettledJob:
         reason=reason,
         started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
         runtime_version=state.version if isinstance(state, Available) else "",
-        options=all_options(runtime(name), case.options),
+        options=all_options(runtime(name).options, case.options),
     )
     return SettledJob(result)
 

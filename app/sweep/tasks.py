@@ -201,7 +201,7 @@ class MeasureTask(ProcessTask):
             status=status,
             reason=reason,
             started_at_utc=self._started_at_utc,
-            options=all_options(engine, measure.settings.options),
+            options=all_options(engine.options, measure.settings.options),
         )
 
 

@@ -32,9 +32,10 @@ from app.workers.sampling import Progress, Sampler
 from app.workers.slots import Alone, Slots
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import AfterCompletion, Execution, Runtime, Session, Settings, Unavailable
+from runtimes.base import Runtime, Session, Unavailable
+from runtimes.execution import AfterCompletion, Execution
 from runtimes.faults import NotAvailable
-from runtimes.options import all_options, sessions_of
+from runtimes.options import Settings, all_options, sessions_of
 from runtimes.session.precision import refuse_wider
 from runtimes.session.side_by_side import compile_abreast
 
@@ -154,10 +155,10 @@ class _Round:
         if isinstance(state, Unavailable):
             raise NotAvailable(state.reason, state.remedy)
         settings, cores = self.job.settings, len(self.result.environment["affinity"])
-        sessions = sessions_of(runtime, settings.options)
+        sessions = sessions_of(runtime.options, settings.options)
         self.note(
             runtime_version=state.version,
-            options=all_options(runtime, settings.options),
+            options=all_options(runtime.options, settings.options),
             warnings=(*self.result.warnings, *_crowd_warning(sessions, settings.threads, cores)),
         )
         return runtime

@@ -15,7 +15,7 @@ from app.cases.case import Scenario
 from app.cases.round import MEASURED, RECORD, Limits, MeasureJob, RoundResult
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
-from runtimes.base import OptionValue, Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.registry import parse_spec
 
 

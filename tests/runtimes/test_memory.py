@@ -19,7 +19,7 @@ import json, sys
 import psutil
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 runtime, settings = registry.load(sys.argv[1]), Settings(threads=2, options=json.loads(sys.argv[3]))
 model = ExportedModel.from_json(json.loads(sys.argv[2]))

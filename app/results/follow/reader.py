@@ -31,7 +31,7 @@ from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.rows import worst
 from app.stats.summary import Summary
-from runtimes.base import Clock
+from runtimes.execution import Clock
 from runtimes.registry import parse_spec
 
 CARD_RUNTIME = "fpga"

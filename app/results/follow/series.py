@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from app.stats.summary import Summary
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 
 @dataclass(frozen=True, slots=True)

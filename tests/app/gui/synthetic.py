@@ -10,7 +10,7 @@ from app.cases.round import MEASURED, RECORD, WARMUP
 from app.results.follow.series import Published, Series
 from app.stats.histogram import Histogram
 from app.stats.summary import summarise
-from runtimes.base import Clock, Samples
+from runtimes.execution import Clock, Samples
 
 
 def latencies_ns(median_us: float, count: int, seed: int, *, tail: float = 0.02) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from app.cases.errors import ResultsError
 from app.cases.operators import OpProfile
 from app.results.operators import profile_csv, read_profile
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 
 
 def test_a_profile_survives_its_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from app.cases.reading import Reading
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.results.telemetry import device_columns, read_readings
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 SECOND = 1_000_000_000
 

@@ -17,7 +17,7 @@ from app.sweep.engine import Engine
 from app.sweep.events import Event
 from exporters.request import ExportReply
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 SHORT = Limits(
     min_s=0.1,

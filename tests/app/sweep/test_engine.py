@@ -32,7 +32,7 @@ from app.sweep.rounds import Schedule
 from app.sweep.sources.fixed import FixedSweep
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel
-from runtimes.base import OptionValue, Settings
+from runtimes.options import OptionValue, Settings
 from tests.app.sweep.sweeps import SHORT, Heard, drive, exported_add, fake_case, ok_reply
 
 

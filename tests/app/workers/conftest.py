@@ -25,7 +25,7 @@ from exporters.types import (
     axes_key,
     save_reference,
 )
-from runtimes.base import Settings
+from runtimes.options import Settings
 
 AXES = {"batch": 1}
 SHORT = Limits(min_s=0.05, max_s=1.0, min_samples=10, warmup_min_s=0.02, warmup_max_s=0.5)

@@ -16,7 +16,8 @@ from app.cases.round import MEASURED, RECORD, WARMUP
 from app.machine.cores import usable_cores
 from app.workers.abreast import Abreast, in_company
 from app.workers.slots import REWARM, counted
-from runtimes.base import Arrays, Execution, Session
+from runtimes.base import Arrays, Session
+from runtimes.execution import Execution
 from tests.app.workers.conftest import Measure
 
 

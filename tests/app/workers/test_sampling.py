@@ -10,7 +10,8 @@ from app.cases.case import Scenario
 from app.cases.round import MEASURED, RECORD, Limits
 from app.workers.sampling import Progress, Sampler
 from app.workers.slots import Alone
-from runtimes.base import Arrays, Execution, Session
+from runtimes.base import Arrays, Session
+from runtimes.execution import Execution
 
 LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)
 

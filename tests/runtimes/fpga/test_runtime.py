@@ -16,10 +16,12 @@ from onnx.reference import ReferenceEvaluator
 
 from exporters.types import ExportedModel, StatePair, TensorSpec
 from runtimes import registry
-from runtimes.base import AfterCompletion, Available, Settings, Unavailable
+from runtimes.base import Available, Unavailable
+from runtimes.execution import AfterCompletion
 from runtimes.faults import CompileFault, NotAvailable, RunFault, Unsupported
 from runtimes.fpga import provider
 from runtimes.fpga.runtime import Fpga
+from runtimes.options import Settings
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
 CARD = Settings(device="ia-420f", release="sdk26")

@@ -14,8 +14,9 @@ import onnxruntime
 import pytest
 
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.ort.runtime import OrtCpu
 from runtimes.ort.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -229,7 +230,7 @@ def test_what_crashes_or_flatters_is_refused_without_the_engine(graphs: Graphs) 
     script = """
 import json, sys
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.faults import Unsupported
 from runtimes.ort.runtime import OrtCpu
 for line in sys.stdin:

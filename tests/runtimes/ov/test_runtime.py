@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 from runtimes.ov.session import DIRECT_CALL
@@ -188,7 +189,7 @@ def test_the_executed_types_are_those_of_the_engines_own_runtime_graph(graphs: G
 QUIET = """
 import json, os, socket, sys, threading
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 

@@ -15,8 +15,8 @@ from safetensors.torch import save_file
 from torch._inductor.utils import clear_caches
 
 from exporters.types import ExportedModel, Factory, TensorSpec
-from runtimes.base import Settings
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
+from runtimes.options import Settings
 from runtimes.pyt.runtime import TorchCpu
 from runtimes.session.side_by_side import compile_abreast
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -143,7 +143,7 @@ import json, sys, threading
 from pathlib import Path
 import psutil
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 from runtimes.pyt.runtime import TorchCpu
 model = ExportedModel.from_json(json.loads(sys.stdin.read()))

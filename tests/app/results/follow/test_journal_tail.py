@@ -13,7 +13,7 @@ from app.cases.operators import OpProfile
 from app.results.follow.journal_tail import JournalTail
 from app.results.follow.reader import RunReader
 from app.results.reader import read_run
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 from tests.app.gui.runs import new_run, record_round, records
 
 FIRST = Case("mlp", "fake", axes={"batch": 1})
