@@ -7,15 +7,14 @@ how long the card would take is told by the compiler, never by a wall clock.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from exporters import own
 from runtimes.base import Availability, Device, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
 from runtimes.fpga import cards
 from runtimes.fpga.card.dtypes import touches_float
+from runtimes.fpga.provider.shim import PROVIDER_NAME, SHIM_REMEDY, shim_path
 from runtimes.options import Option
 from runtimes.ort.runtime import OrtCpu
 from runtimes.request import Request
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from runtimes.fpga.card.compiler import Compiled
     from runtimes.fpga.card.graph import Graph
-
-_SHIM = "runtimes.fpga.provider._shim"
 
 OPTIONS = (
     Option("clock", 0.0, "the card's clock in MHz, 0 for its own", minimum=0),
@@ -45,11 +42,8 @@ class Fpga(Runtime):
     default_device = cards.DEFAULT_CARD
 
     def availability(self) -> Availability:
-        if find_spec(own.module_name(_SHIM)) is None:
-            return Unavailable(
-                "the C extension of the simulated card was not built",
-                "install a C compiler, then install graphlap again",
-            )
+        if shim_path() is None:
+            return Unavailable("the C extension of the simulated card was not built", SHIM_REMEDY)
         return OrtCpu().availability()
 
     def devices(self) -> tuple[Device, ...]:
@@ -123,8 +117,6 @@ def _execution(
     session: onnxruntime.InferenceSession, uncounted: frozenset[str], card: str
 ) -> Execution:
     """What runs where; nodes in `uncounted` are listed wherever they run."""
-    from runtimes.fpga.provider.bridge import PROVIDER_NAME
-
     placement = tuple(
         NodePlacement(
             node=node.name,
