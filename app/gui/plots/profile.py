@@ -16,7 +16,7 @@ from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.gui.plots.text import CLOCK_TEXT, significant, time_text
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 MOST_ROWS = 60
 

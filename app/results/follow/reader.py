@@ -33,7 +33,7 @@ from app.results.run import SAMPLES
 from app.results.table import read_rows
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
-from runtimes.base import Clock
+from runtimes.execution import Clock
 from runtimes.registry import parse_spec
 
 CARD_RUNTIME = "fpga"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from app.stats.summary import Summary
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Series:
     """One case: its identity, its histogram so far, its raw samples, and its row.
 
     `counts` are those of `app.stats.histogram.Histogram` (measured samples only).
-    `rounds` are `app.cases.round.SAMPLE` record arrays or memory maps, one per round, warm-up
+    `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
     included and marked. `summary` is None while only bins are known: markers are then
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
     """
