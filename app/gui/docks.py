@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
 
-from app.gui.preferences import LAYOUT_VERSION, Settings
+from app.gui.look.preferences import LAYOUT_VERSION, Settings
 from app.gui.views import VIEWS, Page
 
 EDITOR_WIDTH = 352

@@ -12,10 +12,10 @@ from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessag
 from PySide6.QtWidgets import QApplication
 
 from app.cases.errors import PlanError
-from app.gui.errors import ErrorHooks
-from app.gui.icon import app_icon
 from app.gui.launch.cores import leave_last_core
-from app.gui.preferences import Settings
+from app.gui.look.errors import ErrorHooks
+from app.gui.look.icon import app_icon
+from app.gui.look.preferences import Settings
 from app.plan.draft import draft_of
 from app.plan.flags import parse, plan_from_flags
 

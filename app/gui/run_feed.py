@@ -12,10 +12,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.gui.compared_run import ComparedRun
-from app.gui.follower import Follower
-from app.gui.launch.card import CardProcess
-from app.gui.plots.card_run import CardRun
+from app.gui.card.process import CardProcess
+from app.gui.card.run import CardRun
+from app.gui.follow.compared_run import ComparedRun
+from app.gui.follow.follower import Follower
 from app.gui.plots.profile import operator_times
 from app.gui.views import VIEWS
 from app.results.follow.details import CaseDetails

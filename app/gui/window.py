@@ -13,24 +13,24 @@ from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox
 
 from app.gui.actions import build_actions, build_tool_bar, menu
-from app.gui.chrome import window_style
 from app.gui.docks import Docks
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST, load_preset
-from app.gui.errors import ErrorDialog, show_error
 from app.gui.file_commands import FileCommands
-from app.gui.glyphs import glyph
 from app.gui.launch.control import MISUSE, RunControl, log_of
 from app.gui.launch.queue import SweepQueue
+from app.gui.look.chrome import window_style
+from app.gui.look.errors import ErrorDialog, show_error
+from app.gui.look.glyphs import glyph
+from app.gui.look.preferences import Settings
+from app.gui.look.shortcuts import Sheet, shortcut_rows, term_rows
+from app.gui.look.theme import apply_theme
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
 from app.gui.panels.progress import ProgressPanel
 from app.gui.panels.queue import QueuePanel
-from app.gui.preferences import Settings
 from app.gui.run_feed import RunFeed
-from app.gui.shortcuts import Sheet, shortcut_rows, term_rows
 from app.gui.tables.results import ResultsTable
-from app.gui.theme import apply_theme
 from app.gui.views import PAGES, VIEWS
 from app.plan.command import command_line
 from app.plan.draft import Draft

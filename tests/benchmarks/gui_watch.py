@@ -9,7 +9,7 @@ from PySide6.QtCore import QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.gui.launch.cores import leave_last_core
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.gui.window import MainWindow
 from app.results.manifest import MANIFEST
 

@@ -14,7 +14,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.gui.launch.cores import leave_last_core
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.gui.window import MainWindow
 from tests.benchmarks.bench_gui_plots import redraw_ms
 

@@ -22,13 +22,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.background import Background
+from app.gui.editor.background import Background
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.plan.draft import Draft, Grid, draft_of
 from app.plan.estimate import Estimate, check_plan, estimate
 from app.plan.plan import Plan, load_plan

@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 
 from app.gui.editor.presets import FIRST, load_preset, preset_names
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.plan.draft import Draft
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError

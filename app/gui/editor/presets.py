@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.plan.draft import Draft, Grid, draft_of
 from app.plan.plan import load_suite, parse_plan, suite_names
 

@@ -16,12 +16,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from app.gui.look.choice import Choice
+from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots import export
 from app.gui.plots.axes import SolidAxis
-from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.theme import LIGHT, Theme
 from app.results.follow.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QGraphicsView
 
-from app.gui.theme import LIGHT, Theme
+from app.gui.look.theme import LIGHT, Theme
 from app.results.table import neutralised
 from exporters.types import GraphlapError
 

@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.cases.operators import OpProfile
+from app.gui.look.choice import Choice
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.base import Table
-from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.gui.plots.text import CLOCK_TEXT, significant, time_text

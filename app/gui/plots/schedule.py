@@ -9,13 +9,13 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.card.run import CardEvent, CardRun
+from app.gui.look.theme import Theme, runtime_color
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView, Table
-from app.gui.plots.card_run import CardEvent, CardRun
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.text import significant
-from app.gui.theme import Theme, runtime_color
 
 _LANE_HEIGHT, _FIT_ROW = 76, 30
 

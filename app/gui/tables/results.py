@@ -21,11 +21,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.cases.status import FAILED
-from app.gui.plots.choice import Choice
+from app.gui.look.choice import Choice
+from app.gui.look.theme import Theme
 from app.gui.plots.export import write_csv
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
-from app.gui.theme import Theme
 from app.results.follow.series import Series
 
 

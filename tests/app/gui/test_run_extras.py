@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.gui.window import MainWindow
 from app.plan.plan import parse_plan
 from app.results.follow.figures import variants

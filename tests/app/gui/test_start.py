@@ -10,7 +10,7 @@ import sys
 from PySide6.QtWidgets import QApplication
 app = QApplication([])
 from pathlib import Path
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.gui.window import MainWindow
 window = MainWindow(Settings(Path(sys.argv[1]) / "window.ini"))
 window.show()

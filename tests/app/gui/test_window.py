@@ -17,9 +17,9 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QMessageBox
 
 from app.cases.case import Case
-from app.gui.errors import ErrorDialog
 from app.gui.export_view import export
-from app.gui.preferences import Settings
+from app.gui.look.errors import ErrorDialog
+from app.gui.look.preferences import Settings
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
 from app.plan.draft import draft_of

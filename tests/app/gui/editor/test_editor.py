@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
 from runtimes.base import Available

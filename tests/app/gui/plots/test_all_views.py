@@ -13,9 +13,9 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 
+from app.gui.look.theme import DARK, LIGHT, THEMES
 from app.gui.plots.base import PlotView
 from app.gui.plots.export import NotWritten
-from app.gui.theme import DARK, LIGHT, THEMES
 from tests.app.gui.plots.views import EMPTY, FILLED, live
 
 filled = pytest.mark.parametrize("name", FILLED)

@@ -10,13 +10,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
+from app.gui.look.theme import LIGHT
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.cumulative import CumulativeView, cumulative_percent
 from app.gui.plots.histogram import MOST_PANELS, HistogramView
 from app.gui.plots.marks import mark_pen, percentile_marks, percentiles, published_marks
 from app.gui.plots.percentiles import PercentileView, percentile_curve
 from app.gui.plots.style import legend_text, series_styles
-from app.gui.theme import LIGHT
 from app.results.follow.series import Published
 from app.stats.histogram import BINS, EDGES_S, Histogram
 from tests.app.gui.plots.views import PUBLISHED, live

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from app.gui.card.run import CardRun
+from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.batch import BatchView
-from app.gui.plots.card_run import CardRun
 from app.gui.plots.compare import CompareView
 from app.gui.plots.devices import DevicesView
 from app.gui.plots.heatmap import HeatmapView, tile_color
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.profile import OperatorTime, ProfileView
-from app.gui.theme import LIGHT
 from app.results.compare import RunSide, differences, pairs
 from app.results.follow.figures import number, ranked, variants
 from app.stats.quantiles import Interval

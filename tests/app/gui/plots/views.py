@@ -10,11 +10,11 @@ import onnx
 from onnx import TensorProto, helper
 from PySide6.QtCore import QThreadPool
 
+from app.gui.card.run import CardRun
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.base import PlotView
 from app.gui.plots.batch import BatchView
 from app.gui.plots.boxes import BoxesView
-from app.gui.plots.card_run import CardRun
 from app.gui.plots.compare import CompareView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.devices import DevicesView

@@ -11,10 +11,10 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.cases.columns import COLUMNS as RESULT_COLUMNS
+from app.gui.look.theme import DARK
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import ResultsModel, change_text
 from app.gui.tables.results import ResultsTable
-from app.gui.theme import DARK
 from tests.app.gui.synthetic import failed, series
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from app.gui.plots.card_run import CardRun
+from app.gui.card.run import CardRun
 from app.machine.child import Child
 from app.results.follow.details import CaseDetails
 from app.results.follow.reader import CARD_RUNTIME
 from exporters import own
 from runtimes.registry import parse_spec
 
-_COMMAND = own.command("app.gui.card_worker")
+_COMMAND = own.command("app.gui.card.worker")
 
 
 class CardProcess:

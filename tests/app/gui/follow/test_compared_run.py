@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from app.cases.case import Case
-from app.gui.errors import ErrorDialog
-from app.gui.preferences import Settings
+from app.gui.look.errors import ErrorDialog
+from app.gui.look.preferences import Settings
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Settings
 
 
 def test_layouts_come_back_and_recent_runs_are_newest_first(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.gui.follower import Follower
+from app.gui.follow.follower import Follower
 from app.gui.plots.compare import CompareView
 from app.results.compare import RunSide
 from app.results.follow.state import RunState
