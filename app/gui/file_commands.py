@@ -38,7 +38,7 @@ class FileCommands(QObject):
             window.editor.grid_form.models.add_files(map(str, paths))
 
     def open_run(self) -> None:
-        start = str(self._window.settings.runs_folder)
+        start = str(self._window.preferences.runs_folder)
         folder = QFileDialog.getExistingDirectory(self._window, "Open run folder", start)
         if folder:
             self._window.open_run(Path(folder))
@@ -50,7 +50,7 @@ class FileCommands(QObject):
                 GraphlapError("there is no run to compare with", "open one first, with Ctrl+O")
             )
             return
-        start = str(window.settings.runs_folder)
+        start = str(window.preferences.runs_folder)
         folder = QFileDialog.getExistingDirectory(window, "Compare with run", start)
         if folder:
             window.compare_with(Path(folder))
@@ -82,10 +82,10 @@ class FileCommands(QObject):
 
     def choose_runs_folder(self) -> None:
         window = self._window
-        start = str(window.settings.runs_folder)
+        start = str(window.preferences.runs_folder)
         folder = QFileDialog.getExistingDirectory(window, "Runs folder", start)
         if folder:
-            window.settings.runs_folder = window.control.runs_folder = Path(folder)
+            window.preferences.runs_folder = window.control.runs_folder = Path(folder)
 
     def _guarded(self, do: Callable[[], None]) -> None:
         try:

@@ -22,7 +22,7 @@ from app.gui.launch.queue import SweepQueue
 from app.gui.look.chrome import window_style
 from app.gui.look.errors import ErrorDialog, show_error
 from app.gui.look.glyphs import glyph
-from app.gui.look.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.look.shortcuts import Sheet, shortcut_rows, term_rows
 from app.gui.look.theme import apply_theme
 from app.gui.panels.first_run import FirstRunPanel
@@ -45,14 +45,14 @@ from exporters.types import GraphlapError
 class MainWindow(QMainWindow):
     """`open_run`, `editor.set_draft` and the actions' methods are its whole interface."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, preferences: Preferences | None = None) -> None:
         super().__init__()
-        self.settings = settings or Settings()
+        self.preferences = preferences or Preferences()
         self.setWindowTitle("Graphlap")
         self.setMinimumSize(900, 560)
         self.setAcceptDrops(True)
-        self.control = RunControl(SweepQueue(self), self.settings.runs_folder, self)
-        self.editor = SweepEditor(self.settings)
+        self.control = RunControl(SweepQueue(self), self.preferences.runs_folder, self)
+        self.editor = SweepEditor(self.preferences)
         self.views = {spec.key: spec.make() for spec in VIEWS}
         self.table = ResultsTable()
         self.progress, self.log = ProgressPanel(), LogPanel()
@@ -60,7 +60,7 @@ class MainWindow(QMainWindow):
         self.queue_panel = QueuePanel(self.control)
         self.welcome = FirstRunPanel()
         self.feed = RunFeed(self.views, self.table, self)
-        self.docks = Docks(self, self.settings)
+        self.docks = Docks(self, self.preferences)
         self._make_docks()
         self.files = FileCommands(self)
         self.actions_by_key = build_actions(self)
@@ -68,10 +68,10 @@ class MainWindow(QMainWindow):
         self.tool_bar = build_tool_bar(self, self.actions_by_key)
         self.statusBar().showMessage("Ready")
         self._connect()
-        self.set_theme(self.settings.theme)
+        self.set_theme(self.preferences.theme)
         self._restore_geometry()
-        if self.settings.columns:
-            self.table.set_visible_columns(self.settings.columns)
+        if self.preferences.columns:
+            self.table.set_visible_columns(self.preferences.columns)
         self.docks.start()
         self._show_control_state(self.control.state)
 
@@ -125,7 +125,7 @@ class MainWindow(QMainWindow):
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
         self.welcome.suite_asked.connect(self._begin_with_starter)
         self.welcome.open_asked.connect(lambda f: self.open_run(f) if f else self.files.open_run())
-        self.welcome.show_recent(self.settings.recent_runs())
+        self.welcome.show_recent(self.preferences.recent_runs())
 
     def set_theme(self, name: str) -> None:
         """Dress everything in a theme and remember it."""
@@ -137,7 +137,7 @@ class MainWindow(QMainWindow):
             name_of_glyph = "open" if key == "open_run" else key
             self.actions_by_key[key].setIcon(glyph(name_of_glyph, theme.text, theme.muted))
         self.actions_by_key["dark"].setChecked(theme.dark)
-        self.settings.theme = theme.name
+        self.preferences.theme = theme.name
 
     def open_run(self, folder: Path) -> None:
         """Follow a run folder, finished or still being written."""
@@ -225,7 +225,7 @@ class MainWindow(QMainWindow):
     def copy_command(self) -> None:
         def copy() -> None:
             plan = self.editor.plan()
-            line = command_line(plan, self.settings.runs_folder.with_name("plans"))
+            line = command_line(plan, self.preferences.runs_folder.with_name("plans"))
             QGuiApplication.clipboard().setText(line)
             self.statusBar().showMessage(f"Copied: {line}", 8000)
 
@@ -245,7 +245,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def toggle_theme(self) -> None:
-        self.set_theme("light" if self.settings.theme == "dark" else "dark")
+        self.set_theme("light" if self.preferences.theme == "dark" else "dark")
 
     @Slot()
     def reset_layout(self) -> None:
@@ -287,7 +287,7 @@ class MainWindow(QMainWindow):
     def _begin_with_starter(self) -> None:
         self._guarded(
             lambda: self._begin_with(
-                load_preset("Suites", "starter", self.settings), "preset starter"
+                load_preset("Suites", "starter", self.preferences), "preset starter"
             )
         )
 
@@ -311,8 +311,8 @@ class MainWindow(QMainWindow):
         self.statusBar().showMessage(f"{folder.name}: {how}")
 
     def _run_opened(self, state: RunState) -> None:
-        self.settings.add_recent(state.folder)
-        self.welcome.show_recent(self.settings.recent_runs())
+        self.preferences.add_recent(state.folder)
+        self.welcome.show_recent(self.preferences.recent_runs())
         self.setWindowTitle(f"{state.folder.name} - Graphlap")
         self.docks.docks["welcome"].hide()
         if self.docks.page == "measure":
@@ -353,7 +353,7 @@ class MainWindow(QMainWindow):
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
-        for folder in self.settings.recent_runs():
+        for folder in self.preferences.recent_runs():
             action = self.recent_menu.addAction(folder.name)
             action.setToolTip(str(folder))
             action.triggered.connect(lambda _=False, folder=folder: self.open_run(folder))
@@ -361,11 +361,11 @@ class MainWindow(QMainWindow):
             self.recent_menu.addAction("No run was opened yet").setEnabled(False)
             return
         self.recent_menu.addSeparator()
-        self.recent_menu.addAction("Forget all", self.settings.clear_recent)
+        self.recent_menu.addAction("Forget all", self.preferences.clear_recent)
 
     def _restore_geometry(self) -> None:
         self.resize(1280, 800)
-        kept = self.settings.layout("geometry")
+        kept = self.preferences.layout("geometry")
         if not kept.isEmpty():
             self.restoreGeometry(kept)
 
@@ -383,9 +383,9 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.docks.save()
-        self.settings.save_layout("geometry", self.saveGeometry())
-        self.settings.columns = self.table.visible_columns()
-        self.settings.sync()
+        self.preferences.save_layout("geometry", self.saveGeometry())
+        self.preferences.columns = self.table.visible_columns()
+        self.preferences.sync()
         self.docks.close()
         self.editor.close_background()
         self.feed.close()

@@ -14,7 +14,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.gui.launch.cores import leave_last_core
-from app.gui.look.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.benchmarks.bench_gui_plots import redraw_ms
 
@@ -23,7 +23,7 @@ def main() -> None:
     mode, *rest = sys.argv[1:]
     leave_last_core()
     app = QApplication(sys.argv[:1])
-    window = MainWindow(Settings())
+    window = MainWindow(Preferences())
     window.show()
     app.processEvents()
     visible_s = (time.time_ns() - int(os.environ["GRAPHLAP_LAUNCHED_NS"])) / 1e9

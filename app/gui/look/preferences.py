@@ -18,8 +18,8 @@ LAYOUT_VERSION = 1
 RECENT = 12
 
 
-class Settings:
-    """Typed access to the settings file; a value of the wrong kind counts as not there."""
+class Preferences:
+    """Typed access to their file; a value of the wrong kind counts as not there."""
 
     def __init__(self, path: Path | None = None) -> None:
         path = path or platformdirs.user_config_path("graphlap") / "window.ini"

@@ -175,7 +175,7 @@ class ResultsTable(QWidget):
         self.set_visible_columns(DEFAULT)
 
     def visible_columns(self) -> list[str]:
-        """The keys of the shown columns, for settings."""
+        """The keys of the shown columns, for preferences."""
         return [a.data() for a in self.columns_menu.actions() if a.isChecked()]
 
     def set_visible_columns(self, keys: Sequence[str]) -> None:

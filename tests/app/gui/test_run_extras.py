@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.gui.look.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from app.plan.plan import parse_plan
 from app.results.follow.figures import variants
@@ -20,9 +20,9 @@ TIMEOUT_MS = 90_000
 @pytest.fixture
 def window(qtbot, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    settings = Settings(tmp_path / "window.ini")
-    settings.runs_folder = tmp_path / "runs"
-    made = MainWindow(settings)
+    preferences = Preferences(tmp_path / "window.ini")
+    preferences.runs_folder = tmp_path / "runs"
+    made = MainWindow(preferences)
     qtbot.addWidget(made)
     made.show()
     yield made

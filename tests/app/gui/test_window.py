@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QAbstractButton, QMessageBox
 from app.cases.case import Case
 from app.gui.export_view import export
 from app.gui.look.errors import ErrorDialog
-from app.gui.look.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
 from app.plan.draft import draft_of
@@ -42,9 +42,9 @@ CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("ml
 @pytest.fixture
 def window(qtbot, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    settings = Settings(tmp_path / "window.ini")
-    settings.runs_folder = tmp_path / "runs"
-    made = MainWindow(settings)
+    preferences = Preferences(tmp_path / "window.ini")
+    preferences.runs_folder = tmp_path / "runs"
+    made = MainWindow(preferences)
     qtbot.addWidget(made)
     made.show()
     children = []
@@ -236,7 +236,7 @@ def test_a_layout_is_saved_restored_kept_and_reset(window, qtbot, tmp_path) -> N
     window.docks.go_to("measure")
     assert log.isHidden(), "a page comes back as it was left"
     window.close()
-    again = MainWindow(Settings(tmp_path / "window.ini"))
+    again = MainWindow(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(again)
     again.show()
     assert again.docks.docks["log"].isHidden(), "and so it does in the next start"
@@ -248,7 +248,7 @@ def test_the_theme_is_switched_everywhere_and_remembered(window, qtbot, run, tmp
     window.actions_by_key["dark"].trigger()
     assert all(view.theme.dark for view in window.views.values())
     assert window.palette().window().color().lightness() < 128
-    assert Settings(tmp_path / "window.ini").theme == "dark"
+    assert Preferences(tmp_path / "window.ini").theme == "dark"
     window.actions_by_key["dark"].trigger()
     assert not any(view.theme.dark for view in window.views.values())
 
@@ -274,7 +274,7 @@ def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(
     window, qtbot, tmp_path
 ) -> None:
     with new_run(tmp_path / "run", CASES):
-        second = MainWindow(Settings(tmp_path / "second.ini"))
+        second = MainWindow(Preferences(tmp_path / "second.ini"))
         qtbot.addWidget(second)
         for each in (window, second):
             _open(each, qtbot, tmp_path / "run")
@@ -295,7 +295,7 @@ def test_a_run_folder_dropped_on_the_window_is_opened(window, qtbot, run) -> Non
         )
     )
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
-    assert window.settings.recent_runs()[0] == run
+    assert window.preferences.recent_runs()[0] == run
 
 
 def test_the_first_result_is_two_clicks_away(window, qtbot) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.cases.case import Case
 from app.gui.look.errors import ErrorDialog
-from app.gui.look.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
 
@@ -26,7 +26,7 @@ def _run(path: Path, latency_us: float, *cases: Case) -> Path:
 
 @pytest.fixture
 def window(qtbot, tmp_path: Path):
-    made = MainWindow(Settings(tmp_path / "window.ini"))
+    made = MainWindow(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(made)
     made.show()
     yield made

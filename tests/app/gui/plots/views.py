@@ -27,10 +27,10 @@ from app.gui.plots.profile import OperatorTime, ProfileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
-from app.results.follow.series import Published, Series
+from app.results.follow.series import ReferenceLine, Series
 from tests.app.gui.synthetic import failed, series
 
-PUBLISHED = Published("V80, sdk26", "mean", 2.5, "published latency tables")
+PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 
 
 def live() -> list[Series]:
