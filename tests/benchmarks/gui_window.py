@@ -66,7 +66,7 @@ def _open(window: MainWindow, folder: Path, samples: int = 1) -> dict[str, float
         return state is not None and sum(one.counts.sum() for one in state.series) >= samples
 
     longest = _until(there)
-    window.views["histogram"].draw_now()
+    window.views.by_key["histogram"].draw_now()
     return {"opened_s": time.monotonic() - begun, "longest_s": longest}
 
 
@@ -92,7 +92,7 @@ def _done() -> Any:
 
 
 def _frames(window: MainWindow) -> dict[str, float]:
-    view, drawn = window.views["histogram"], []
+    view, drawn = window.views.by_key["histogram"], []
     original = view.draw_now
     view.draw_now = lambda: (original(), view.canvas.viewport().repaint(), drawn.append(1))
     begun = time.monotonic()

@@ -10,9 +10,10 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.card.run import CardEvent, CardRun
+from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme, runtime_color
 from app.gui.plots.axes import NamesAxis
-from app.gui.plots.base import PlotView, Table
+from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.text import significant

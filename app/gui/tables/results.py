@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
@@ -22,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from app.cases.status import FAILED
 from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
-from app.gui.plots.export import write_csv
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
 from app.results.follow.series import Series
@@ -245,11 +244,11 @@ class ResultsTable(QWidget):
         ]
         QGuiApplication.clipboard().setText("\n".join(clean) + "\n")
 
-    def export_csv(self, path: Path) -> None:
+    def table(self) -> Table:
         """The rows and columns as shown, as raw values."""
-        write_csv(path, *self._raw(range(self.filter.rowCount())))
+        return self._raw(range(self.filter.rowCount()))
 
-    def _raw(self, rows: Sequence[int]) -> tuple[list[str], list[list[object]]]:
+    def _raw(self, rows: Sequence[int]) -> Table:
         header = self.view.horizontalHeader()
         order = sorted(range(len(COLUMNS)), key=header.visualIndex)
         shown = [COLUMNS[k] for k in order if not header.isSectionHidden(k)]

@@ -42,8 +42,8 @@ def test_operator_times_of_a_real_run_are_shown(window, qtbot, tmp_path) -> None
     plan = parse_plan({"rounds": 1, "profile_ops": True, "sweeps": [sweep]}, "test")
     folder = _measure(window, qtbot, plan)
     window.docks.go_to("inspect")
-    window.docks.show("profile")
-    view = window.views["profile"]
+    window.docks.show("operators")
+    view = window.views.by_key["operators"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
     nodes, recorded = view.table()[1], read_run(folder).profiles
     assert [row[1] for row in nodes] == ["Relu"]

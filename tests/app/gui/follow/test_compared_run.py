@@ -42,7 +42,7 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(second))
     window.actions_by_key["compare"].trigger()
-    view = window.views["compare"]
+    view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
     assert window.docks.page == "results"
     header, rows = view.table()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.cases.columns import COLUMNS as RESULT_COLUMNS
+from app.gui.export_view import export
 from app.gui.look.theme import DARK
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import ResultsModel, change_text
@@ -146,7 +147,7 @@ def test_the_csv_holds_the_rows_and_columns_in_view(table, tmp_path) -> None:
     table.set_visible_columns(["runtime", "latency_p50_us", "reason"])
     table.filter_box.setText("torch")
     table.set_series([*table.model.series, failed("torch-cpu", "m", "crashed", "=HYPERLINK()")])
-    table.export_csv(tmp_path / "rows.csv")
+    export(table, tmp_path / "rows.csv")
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [
