@@ -270,6 +270,18 @@ def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(window, qt
     _dialogs(window)[0].close()
 
 
+def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(window, qtbot, run) -> None:
+    _open(window, qtbot, run)
+    journal = next((run / "journal").glob("*.jsonl"))
+    with journal.open("ab") as file:
+        file.write(b'{"kind" "round"}\n')
+    qtbot.waitUntil(lambda: len(_dialogs(window)) == 1, timeout=10_000)
+    cause, remedy = _dialogs(window)[0].text.split("\n")
+    assert "Expecting ':' delimiter: line 1" in cause
+    assert remedy.startswith("restore the file")
+    _dialogs(window)[0].close()
+
+
 def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(
     window, qtbot, tmp_path
 ) -> None:
