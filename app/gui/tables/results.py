@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.cases.status import FAILED
+from app.cases.status import STATUSES
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
@@ -46,7 +46,7 @@ class ResultsFilter(QSortFilterProxyModel):
         self.endFilterChange(self.Direction.Rows)
 
     def set_statuses(self, which: str) -> None:
-        """ "" for all, `ok`, or `failed` for all that are neither ok nor running."""
+        """ "" for all, `ok`, or `not_ok` for all that ended in any other way."""
         self.beginFilterChange()
         self._statuses = which
         self.endFilterChange(self.Direction.Rows)
@@ -55,7 +55,7 @@ class ResultsFilter(QSortFilterProxyModel):
         status = self._model.series[row].status
         if self._statuses == "ok" and status != "ok":
             return False
-        if self._statuses == "failed" and status not in FAILED:
+        if self._statuses == "not_ok" and (status == "ok" or status not in STATUSES):
             return False
         text = self._model.searched_text(row) if self._words else ""
         return all(word in text for word in self._words)
@@ -83,7 +83,7 @@ class ResultsTable(QWidget):
         self.filter_box.textChanged.connect(self._filter_changed)
         self.status_choice = Choice(
             "Status",
-            {"": "All cases", "ok": "Only ok", "failed": "Only failed"},
+            {"": "All cases", "ok": "Only ok", "not_ok": "Only not ok"},
             "Which rows to show by how their case ended.",
         )
         self.status_choice.currentIndexChanged.connect(self._filter_changed)

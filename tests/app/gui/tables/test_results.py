@@ -82,12 +82,20 @@ def test_filtering_needs_every_word(qtbot, table) -> None:
     assert table.count_label.text() == "1 of 4 cases"
 
 
-def test_failed_cases_stay_with_their_reason(table) -> None:
-    table.status_choice.choose("failed")
-    assert table.filter.rowCount() == 1
-    assert _text(table, 0, REASON) == "killed by signal 11; see the log"
+def test_whatever_ended_without_being_ok_is_found_with_its_reason(table) -> None:
+    ends = ("crashed", "unsupported", "unavailable", "partial", "cancelled")
+    table.set_series(
+        [
+            _case("a", 9.5),
+            *(failed("ort-cuda", "cnn_tiny", status, f"why {status}") for status in ends),
+            *(failed("ort-cpu", "cnn_tiny", status, "") for status in ("waiting", "measuring")),
+        ]
+    )
+    table.status_choice.choose("not_ok")
+    found = [_text(table, row, REASON) for row in range(table.filter.rowCount())]
+    assert found == [f"why {status}" for status in ends]
     table.status_choice.choose("ok")
-    assert _keys(table) == ["a", "b", "c"]
+    assert _keys(table) == ["a"]
 
 
 def test_a_baseline_gives_every_other_row_its_distance(table) -> None:
