@@ -20,10 +20,10 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.cases.round import MEASURED, RECORD
+from app.gui.look.theme import apply_theme
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView
 from app.gui.tables.results import ResultsTable
-from app.gui.theme import apply_theme
 from app.stats.histogram import BINS, Histogram
 from tests.app.gui.synthetic import latencies_ns, records, series
 

@@ -16,7 +16,7 @@ from runtimes.execution import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class ReferenceLine:
     """A figure that a source document prints for a model: a reference, never a result."""
 
     label: str
@@ -44,5 +44,5 @@ class Series:
     counts: np.ndarray
     rounds: tuple[np.ndarray, ...] = ()
     summary: Summary | None = None
-    published: tuple[Published, ...] = ()
+    published: tuple[ReferenceLine, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)

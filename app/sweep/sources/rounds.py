@@ -25,7 +25,7 @@ from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
-from runtimes.options import all_options
+from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, WARMUP
-from app.results.follow.series import Published, Series
+from app.results.follow.series import ReferenceLine, Series
 from app.stats.histogram import Histogram
 from app.stats.summary import summarise
 from runtimes.execution import Clock, Samples
@@ -46,7 +46,7 @@ def series(
     status: str = "ok",
     seed: int = 1,
     tail: float = 0.02,
-    published: Sequence[Published] = (),
+    published: Sequence[ReferenceLine] = (),
     **row: object,
 ) -> Series:
     """A case of so many rounds of `count` measured samples each."""

@@ -128,7 +128,7 @@ def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(
     reader.poll()
     shutil.rmtree(tmp_path / "run")
     state = reader.poll()
-    assert "is gone" in state.problem
+    assert state.problem is not None and "is gone" in state.problem.cause
     assert state.series[0].counts.sum() == 10
     assert reader.poll() is None
 
@@ -141,7 +141,7 @@ def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close) -> No
     (tmp_path / "run").rename(tmp_path / "away")
     assert reader.poll().problem
     (tmp_path / "away").rename(tmp_path / "run")
-    assert reader.poll().problem == ""
+    assert reader.poll().problem is None
 
 
 @pytest.mark.parametrize("damage", ["no manifest", "no JSON", "not ours"])
