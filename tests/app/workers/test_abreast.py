@@ -19,6 +19,8 @@ from app.workers.slots import REWARM, counted
 from runtimes.base import Arrays, Execution, Session
 from tests.app.workers.conftest import Measure
 
+pytestmark = pytest.mark.alone
+
 
 class Several(Session):
     """Counts the runs and the steps of state of each of its slots, and who made them."""

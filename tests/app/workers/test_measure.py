@@ -15,6 +15,8 @@ from app.cases.round import MEASURED, WARMUP, Limits
 from exporters.types import ExportedModel, Reference, load_reference, save_reference
 from tests.app.workers.conftest import SHORT, Measure
 
+pytestmark = pytest.mark.alone
+
 PHASES = [
     "import",
     "compile",

@@ -129,6 +129,7 @@ def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: str)
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
 
 
+@pytest.mark.alone
 def test_a_profile_tells_the_operators_and_leaves_no_file(graphs: Graphs, boundary: str) -> None:
     profile, reference = Recording(), reference_of(graphs.wide, 1)
     with on_host(graphs.wide, 1, boundary, profile) as session:
