@@ -8,8 +8,8 @@ of its input, asks the child to finish the block in flight and end the round the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -75,19 +75,6 @@ class MeasureJob:
     samples_path: str
     affinity: tuple[int, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        values = dict(data)
-        values["model"] = ExportedModel.from_json(values["model"])
-        values["settings"] = Settings(**values["settings"])
-        values["scenario"] = Scenario(**values["scenario"])
-        values["limits"] = Limits(**values["limits"])
-        values["affinity"] = tuple(values["affinity"])
-        return cls(**values)
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -147,15 +134,3 @@ class RoundResult:
     environment: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     concurrency: int = 1
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        values = dict(data)
-        if values.get("check") is not None:
-            values["check"] = Check(**values["check"])
-        values["warnings"] = tuple(values.get("warnings", ()))
-        values["placement"] = tuple(values.get("placement", ()))
-        return cls(**values)

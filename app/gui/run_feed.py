@@ -151,10 +151,10 @@ class RunFeed(QObject):
 
     def _show_profile(self, state: RunState, found: CaseDetails) -> None:
         view, one = self._views["profile"], state.of(found.case.case_id)
-        if one is None or found.profile is None:
+        if one is None or found.operators is None:
             view.set_profile((), one.label if one else "", "wall")
             return
-        profile = found.profile
+        profile = found.operators
         rows = operator_times(profile, found.engine or found.case.runtime, found.elsewhere)
         view.set_profile(rows, one.label, profile.clock, profile.runs, profile.reason)
 

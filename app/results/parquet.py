@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.cases.columns import COLUMNS, Row
-from app.results.folder import SAMPLES
-from app.results.reader import Run, read_records
+from app.cases.columns import NAMES, Row
+from app.results.run import SAMPLES, Run, read_records
 
 RESULTS, SAMPLES_FILE = "results.parquet", "samples.parquet"
 
@@ -23,7 +22,7 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
     from pyarrow import parquet
 
     results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
-    columns = {name: pa.array([row[name] for row in rows]) for name in COLUMNS}
+    columns = {name: pa.array([row[name] for row in rows]) for name in NAMES}
     parquet.write_table(pa.table(columns), results)
     schema = pa.schema(
         [

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporters import own
 from exporters.types import ExportedModel
 from runtimes.base import Settings
 from runtimes.cuda import libraries
@@ -65,7 +66,7 @@ def open_session(
         cause = words["words"].strip() if words else (_last_error(said.text) or "no reason given")
         raise NotAvailable(
             f"ONNX Runtime did not load {provider} ({cause})",
-            "see python -m app --doctor for what is missing",
+            f"see {own.PROGRAM} --doctor for what is missing",
         )
     said.release()
     raise compile_fault(failure) from failure

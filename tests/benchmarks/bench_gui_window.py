@@ -19,7 +19,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.round import MEASURED, SAMPLE, RoundResult
 from app.machine.environment import describe_host
-from app.plan.lengths import profiles
+from app.plan.lengths import named_lengths
 from app.results.folder import RunFolder
 from app.results.live import Live, LiveFile
 from app.results.manifest import new_manifest
@@ -133,7 +133,7 @@ def _records(count: int, seed: int, first_ns: int = 0) -> np.ndarray:
 
 
 def _new(path: Path, cases: list[Case], rounds: int) -> RunFolder:
-    lengths = profiles()["quick"]
+    lengths = named_lengths()["quick"]
     run = RunFolder.create(
         path,
         new_manifest(

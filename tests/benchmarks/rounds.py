@@ -13,6 +13,7 @@ import numpy as np
 
 from app.cases.case import Scenario
 from app.cases.round import MEASURED, SAMPLE, Limits, MeasureJob, RoundResult
+from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from runtimes.base import OptionValue, Settings
@@ -24,12 +25,12 @@ def export(model: str, axes: Mapping[str, int]) -> ExportedModel:
     request = ExportRequest(model, points=(axes,))
     done = subprocess.run(
         [sys.executable, "-m", "exporters.worker"],
-        input=json.dumps(request.to_json()) + "\n",
+        input=json.dumps(to_json(request)) + "\n",
         capture_output=True,
         text=True,
         check=True,
     )
-    reply = ExportReply.from_json(json.loads(done.stdout.splitlines()[-1]))
+    reply = from_json(ExportReply, json.loads(done.stdout.splitlines()[-1]))
     if reply.model is None:
         raise RuntimeError(reply.reason)
     return reply.model

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from exporters.codec import to_json
 from runtimes.base import OptionValue, Runtime, Session, Settings
 from runtimes.fake import Fake, latencies_ns
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
@@ -98,11 +99,12 @@ def test_without_a_reference_there_is_no_session(graphs: Graphs) -> None:
 
 SCRIPT = """
 import json, sys
+from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.base import Settings
 from runtimes.fake import Fake, latencies_ns
 from runtimes.options import chosen
-model = ExportedModel.from_json(json.loads(sys.argv[1]))
+model = from_json(ExportedModel, json.loads(sys.argv[1]))
 session = Fake().compile(model, {"batch": 1}, Settings(options={"fail": sys.argv[2]}))
 print("ready", flush=True)
 session.run()
@@ -112,7 +114,7 @@ print("returned", flush=True)
 
 def started(graphs: Graphs, fail: str) -> subprocess.Popen[str]:
     """A process that is about to call `run` on a session that fails so."""
-    model = json.dumps(graphs.dense.to_json())
+    model = json.dumps(to_json(graphs.dense))
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, model, fail], stdout=subprocess.PIPE, text=True
     )

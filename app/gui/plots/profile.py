@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.cases.operators import OpProfile
+from app.cases.operators import OperatorTimes
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.base import Table
@@ -120,7 +120,7 @@ class ProfileView(BarView):
 
 
 def operator_times(
-    profile: OpProfile, engine: str, elsewhere: Mapping[str, str]
+    profile: OperatorTimes, engine: str, elsewhere: Mapping[str, str]
 ) -> list[OperatorTime]:
     """A recorded profile's rows; `elsewhere` names the engines of nodes that `engine` left."""
     total_us = profile.total_us

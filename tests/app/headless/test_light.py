@@ -37,7 +37,7 @@ def test_nothing_heavy_is_imported(flag: str, also: tuple[str, ...]) -> None:
 
 def test_the_batch_parent_imports_no_engine() -> None:
     code = (
-        "import sys, app.headless\n"
+        "import sys; from app import headless\n"
         "from app.machine.available import available_names\n"
         "available_names()\n"
         "sys.stdout.write(' '.join(sys.modules))"

@@ -10,6 +10,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.round import MEASURED, SAMPLE, WARMUP, Limits, RoundResult
 from app.cases.status import Status
+from app.plan.plan import Plan, Sweep
 from app.results.folder import RunFolder
 from app.results.manifest import Manifest, new_manifest
 
@@ -25,7 +26,7 @@ def manifest_of(cases: Sequence[Case] = (CASE, OTHER), rounds: int = 2) -> Manif
         rounds=rounds,
         time_limit_s=60.0,
         limits=Limits(),
-        plan={"name": "test"},
+        plan=Plan(sweeps=(Sweep(models=("mlp",)),)),
         cases=cases,
         environment=ENVIRONMENT,
     )
@@ -51,7 +52,7 @@ def record(
         duration_s=sum(latencies_us) / 1e6,
         **facts,  # type: ignore[arg-type]
     )
-    folder.record_round(result)
+    folder.record(result)
     return result
 
 

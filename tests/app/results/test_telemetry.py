@@ -12,6 +12,7 @@ import pytest
 from app.cases.reading import Reading
 from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
 from app.results.telemetry import device_columns, read_readings
+from exporters.codec import to_json
 from runtimes.base import Clock
 
 SECOND = 1_000_000_000
@@ -29,7 +30,7 @@ def write_round(
     records["phase"] = MEASURED
     records["phase"][0] = WARMUP
     (run / "samples" / f"case.{number}.bin").write_bytes(records.tobytes())
-    text = "".join(json.dumps(reading.to_json()) + "\n" for reading in readings)
+    text = "".join(json.dumps(to_json(reading)) + "\n" for reading in readings)
     (run / "telemetry" / f"case.{number}.jsonl").write_text(text)
     return RoundResult("case", number, "ok", samples=f"case.{number}.bin", clock=clock)
 
@@ -100,7 +101,7 @@ def test_what_was_simulated_took_no_energy(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "readings.jsonl"
-    whole = json.dumps(Reading(1, "cpu", energy_mj=1.0).to_json())
+    whole = json.dumps(to_json(Reading(1, "cpu", energy_mj=1.0)))
     path.write_text(f"{whole}\n{whole[:9]}")
     assert read_readings(path) == [Reading(1, "cpu", energy_mj=1.0)]
     assert read_readings(tmp_path / "absent.jsonl") == []
