@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := accuracy,openvino,dev
 
-.PHONY: bench test check gui benchmarks install wheel wheel-check
+.PHONY: bench test fuzz coverage check gui benchmarks install wheel wheel-check
 
 bench: $(STAMP)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app --headless --suite starter
 
-test: $(STAMP)  ## all tests
-	$(BIN)/python -m pytest
+test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then the rest
+	$(BIN)/python -m tests
+
+fuzz: $(STAMP)  ## the property tests with fresh draws, for FUZZ_MINUTES (5) from FUZZ_SEED
+	$(BIN)/python -m tests.fuzz
 
 check: $(STAMP)  ## lint, types and import contracts
 	$(BIN)/ruff check .

@@ -30,6 +30,7 @@ def bound(name: str, model: ExportedModel, settings: Settings = PROFILED) -> Ses
     return session
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu"])
 def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) -> None:
     with bound(name, graphs.wide) as session:

@@ -35,6 +35,8 @@ from tests.app.gui.runs import (
     wait_for_end,
 )
 
+pytestmark = pytest.mark.alone
+
 TIMEOUT_MS = 60_000
 CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("mlp", "fake"))
 

@@ -20,6 +20,8 @@ from runtimes.base import Arrays, Session
 from runtimes.execution import Execution
 from tests.app.workers.conftest import Measure
 
+pytestmark = pytest.mark.alone
+
 
 class Several(Session):
     """Counts the runs and the steps of state of each of its slots, and who made them."""

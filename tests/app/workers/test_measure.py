@@ -17,6 +17,8 @@ from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, load_reference, save_reference
 from tests.app.workers.conftest import SHORT, Measure
 
+pytestmark = pytest.mark.alone
+
 PHASES = [
     "import",
     "compile",

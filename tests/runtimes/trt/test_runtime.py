@@ -233,6 +233,7 @@ def test_a_run_that_does_not_start_is_a_fault(
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.alone
 @pytest.mark.parametrize("cuda_graph", [False, True])
 def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
@@ -18,6 +16,7 @@ from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.rounds import Schedule
 from exporters.types import Reference, load_reference, repeat_reference, save_reference
 from tests.app.sweep.sweeps import SHORT, drive, write_add_graph
+from tests.app.sweep.wide_graph import write_wide_graph
 
 MIB = 1 << 20
 
@@ -39,27 +38,6 @@ def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "run" / "samples"
     folder.mkdir(parents=True)
     return folder
-
-
-def write_wide_graph(path: Path, shape: tuple[int | str, ...] = ("batch", 4)) -> Path:
-    """y = sum of x repeated to 1 MiB an entry: it needs far more memory than its ends."""
-    graph = helper.make_graph(
-        [
-            helper.make_node("Tile", ["x", "times"], ["wide"]),
-            helper.make_node("Relu", ["wide"], ["positive"]),
-            helper.make_node("ReduceMax", ["positive", "axis"], ["y"]),
-        ],
-        "wide",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (shape[0], 1))],
-        [
-            helper.make_tensor("times", TensorProto.INT64, [2], [1, 1 << 16]),
-            helper.make_tensor("axis", TensorProto.INT64, [1], [1]),
-        ],
-    )
-    opset = [helper.make_opsetid("", 20)]
-    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
-    return path
 
 
 def schedule(case: Case, samples: Path, limit_mib: int = 0) -> Schedule:

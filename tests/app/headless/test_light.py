@@ -14,8 +14,8 @@ import pytest
 from app import __main__
 from app.__main__ import main
 from exporters import catalogue
+from tests.checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "PySide6")
 
 
