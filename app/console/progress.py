@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from app.results import text
@@ -104,7 +105,8 @@ class LiveDisplay:
 
         live = self._run.live
         if live.state in ("starting", "exporting"):
-            what = f"exporting {', '.join(live.exporting)}" if live.exporting else "starting"
+            names = ", ".join(Path(model).name for model in live.exporting)
+            what = f"exporting {names}" if names else "starting"
             figures = f"{live.exports_done} of {live.exports_total} models"
         else:
             case = self._run.cases.get(live.case_id)

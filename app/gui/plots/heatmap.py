@@ -20,7 +20,7 @@ from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import clocks_text
 from app.gui.plots.text import rate_text, significant, time_text
-from app.results.follow.figures import batches, number, of_batch, ranked, variants
+from app.results.figures import batches, number, of_batch, ranked, variants
 
 _FIGURES = {
     "p50": ("latency_p50_us", "p50 latency"),

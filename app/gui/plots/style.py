@@ -11,7 +11,7 @@ from PySide6.QtGui import QBrush, QColor, QPen
 
 from app.gui.look.theme import Theme, contrast, runtime_color
 from app.gui.plots.text import CLOCK_TEXT
-from app.results.follow.series import Series
+from app.results.series import Series
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from app.cases.status import FAILED
 from app.gui.look.theme import LIGHT, Theme, runtime_color
 from app.gui.plots.text import significant
 from app.gui.tables.columns import COLUMNS, Column
-from app.results.follow.series import Series
+from app.results.series import Series
 
 SORT_ROLE = Qt.ItemDataRole.UserRole
 """Raw values: numbers compare as numbers, whatever their text looks like."""

@@ -22,7 +22,6 @@ from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
 from app.results.follow.reference import reference_figures
 from app.results.follow.sample_tail import no_counts
-from app.results.follow.series import Series
 from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
@@ -30,6 +29,7 @@ from app.results.live import Live
 from app.results.reader import JournalReader
 from app.results.rows import NOT_REACHED, worst
 from app.results.run import SAMPLES
+from app.results.series import Series
 from app.results.table import read_rows
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
@@ -252,6 +252,7 @@ class RunReader:
         status, reason = self._status(rounds, measured_now, alive)
         return Series(
             key=key,
+            identity=case.identity_id,
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, WARMUP
-from app.results.follow.series import ReferenceLine, Series
+from app.results.series import ReferenceLine, Series
 from app.stats.histogram import Histogram
 from app.stats.summary import summarise
 from runtimes.execution import Clock, Samples
@@ -65,6 +65,7 @@ def series(
         )
     return Series(
         key=key or f"{model}/{runtime}/{seed}",
+        identity=key or f"{model}/{runtime}/{seed}",
         label=f"{model} {runtime}",
         model=model,
         runtime=runtime,
@@ -83,6 +84,7 @@ def failed(runtime: str, model: str, status: str, reason: str, **row: object) ->
     values = {"model": model, "runtime": runtime, "status": status, "reason": reason, **row}
     return Series(
         key=f"{model}/{runtime}/{status}",
+        identity=f"{model}/{runtime}/{status}",
         label=f"{model} {runtime}",
         model=model,
         runtime=runtime,

@@ -9,7 +9,7 @@ import pytest
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from app.plan.plan import parse_plan
-from app.results.follow.figures import variants
+from app.results.figures import variants
 from app.results.reader import read_run
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import series

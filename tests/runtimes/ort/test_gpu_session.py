@@ -71,6 +71,7 @@ def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: Boun
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
 
 
+@pytest.mark.alone
 def test_a_profile_tells_the_operators_and_leaves_no_file(
     graphs: Graphs, boundary: Boundary
 ) -> None:

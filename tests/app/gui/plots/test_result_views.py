@@ -17,7 +17,7 @@ from app.gui.plots.heatmap import HeatmapView, tile_color
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.results.compare import RunSide, differences, pairs
-from app.results.follow.figures import number, ranked, variants
+from app.results.figures import number, ranked, variants
 from app.stats.quantiles import Interval
 from app.stats.ratio import Figure, ratio
 from tests.app.gui.plots.views import CARD_RUN, finished

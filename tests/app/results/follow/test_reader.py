@@ -139,7 +139,7 @@ def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close) -> No
     reader = close(RunReader(tmp_path / "run"))
     reader.poll()
     (tmp_path / "run").rename(tmp_path / "away")
-    assert reader.poll().problem
+    assert reader.poll().problem.cause
     (tmp_path / "away").rename(tmp_path / "run")
     assert reader.poll().problem is None
 
@@ -158,5 +158,5 @@ def test_a_damaged_journal_line_is_told(tmp_path: Path, close) -> None:
     journal = next((tmp_path / "run" / "journal").glob("*.jsonl"))
     journal.write_bytes(journal.read_bytes() + b'{"kind": "round"}\n')
     reader = close(RunReader(tmp_path / "run"))
-    assert "is damaged (RoundResult has no 'case_id')" in reader.poll().problem
+    assert "is damaged (RoundResult has no 'case_id')" in reader.poll().problem.cause
     assert reader.poll() is None, "it stays told, and nothing after it is believed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from app.results.follow.series import Series
+from app.results.series import Series
 
 _ASKED = ("precision", "threads", "scenario", "gap_us")
 _OWN = ("sequence_length", "options")

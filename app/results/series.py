@@ -27,8 +27,9 @@ class ReferenceLine:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One case: its identity, its histogram so far, its raw samples, and its row.
+    """One case: who it is, its histogram so far, its raw samples, and its row.
 
+    `key` is the case's id in its run, `identity` what pairs it with that of another run.
     `counts` are those of `app.stats.histogram.Histogram` (measured samples only).
     `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
     included and marked. `summary` is None while only bins are known: markers are then
@@ -36,6 +37,7 @@ class Series:
     """
 
     key: str
+    identity: str
     label: str
     model: str
     runtime: str
