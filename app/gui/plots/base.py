@@ -64,14 +64,14 @@ class PlotView(QWidget):
         self.canvas.setAccessibleDescription(self.hint)
         self.canvas.setFrameStyle(0)
         self.heading, self.legend = Heading(), Legend()
-        layout = self.canvas.ci.layout
-        layout.setContentsMargins(8, 8, 14, 8)
-        layout.setVerticalSpacing(4)
-        self.canvas.addItem(self.heading, row=0, col=0)
-        self.canvas.addItem(self.legend, row=1, col=0)
-        self.body = self.canvas.addLayout(row=2, col=0)
+        rows = self.canvas.ci
+        rows.layout.setContentsMargins(8, 8, 14, 8)
+        rows.layout.setVerticalSpacing(4)
+        rows.addItem(self.heading, row=0, col=0)
+        rows.addItem(self.legend, row=1, col=0)
+        self.body = rows.addLayout(row=2, col=0)
         self.body.layout.setSpacing(8)
-        layout.setRowStretchFactor(2, 1)
+        rows.layout.setRowStretchFactor(2, 1)
 
         self._missing = QLabel(self.canvas)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
