@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := accuracy,openvino,dev
 
-.PHONY: bench test check gui benchmarks install
+.PHONY: bench test fuzz coverage check gui benchmarks install wheel wheel-check
 
 bench: $(STAMP)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app --headless --suite starter
 
-test: $(STAMP)  ## all tests
-	$(BIN)/python -m pytest
+test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then the rest
+	$(BIN)/python -m tests
+
+fuzz: $(STAMP)  ## the property tests with fresh draws, for FUZZ_MINUTES (5) from FUZZ_SEED
+	$(BIN)/python -m tests.fuzz
 
 check: $(STAMP)  ## lint, types and import contracts
 	$(BIN)/ruff check .
@@ -27,7 +30,13 @@ benchmarks: $(STAMP)  ## what is timed: our loop against C, start-up, exports, t
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt $(wildcard runtimes/fpga/provider/*.c)
+wheel: $(STAMP)  ## a wheel in dist/
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+wheel-check: $(STAMP)  ## the whole suite and the starter sweep on an installed wheel, about an hour
+	$(BIN)/python -m tests.installed.check
+
+$(STAMP): pyproject.toml setup.py constraints.txt $(wildcard runtimes/fpga/provider/*.c)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt setuptools wheel
 	$(BIN)/pip install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'

@@ -23,8 +23,9 @@ from app.cases.round import RoundResult
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import load_suite, parse_plan
-from app.results.reader import Run, read_run
+from app.results.reader import read_run
 from app.results.rows import Rows, worst
+from app.results.run import Run
 from app.results.table import neutralised, to_csv
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun

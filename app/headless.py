@@ -26,7 +26,7 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags
 from app.results.folder import RunFolder
-from app.results.reader import Run
+from app.results.run import Run
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun, close_quietly
 
@@ -66,7 +66,7 @@ def measure(
             return FAILURE
         display.close()
         rows = run.rows()
-        search = bool(folder.manifest.plan.get("largest_batch"))
+        search = folder.manifest.asked.largest_batch
         code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
         try:
             run.close(code)

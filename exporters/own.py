@@ -21,6 +21,8 @@ from typing import Any
 
 PREFIX = __name__.removesuffix("exporters.own")
 """What stands before the name of each of our packages: nothing, or `graphlap.`."""
+PROGRAM = "graphlap" if PREFIX else "python -m app"
+"""What a user types to start us."""
 ROOT = Path(__file__).parents[1 + PREFIX.count(".")]
 """The folder that our outermost packages lie in."""
 USER_PATH = "GRAPHLAP_PYTHONPATH"

@@ -8,8 +8,7 @@ that importing torch is paid once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
 
 from exporters.types import ExportedModel, Precision
 
@@ -37,16 +36,6 @@ class ExportRequest:
     seed: int = 0
     cache_limit_bytes: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        values = dict(data)
-        for key in ("points", "from_nodes", "to_nodes"):
-            values[key] = tuple(values.get(key, ()))
-        return cls(**values)
-
 
 @dataclass(frozen=True, slots=True)
 class ExportReply:
@@ -60,13 +49,3 @@ class ExportReply:
     reason: str = ""
     cached: bool = False
     export_ms: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        values = dict(data)
-        if values.get("model") is not None:
-            values["model"] = ExportedModel.from_json(values["model"])
-        return cls(**values)

@@ -7,9 +7,9 @@ names what is measured, an exported model is that definition as a checked file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,8 +26,8 @@ class GraphlapError(Exception):
     The tree, each leaf with the row status that it ends a case with::
 
         GraphlapError
-        |- PlanError           app.sweep      (no row: exit 2, nothing written)
-        |- ResultsError        app.results    (no row: exit 1 or 2, see there)
+        |- PlanError           app.cases      (no row: exit 2, nothing written)
+        |- ResultsError        app.cases      (no row: exit 1 or 2, see there)
         |- ExportError         exporters      export_failed
         `- RuntimeFault        runtimes
            |- Unsupported                     unsupported
@@ -159,23 +159,6 @@ class ExportedModel:
     parameters_with_buffers: int | None = None
     macs: int | None = None
     precision_exceptions: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """A dict of JSON values; `from_json` is its inverse."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        values = dict(data)
-        for key in ("inputs", "outputs"):
-            values[key] = tuple(
-                TensorSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in values[key]
-            )
-        values["states"] = tuple(StatePair(**pair) for pair in values["states"])
-        if values["factory"] is not None:
-            values["factory"] = Factory(**values["factory"])
-        values["precision_exceptions"] = tuple(values.get("precision_exceptions", ()))
-        return cls(**values)
 
 
 _REPEAT = "repeat:"

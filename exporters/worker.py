@@ -11,6 +11,7 @@ import os
 import sys
 import time
 
+from exporters.codec import from_json, to_json
 from exporters.export import export
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import GraphlapError
@@ -20,7 +21,7 @@ def answer(line: str, holder: int) -> ExportReply:
     """The reply to one request line; what it names is kept until the process `holder` ends."""
     started = time.perf_counter()
     try:
-        model, cached = export(ExportRequest.from_json(json.loads(line)), holder)
+        model, cached = export(from_json(ExportRequest, json.loads(line)), holder)
     except GraphlapError as error:
         return ExportReply(error.status or "export_failed", reason=str(error))
     except Exception as error:
@@ -39,7 +40,7 @@ def main() -> None:
     # The parent runs the plan, and reads the files after this process has been replaced.
     parent = os.getppid()
     for line in sys.stdin:
-        json.dump(answer(line, parent).to_json(), replies)
+        json.dump(to_json(answer(line, parent)), replies)
         replies.write("\n")
         replies.flush()
 

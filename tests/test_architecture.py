@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.checkout import ROOT
+
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt"}
 
 
@@ -46,7 +47,7 @@ def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
         "import sys\n"
         "from app.plan.flags import parse, plan_from_flags\n"
         "from app.plan.expand import expand\n"
-        "import app.headless\n"
+        "from app import headless\n"
         "cases = expand(plan_from_flags(parse(['--models', 'cnn_tiny'])))\n"
         "assert cases\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"

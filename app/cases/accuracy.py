@@ -6,9 +6,7 @@ done, and a `result` event with an `AccuracyResult` last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
 
 from app.cases.case import Case, Scenario
 from exporters.types import ExportedModel
@@ -50,15 +48,6 @@ class AccuracyJob:
     data: str
     cache_dir: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        model = ExportedModel.from_json(values["model"])
-        subject = Case.from_json(values["subject"])
-        return cls(subject, model, values["data"], values["cache_dir"])
-
 
 @dataclass(frozen=True, slots=True)
 class AccuracyResult:
@@ -74,10 +63,3 @@ class AccuracyResult:
     images: int = 0
     batch_size: int = 0
     reason: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        return cls(**values)

@@ -9,15 +9,16 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Literal, Self, get_args
 
 from app.cases.given import NOTHING, Given
 from exporters.types import Precision
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 ScenarioKind = Literal["closed_loop", "paced"]
 WaitPolicy = Literal["spin", "hybrid", "sleep"]
+WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
 
 _SCENARIO = re.compile(r"(?P<kind>closed_loop|paced)(:(?P<gap>\d+(\.\d+)?)(?P<unit>us|ms|s))?")
 _MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -35,7 +36,7 @@ class Scenario:
         """`closed_loop` or `paced:20us` (us, ms, s); ValueError with one sentence."""
         match = _SCENARIO.fullmatch(text)
         if match is None or (match["kind"] == "paced") != (match["gap"] is not None):
-            raise ValueError(f"scenario {text!r} is not known; use closed_loop or paced:20us")
+            raise ValueError(f"{text!r} is not known; use closed_loop or paced:20us")
         gap = float(match["gap"]) * _MICROSECONDS[match["unit"]] if match["gap"] else 0.0
         return cls(match["kind"], gap)  # type: ignore[arg-type]
 
@@ -49,7 +50,8 @@ class Case:
 
     `model` is a catalogue name, an .onnx path as the plan gives it, or
     `path/file.py:factory`; `runtime` is `name[:device][@release]`; `axes` are the sizes
-    asked for, all of them (`batch`, `sequence`, and a user's own names).
+    asked for, all of them (`batch`, `sequence`, and a user's own names). `case_id` is 12 hex
+    digits, made as the schema `naming` makes them: a run keeps the names that it began with.
     """
 
     model: str
@@ -62,20 +64,51 @@ class Case:
     wait_policy: WaitPolicy = "spin"
     suite: str = ""
     given: Given = NOTHING
+    naming: Literal[1, 2] = 2
+    case_id: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        named = self.identity if self.naming == 2 else _identity_of_schema_1(self)
+        object.__setattr__(self, "case_id", _digest(named))
 
     @property
-    def case_id(self) -> str:
-        """12 hex digits of the sha256 of the axes; neither suite nor paths of files are axes."""
-        axes = asdict(self)
-        del axes["suite"], axes["given"]
-        axes |= self.given.identity
-        text = json.dumps(axes, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+    def identity(self) -> dict[str, Any]:
+        """What makes this case another than others: the same for two runs of any schema.
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        What is at its default is left out, so that a new axis renames no older case; neither
+        the suite nor paths of files count.
+        """
+        told: dict[str, Any] = {"model": self.model, "runtime": self.runtime}
+        for one in fields(self):
+            value, usual = getattr(self, one.name, None), _usual(one)
+            if one.name not in _NOT_IDENTITY and value != usual:
+                told[one.name] = str(value) if isinstance(value, Scenario) else value
+        return told | self.given.identity
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        scenario, given = Scenario(**data["scenario"]), Given.from_json(data.get("given", {}))
-        return cls(**{**data, "scenario": scenario, "given": given})
+
+_NOT_IDENTITY = frozenset({"model", "runtime", "suite", "given", "naming", "case_id"})
+
+
+def _usual(one: Field[Any]) -> object:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
+
+
+def _identity_of_schema_1(case: Case) -> dict[str, Any]:
+    """Schema 1 told every axis that it had."""
+    return {
+        "model": case.model,
+        "runtime": case.runtime,
+        "precision": case.precision,
+        "axes": case.axes,
+        "threads": case.threads,
+        "options": case.options,
+        "scenario": {"kind": case.scenario.kind, "gap_us": case.scenario.gap_us},
+        "wait_policy": case.wait_policy,
+        **case.given.identity,
+    }
+
+
+def _digest(named: Mapping[str, Any]) -> str:
+    """12 hex digits of the sha256 of a case's identity."""
+    text = json.dumps(named, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -36,11 +36,6 @@ class Given:
         digests = {name: _digest(path) for name, path in named.items()}
         return cls(**named, from_nodes=tuple(from_nodes), to_nodes=tuple(to_nodes), digests=digests)
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        lists = {name: tuple(data.get(name, ())) for name in ("from_nodes", "to_nodes")}
-        return cls(**{**data, **lists})
-
     def at(self, precision: Precision) -> Given:
         """What matters at this precision: only int8 is calibrated."""
         if precision == "int8" or not self.calibration:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
 
 CPU_DEVICE = "cpu"
 """All processor packages together."""
@@ -26,11 +25,3 @@ class Reading:
     temperature_c: float | None = None
     throttle: tuple[str, ...] | None = None
     process_memory_mb: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
-        throttle = data.get("throttle")
-        return cls(**{**data, "throttle": None if throttle is None else tuple(throttle)})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from app.results import text
-from app.results.operators import PROFILES, read_profile
-from app.results.reader import Run
+from app.results.lines import Operators
+from app.results.operators import read_operators
 from app.results.rows import worst
-from app.sweep.sources.largest import Search, largest_fit, searches, smallest_misfit
+from app.results.run import Run
+from app.results.searches import Search, largest_fit, searches, stopped_by
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,12 +20,12 @@ MOST_OPS = 10
 
 def extra_tables(run: Run) -> Iterator[Table]:
     """What the plan asked for beside the rows."""
-    if run.manifest.plan.get("largest_batch"):
+    if run.manifest.asked.largest_batch:
         yield largest_table(run)
     for case in run.cases:
-        line = run.profiles.get(case.case_id)
-        if line is not None and line.get("profile"):
-            yield _profile_table(run, text.case_label(case), line)
+        line = run.operators.get(case.case_id)
+        if line is not None and line.file:
+            yield _operator_table(run, text.case_label(case), line)
 
 
 def largest_table(run: Run) -> Table:
@@ -32,7 +33,7 @@ def largest_table(run: Run) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    limit = run.manifest.plan.get("memory_limit")
+    limit = run.manifest.asked.memory_limit
     table = Table(
         box=SIMPLE_HEAD,
         title="largest batch",
@@ -57,33 +58,25 @@ def _ending(run: Run, search: Search) -> tuple[str, str, str]:
         if (decisive := worst(rounds.values())) is not None
     }
     tried = search.tried(statuses)
-    fits, misfit = largest_fit(tried), smallest_misfit(tried)
-    others = {batch: status for batch, status in tried.items() if status not in ("ok", "partial")}
-    beyond = min((batch for batch in others if batch > fits), default=None)
-    if misfit is not None and beyond == misfit:
-        stopped = f"out of memory at {misfit}"
-    elif beyond is not None:
-        stopped = f"{others[beyond].replace('_', ' ')} at {beyond}"
-    else:
-        stopped = "none larger was tried"
-    return str(fits or text.NOT_MEASURED), stopped, ", ".join(map(str, tried))
+    fits = str(largest_fit(tried) or text.NOT_MEASURED)
+    return fits, stopped_by(tried), ", ".join(map(str, tried))
 
 
-def _profile_table(run: Run, label: str, line: Mapping[str, Any]) -> Table:
+def _operator_table(run: Run, label: str, line: Operators) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    profile = read_profile(run.path, line)
-    slowest = sorted(profile.ops, key=lambda op: -op.time_us)[:MOST_OPS]
-    how = f"mean of {profile.runs} profiled runs"
-    if profile.clock == "simulated":
+    times = read_operators(run.path, line)
+    slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MOST_OPS]
+    how = f"mean of {times.runs} profiled runs"
+    if times.clock == "simulated":
         how = "from the simulated schedule"
     table = Table(
         box=SIMPLE_HEAD,
         title=f"operators of {label}",
         title_justify="left",
-        caption=f"{len(slowest)} of {len(profile.ops)}, {text.latency(profile.total_us)} in all, "
-        f"{how}; {PROFILES}/{line['profile']}",
+        caption=f"{len(slowest)} of {len(times.ops)}, {text.latency(times.total_us)} in all, "
+        f"{how}; {line.file}",
         caption_justify="left",
         pad_edge=False,
     )
@@ -93,6 +86,6 @@ def _profile_table(run: Run, label: str, line: Mapping[str, Any]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("in the engine's words", overflow="fold")
     for op in slowest:
-        share = op.time_us / profile.total_us if profile.total_us else 0.0
+        share = op.time_us / times.total_us if times.total_us else 0.0
         table.add_row(op.op, op.node, text.latency(op.time_us), f"{share:.1%}", op.engine_name)
     return table

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from app.cases.case import Case
-from app.cases.round import RoundResult
-from app.cases.status import FAILED
 from app.results import text
 from app.results.live import Live
-from app.sweep.events import (
-    AccuracyFinished,
-    Event,
-    ExportFinished,
-    Paused,
-    ProfileFinished,
-    RoundDropped,
-    RoundFinished,
-)
+from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
+from app.sweep.work.base import Work
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -59,26 +48,19 @@ class PlainLog:
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
-                case ExportFinished():
-                    self._say(_export_line(event))
-                case RoundFinished(result, _):
-                    self._say(self._round_line(result))
-                case AccuracyFinished():
-                    self._say(_accuracy_line(event))
-                case ProfileFinished():
-                    self._say(_profile_line(event))
-                case RoundDropped(_, reason, _):
-                    self._say(f"round dropped: {reason}")
+                case Ended(work):
+                    self._say(f"{self._place()} {work.text()}" if _is_round(work) else work.text())
+                case Dropped(work):
+                    self._say(work.text())
                 case Paused():
                     self._say("paused")
 
     def close(self) -> None:
         self._stream.flush()
 
-    def _round_line(self, result: RoundResult) -> str:
-        live, case = self._run.live, self._run.cases[result.case_id]
-        place = f"[{live.rounds_done}/{live.rounds_total}, {text.duration(live.eta_s)} left]"
-        return f"{place} {_round_text(self._run, case, result)}"
+    def _place(self) -> str:
+        live = self._run.live
+        return f"[{live.rounds_done}/{live.rounds_total}, {text.duration(live.eta_s)} left]"
 
     def _say(self, line: str) -> None:
         self._stream.write(line + "\n")
@@ -100,17 +82,8 @@ class LiveDisplay:
 
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
-            if isinstance(event, RoundFinished) and event.result.status in FAILED:
-                case = self._run.cases[event.result.case_id]
-                self._live.console.print(
-                    _round_text(self._run, case, event.result), markup=False, highlight=False
-                )
-            elif isinstance(event, AccuracyFinished) and event.result.top1 is None:
-                self._live.console.print(_accuracy_line(event), markup=False, highlight=False)
-            elif isinstance(event, ProfileFinished) and not event.result.ops:
-                self._live.console.print(_profile_line(event), markup=False, highlight=False)
-            elif isinstance(event, ExportFinished) and event.reply.model is None:
-                self._live.console.print(_export_line(event), markup=False, highlight=False)
+            if isinstance(event, Ended) and event.work.failed:
+                self._live.console.print(event.work.text(), markup=False, highlight=False)
         if events or time.monotonic() - self._drawn >= 1.0:
             self._draw()
 
@@ -146,8 +119,8 @@ class LiveDisplay:
 
 
 def _figures(live: Live) -> str:
-    if live.phase == "profile":
-        return "profiling the operators"
+    if live.phase == "operators":
+        return "asking for the operators' times"
     if live.phase == "accuracy":
         return f"accuracy, {text.count(live.iterations)} images"
     return (
@@ -156,33 +129,6 @@ def _figures(live: Live) -> str:
     )
 
 
-def _accuracy_line(event: AccuracyFinished) -> str:
-    said, result = f"accuracy of {text.case_label(event.job.accuracy.subject)}", event.result
-    if result.top1 is None:
-        return f"{said}: {result.reason}"
-    return f"{said}: {100 * result.top1:.1f} % of {text.count(result.images)} images"
-
-
-def _profile_line(event: ProfileFinished) -> str:
-    said, result = f"operators of {text.case_label(event.job.profile.case)}", event.result
-    if not result.ops:
-        return f"{said}: {result.reason}"
-    return f"{said}: {len(result.ops)} in {text.latency(result.total_us)}"
-
-
-def _export_line(event: ExportFinished) -> str:
-    name, reply = Path(event.job.request.model).name, event.reply
-    if reply.model is None:
-        return f"export of {name}: {reply.status}: {reply.reason}"
-    how = "from the cache" if reply.cached else f"in {reply.export_ms / 1e3:.1f} s"
-    return f"exported {name} {how}"
-
-
-def _round_text(run: SweepRun, case: Case, result: RoundResult) -> str:
-    said = f"{text.case_label(case)} round {result.round + 1}: {result.status}"
-    if result.status not in ("ok", "partial") and result.reason:
-        return f"{said}: {result.reason}"
-    if result.iterations and run.live.case_id == result.case_id:
-        said += f", {text.count(result.iterations)} runs"
-        said += f", p50 {text.latency(run.live.p50_us)}, p99 {text.latency(run.live.p99_us)}"
-    return said
+def _is_round(work: Work) -> bool:
+    """Rounds are what the place in the sweep counts."""
+    return work.kind == "round"

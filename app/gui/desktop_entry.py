@@ -24,7 +24,7 @@ def install_desktop(data_home: Path | None = None) -> tuple[Path, Path]:
     if data_home is None:
         if not sys.platform.startswith("linux"):
             raise GraphlapError(
-                f"desktop entries are not known on {sys.platform}", "start it with python -m app"
+                f"desktop entries are not known on {sys.platform}", f"start it with {own.PROGRAM}"
             )
         data_home = _data_home()
     entry = data_home / "applications" / "graphlap.desktop"
@@ -52,5 +52,5 @@ def _command() -> str:
     """What starts the window: the installed script, else this interpreter with the module."""
     beside = Path(sys.executable).with_name("graphlap-gui")
     script = str(beside) if beside.is_file() else shutil.which("graphlap-gui")
-    parts = [script] if script else [sys.executable, "-m", own.module_name("app")]
+    parts = [script] if script else own.command("app")
     return shlex.join(parts).replace("%", "%%")

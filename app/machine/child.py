@@ -14,15 +14,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from app.machine.bell import Bell
 from exporters import own
 
 _STDERR_KEPT_BYTES = 16 * 1024
 
 
 class Child:
-    """`command` with its three pipes; `filenos` are what to wait on for its output."""
+    """`command` with its three pipes; `bell` is told to watch those that it writes to."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], bell: Bell | None = None) -> None:
         self._memory_kills = memory_kills()
         self._process = subprocess.Popen(
             command,
@@ -37,6 +38,10 @@ class Child:
         for pipe in (self._stdout, self._stderr):
             os.set_blocking(pipe.fileno(), False)
         self._open = [self._stdout, self._stderr]
+        self._bell = bell
+        for pipe in self._open:
+            if bell is not None:
+                bell.watch(pipe.fileno())
         self._partial = b""
         self._errors = b""
 
@@ -48,10 +53,6 @@ class Child:
     @property
     def pid(self) -> int:
         return self._process.pid
-
-    def filenos(self) -> tuple[int, ...]:
-        """The descriptors of its output pipes that it has not closed."""
-        return tuple(pipe.fileno() for pipe in self._open)
 
     def send(self, line: str) -> None:
         """Write one line; a child that no longer reads is noticed when its end is."""
@@ -93,6 +94,8 @@ class Child:
         """Kill what is left, reap it and close the pipes; idempotent."""
         self.kill()
         self._process.wait()
+        for pipe in list(self._open):
+            self._forget(pipe)
         for pipe in (self._stdin, self._stdout, self._stderr):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
@@ -103,8 +106,14 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
+    def _forget(self, pipe: IO[bytes]) -> None:
+        """A pipe at its end, or closed, is not waited on again."""
+        self._open.remove(pipe)
+        if self._bell is not None:
+            self._bell.forget(pipe.fileno())
+
     def _drain(self, pipe: IO[bytes]) -> bytes:
-        """All that can be read without waiting; a pipe at its end is not waited on again."""
+        """All that can be read without waiting."""
         chunks = []
         while pipe in self._open:
             try:
@@ -112,7 +121,7 @@ class Child:
             except BlockingIOError:
                 break
             if not chunk:
-                self._open.remove(pipe)
+                self._forget(pipe)
             chunks.append(chunk)
         return b"".join(chunks)
 

@@ -6,16 +6,16 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from app.cases.axes import AXES
 from app.plan.draft import draft_of
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, Sweep
 from app.plan.toml_text import plan_toml
+from exporters import own
 from exporters.types import GraphlapError
-from runtimes.base import OptionValue
-
-PROGRAM = ("python", "-m", "app")
+from runtimes.options import OptionValue
 
 
 def command_line(plan: Plan, plan_folder: Path) -> str:
@@ -30,7 +30,7 @@ def command_line(plan: Plan, plan_folder: Path) -> str:
         file = plan_folder / f"{plan.name}.toml"
         file.write_text(plan_toml(plan), "utf-8")
         words = ["--plan", str(file)]
-    return shlex.join([*PROGRAM, "--headless", *words])
+    return shlex.join([*own.PROGRAM.split(), "--headless", *words])
 
 
 def _says_the_same(words: Sequence[str], plan: Plan) -> bool:
@@ -78,10 +78,8 @@ def _lists(sweep: Sweep) -> Iterator[str]:
     fields = Sweep.model_fields
     for flag, name in (
         ("--runtimes", "runtimes"),
-        ("--precision", "precisions"),
         ("--batch", "batch_size"),
-        ("--threads", "threads"),
-        ("--scenario", "scenarios"),
+        *((axis.flag, axis.key) for axis in AXES),
     ):
         values = getattr(sweep, name)
         if values != fields[name].default:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from app.cases.axes import AXES
 from app.machine.available import available_names
 from app.plan.draft import Draft, Grid
 from app.plan.expand import expand
-from app.plan.lengths import profiles
+from app.plan.lengths import named_lengths
 from app.plan.plan import Plan
 from exporters import catalogue
 from exporters.types import GraphlapError
@@ -55,7 +56,7 @@ def check_plan(draft: Draft, plan: Plan) -> Estimate:
 
 
 def _of(draft: Draft, cases: int, exact: bool) -> Estimate:
-    profile = profiles()[draft.profile]
+    profile = named_lengths()[draft.profile]
     rounds = 1 if draft.largest_batch else draft.rounds or profile.rounds
     limits = profile.limits
     profiling = PROCESS_START_S if draft.profile_ops else 0.0
@@ -75,7 +76,7 @@ def _grid_cases(grid: Grid) -> int:
     runtimes = grid.runtimes or available_names()
     models = sum(_axis_points(grid, name) for name in grid.models)
     per_runtime = sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
-    settings = len(grid.precisions) * len(grid.threads) * len(grid.scenarios)
+    settings = math.prod(len(getattr(grid, axis.key)) for axis in AXES)
     return models * per_runtime * settings
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app.cases.case import Case, Scenario
+from app.cases.axes import AXES
+from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
@@ -25,12 +26,17 @@ from app.plan.plan import Plan, Sweep
 from exporters import catalogue
 from exporters.factory_file import is_factory_file, locate
 from exporters.types import ExportError, GraphlapError, TensorSpec
-from runtimes.base import Available, OptionValue
+from runtimes.base import Available
 from runtimes.faults import RuntimeFault
+from runtimes.options import OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
 
 if TYPE_CHECKING:
     from exporters.onnx_file import OnnxFile
+
+
+_SLOWEST_FIRST = ("precision", "axes", "threads", "options")
+"""In which order the cases of a grid follow each other; every other axis varies faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +102,19 @@ def _given(plan: Plan) -> Given:
 def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:
     points = list(_points(sweep, subject))
     for name in runtimes:
-        options = list(_option_sets(sweep, name))
-        for precision, axes, threads, chosen, text in product(
-            sweep.precisions, points, sweep.threads, options, sweep.scenarios
-        ):
-            scenario = Scenario.parse(text)
-            yield Case(
-                model=subject.model,
-                runtime=name,
-                precision=precision,
-                axes=axes,
-                threads=threads,
-                options=chosen,
-                scenario=scenario,
-                wait_policy=sweep.wait_policy if scenario.gap_us else "spin",
-                suite=subject.suite,
-                given=given.at(precision),
+        values: dict[str, Sequence[Any]] = {
+            "axes": points,
+            "options": list(_option_sets(sweep, name)),
+            **{axis.field: [axis.value(v) for v in getattr(sweep, axis.key)] for axis in AXES},
+        }
+        order = [*_SLOWEST_FIRST, *(field for field in values if field not in _SLOWEST_FIRST)]
+        for point in product(*(values[field] for field in order)):
+            varied = dict(zip(order, point, strict=True))
+            case = Case(model=subject.model, runtime=name, suite=subject.suite, **varied)
+            yield replace(
+                case,
+                wait_policy=sweep.wait_policy if case.scenario.gap_us else "spin",
+                given=given.at(case.precision),
             )
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from app.cases.case import Scenario
+from app.cases.axes import AXES, whole
+from app.cases.case import WAIT_POLICIES
 from app.cases.errors import PlanError, suggestion
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
-from exporters.types import PRECISIONS
 
-_WAIT_POLICIES = ("spin", "hybrid", "sleep")
+T = TypeVar("T")
 _EPILOG = """\
 examples:
   graphlap runs/nets
@@ -74,21 +75,18 @@ def parser() -> argparse.ArgumentParser:
         "--models", metavar="A,B,…", help="names of --list, .onnx paths or globs, comma-separated"
     )
     what.add_argument("--runtimes", metavar="A,B,…", help="default: all that are available")
-    what.add_argument("--precision", metavar="P,…", help="fp32, fp16, int8; default fp32")
     what.add_argument("--batch", metavar="N,…", help="batch sizes")
     what.add_argument(
         "--axis", metavar="NAME=N,…", action="append", default=[], help="sizes of any other axis"
     )
-    what.add_argument("--threads", metavar="N,…", help="default 1; 0 leaves it to the engine")
+    for axis in AXES:
+        what.add_argument(axis.flag, metavar=axis.metavar, help=axis.help)
     what.add_argument(
         "--option",
         metavar="RUNTIME.NAME=V,…",
         action="append",
         default=[],
         help="values of a runtime's option, each a case of its own",
-    )
-    what.add_argument(
-        "--scenario", metavar="S,…", help="closed_loop (default) or paced:20us, a gap between runs"
     )
     what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
     what.add_argument(
@@ -187,19 +185,15 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if flags.runtimes is not None:
         given["runtimes"] = _words(flags.runtimes, "--runtimes")
-    if flags.precision is not None:
-        given["precisions"] = [
-            _one_of(word, PRECISIONS, "--precision")
-            for word in _words(flags.precision, "--precision")
-        ]
+    for axis in AXES:
+        text = getattr(flags, axis.flag[2:])
+        if text is not None:
+            words = _words(text, axis.flag)
+            given[axis.key] = [_parsed(axis.parse, word, axis.flag) for word in words]
     if flags.batch is not None:
         given["batch_size"] = _numbers(flags.batch, "--batch", least=1)
-    if flags.threads is not None:
-        given["threads"] = _numbers(flags.threads, "--threads", least=0)
-    if flags.scenario is not None:
-        given["scenarios"] = [_scenario(word) for word in _words(flags.scenario, "--scenario")]
     if flags.wait is not None:
-        given["wait_policy"] = _one_of(flags.wait, _WAIT_POLICIES, "--wait")
+        given["wait_policy"] = _one_of(flags.wait, WAIT_POLICIES, "--wait")
     if flags.axis:
         pairs = [_pair(text, "--axis", "name=1,2,4") for text in flags.axis]
         given["axes"] = {n: _numbers(v, f"--axis {n}", least=1) for n, v in pairs}
@@ -269,27 +263,22 @@ def _numbers(text: str, flag: str, least: int) -> list[int]:
 
 
 def _number(text: str, flag: str, least: int) -> int:
+    return _parsed(partial(whole, least=least), text, flag)
+
+
+def _parsed(parse: Callable[[str], T], word: str, flag: str) -> T:
+    """What a word of a flag means; PlanError if it means nothing."""
     try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise PlanError(f"{flag} {text} is no whole number of at least {least}", "give one that is")
-    return number
+        return parse(word)
+    except ValueError as error:
+        cause, _, remedy = f"{flag} {error}".partition("; ")
+        raise PlanError(cause, remedy) from None
 
 
 def _one_of(word: str, known: Sequence[str], flag: str) -> str:
     if word not in known:
         raise PlanError(f"{flag} {word} is not known", suggestion(word, known))
     return word
-
-
-def _scenario(word: str) -> str:
-    try:
-        return str(Scenario.parse(word))
-    except ValueError as error:
-        cause, _, remedy = f"--{error}".partition("; ")
-        raise PlanError(cause, remedy) from None
 
 
 def _pair(text: str, flag: str, form: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Named profiles, read from `assets/profiles.toml`: how many rounds, and how long each."""
+"""How long a sweep measures, by name: what a plan's `profile` says, from `assets/profiles.toml`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from exporters import own
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """`time_limit_s` is when a round is killed, start-up and compilation included."""
+class Lengths:
+    """How many rounds, and how long each.
+
+    `time_limit_s` is when a round is killed, start-up and compilation included.
+    """
 
     rounds: int
     time_limit_s: float
@@ -20,10 +23,10 @@ class Profile:
 
 
 @cache
-def profiles() -> dict[str, Profile]:
-    """Name -> profile, shortest first."""
+def named_lengths() -> dict[str, Lengths]:
+    """Name -> lengths, shortest first."""
     table = tomllib.loads(own.asset("profiles.toml").read_text("utf-8"))
     return {
-        name: Profile(values.pop("rounds"), values.pop("time_limit_s"), Limits(**values))
+        name: Lengths(values.pop("rounds"), values.pop("time_limit_s"), Limits(**values))
         for name, values in table.items()
     }

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.errors import PlanError, suggestion
-from app.plan.lengths import Profile, profiles
+from app.plan.lengths import Lengths, named_lengths
 from exporters import own
 from exporters.types import Precision
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[KMGT]i?B)", re.IGNORECASE)
 _UNITS = {
@@ -71,7 +71,10 @@ class Sweep(_Part):
     @field_validator("scenarios")
     @classmethod
     def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(str(Scenario.parse(text)) for text in texts)
+        try:
+            return tuple(str(Scenario.parse(text)) for text in texts)
+        except ValueError as error:
+            raise ValueError(f"scenario {error}") from None
 
 
 class Plan(_Part):
@@ -104,8 +107,8 @@ class Plan(_Part):
     @field_validator("profile")
     @classmethod
     def _known_profile(cls, name: str) -> str:
-        if name not in profiles():
-            raise ValueError(f"is not a profile; {suggestion(name, profiles())}")
+        if name not in named_lengths():
+            raise ValueError(f"is not a profile; {suggestion(name, named_lengths())}")
         return name
 
     @field_validator("memory_limit")
@@ -116,10 +119,10 @@ class Plan(_Part):
         return text
 
     @property
-    def lengths(self) -> Profile:
+    def lengths(self) -> Lengths:
         """The profile with this plan's own rounds and time limit in place."""
-        profile = profiles()[self.profile]
-        return Profile(
+        profile = named_lengths()[self.profile]
+        return Lengths(
             self.rounds or profile.rounds,
             self.time_limit_s or profile.time_limit_s,
             profile.limits,

@@ -16,20 +16,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from app.cases.accuracy import AccuracyResult
-from app.cases.case import Case
 from app.cases.errors import DiskError, ResultsError
-from app.cases.operators import OpProfile
 from app.cases.reading import Reading
-from app.cases.round import SAMPLE, RoundResult
+from app.cases.round import RECORD, RoundResult
 from app.results.atomic import write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
-from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_manifest
-from app.results.operators import PROFILES, profile_csv
-from exporters.types import ExportedModel, Precision
+from app.results.lines import Line, Writer, written
+from app.results.manifest import (
+    MANIFEST,
+    Manifest,
+    graphlap_version,
+    read_manifest,
+)
+from app.results.run import SAMPLES
+from exporters.codec import to_json
 
-SAMPLES = "samples"
 TELEMETRY = "telemetry"
 LOCK = "lock"
 RESULTS = "results.csv"
@@ -56,7 +58,7 @@ class RunFolder:
             if (path / MANIFEST).exists():
                 os.close(lock)
                 refuse_occupied(path)
-            write_atomically(path / MANIFEST, json.dumps(manifest.to_json(), indent=1).encode())
+            write_atomically(path / MANIFEST, json.dumps(to_json(manifest), indent=1).encode())
             flush_folder(path)
         except OSError as error:
             raise DiskError(
@@ -81,60 +83,36 @@ class RunFolder:
     def samples(self) -> Path:
         return self.path / SAMPLES
 
-    def begin(self, environment: Mapping[str, Any]) -> None:
-        """Say who writes, once, before the first round."""
-        self._append(
-            {
-                "kind": "writer",
-                "writer": self._journal.writer,
-                "pid": os.getpid(),
-                "host": environment.get("host", ""),
-                "graphlap_version": graphlap_version(),
-                "environment": dict(environment),
-            }
-        )
+    @property
+    def writer(self) -> str:
+        """The name of the journal that is written."""
+        return self._journal.writer
 
-    def record_model(self, asked: str, precision: Precision, model: ExportedModel) -> None:
-        """Keep the facts of an exported model under what the cases call it."""
-        line = {"kind": "model", "asked": asked, "precision": precision}
-        self._append({**line, "model": model.to_json()})
-
-    def record_round(self, result: RoundResult) -> None:
-        """Flush the round's samples, then its line: once this returns, the round is safe.
-
-        What a round without samples of its own has left behind is removed. Raises DiskError
-        if something can't be written, or if the samples are not all there.
-        """
-        if result.samples:
-            with _disk(self.path):
-                _flush_samples(self.samples / result.samples, result)
-        else:
-            self.drop_samples(result.case_id, result.round)
-        self._append({"kind": "round", **result.to_json()})
-
-    def record_accuracy(self, result: AccuracyResult) -> None:
-        """Keep the accuracy of one subject, or why there is none."""
-        self._append({"kind": "accuracy", **result.to_json()})
-
-    def record_case(self, case: Case) -> None:
-        """Keep a case that a search tries and that the manifest does not have."""
-        self._append({"kind": "case", "case": case.to_json()})
-
-    def record_profile(self, result: OpProfile) -> dict[str, Any]:
-        """Write the table of a case's operators, then the line that tells of it."""
-        line = result.to_json()
-        del line["ops"]
-        if result.ops:
-            line |= {"profile": f"{result.case_id}.csv", "total_us": result.total_us}
-            with _disk(self.path):
-                (self.path / PROFILES).mkdir(exist_ok=True)
-            self.write(f"{PROFILES}/{line['profile']}", profile_csv(result))
-        self._append({"kind": "profile", **line})
+    def begin(self, environment: Mapping[str, Any]) -> Writer:
+        """The line that says who writes, once, before the first round."""
+        host = str(environment.get("host", ""))
+        line = Writer(self.writer, os.getpid(), host, graphlap_version(), dict(environment))
+        self.record(line)
         return line
+
+    def record(self, line: Line) -> None:
+        """Keep a line of the journal: once this returns, it is safe.
+
+        A round's samples are flushed before its line, and what a round without samples of
+        its own has left behind is removed. Raises DiskError if something can't be written,
+        or if the samples are not all there.
+        """
+        with _disk(self.path):
+            if isinstance(line, RoundResult):
+                if line.samples:
+                    _flush_samples(self.samples / line.samples, line)
+                else:
+                    self.drop_samples(line.case_id, line.round)
+            self._journal.append(written(line))
 
     def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
         """Append what the devices told during a round that is in flight."""
-        lines = "".join(json.dumps(reading.to_json()) + "\n" for reading in readings)
+        lines = "".join(json.dumps(to_json(reading)) + "\n" for reading in readings)
         path = self.path / TELEMETRY / telemetry_name(case_id, number)
         with _disk(self.path):
             path.parent.mkdir(exist_ok=True)
@@ -153,8 +131,10 @@ class RunFolder:
 
     def write(self, name: str, data: bytes, durable: bool = True) -> None:
         """Replace one file of the folder whole; DiskError if it can't be written."""
+        path = self.path / name
         with _disk(self.path):
-            write_atomically(self.path / name, data, durable)
+            path.parent.mkdir(exist_ok=True)
+            write_atomically(path, data, durable)
 
     def close(self) -> None:
         self._journal.close()
@@ -170,10 +150,6 @@ class RunFolder:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _append(self, line: Mapping[str, Any]) -> None:
-        with _disk(self.path):
-            self._journal.append(line)
 
 
 def samples_name(case_id: str, number: int) -> str:
@@ -230,8 +206,8 @@ def _flush_samples(path: Path, result: RoundResult) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size
-    expected = (result.warmup_iterations + result.iterations) * SAMPLE.itemsize
-    if size % SAMPLE.itemsize or size < expected:
+    expected = (result.warmup_iterations + result.iterations) * RECORD.itemsize
+    if size % RECORD.itemsize or size < expected:
         raise DiskError(f"{path} does not hold all of its samples", "free space, then --resume")
 
 

@@ -1,7 +1,7 @@
 """`journal/<writer>.jsonl`: one line per finished round, on disk before the next one starts.
 
 Each writer appends to a file of its own, so nothing is ever written after a torn line;
-readers merge all of them.
+`reader` merges all of them.
 """
 
 from __future__ import annotations
@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-from app.cases.errors import ResultsError
 
 FOLDER = "journal"
 
@@ -43,24 +41,6 @@ class Journal:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-
-
-def read_journals(folder: Path) -> Iterator[dict[str, Any]]:
-    """All lines of all writers, oldest writer first.
-
-    A last line that a kill or a full disk tore is left out; damage anywhere else is a
-    ResultsError that names the line.
-    """
-    for path in sorted((folder / FOLDER).glob("*.jsonl")):
-        *lines, torn = path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield json.loads(line)
-            except ValueError:
-                raise ResultsError(
-                    f"line {number} of {path} is damaged", "remove that line and resume the run"
-                ) from None
-        del torn
 
 
 def flush_folder(folder: Path) -> None:

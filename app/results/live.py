@@ -41,6 +41,13 @@ class Live:
     eta_s: float | None = None
     exit_code: int | None = None
 
+    def show(self, case_id: str, number: int | None, phase: str) -> None:
+        """Something of this case is in flight now, of which nothing is known yet."""
+        self.state, self.phase = "measuring", phase
+        self.case_id, self.round = case_id, number
+        self.iterations, self.elapsed_s = 0, 0.0
+        self.p50_us = self.p99_us = None
+
 
 class LiveFile:
     """Writes `Live` into the folder; what changes too fast is left to the next writing."""

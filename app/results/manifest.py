@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -14,9 +14,16 @@ from typing import Any
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.round import Limits
+from app.plan.plan import Plan
+from exporters.codec import from_json
 
-# 1: the first.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""What is written. A later column is no new schema: readers pass over what they don't know.
+
+1: the first.
+2: a case's id tells only what differs from a default, operator times are called that.
+"""
+READABLE = (1, 2)
 MANIFEST = "manifest.json"
 
 
@@ -41,20 +48,10 @@ class Manifest:
     graphlap_version: str
     schema_version: int = SCHEMA_VERSION
 
-    def to_json(self) -> dict[str, Any]:
-        values = asdict(self)
-        values["cases"] = [{"case_id": c.case_id, **c.to_json()} for c in self.cases]
-        return values
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Manifest:
-        values = dict(data)
-        values["limits"] = Limits(**values["limits"])
-        values["cases"] = tuple(
-            Case.from_json({key: value for key, value in case.items() if key != "case_id"})
-            for case in values["cases"]
-        )
-        return cls(**values)
+    @property
+    def asked(self) -> Plan:
+        """The plan as it was given."""
+        return Plan.model_validate(self.plan)
 
 
 def new_manifest(
@@ -64,7 +61,7 @@ def new_manifest(
     rounds: int,
     time_limit_s: float,
     limits: Limits,
-    plan: Mapping[str, Any],
+    plan: Plan,
     cases: Sequence[Case],
     environment: Mapping[str, Any],
 ) -> Manifest:
@@ -77,7 +74,7 @@ def new_manifest(
         rounds=rounds,
         time_limit_s=time_limit_s,
         limits=limits,
-        plan=plan,
+        plan=plan.model_dump(mode="json"),
         cases=tuple(cases),
         environment=environment,
         graphlap_version=graphlap_version(),
@@ -103,16 +100,26 @@ def read_manifest(folder: Path) -> Manifest:
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, error) from None
-    if version != SCHEMA_VERSION:
+    if version not in READABLE:
         raise ResultsError(
-            f"{folder} has results of schema {version} and this Graphlap reads {SCHEMA_VERSION}",
+            f"{folder} has results of schema {version} and this Graphlap reads up to "
+            f"{SCHEMA_VERSION}",
             "use the Graphlap that wrote it"
             + (f" ({data['graphlap_version']})" if data.get("graphlap_version") else ""),
         )
     try:
-        return Manifest.from_json(data)
+        return _understood(data)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(folder, error) from None
+
+
+def _understood(data: Mapping[str, Any]) -> Manifest:
+    values = dict(data)
+    if values["schema_version"] == 1:
+        values["cases"] = [{**case, "naming": 1} for case in values["cases"]]
+    manifest = from_json(Manifest, values, "manifest")
+    assert manifest.asked  # what can't be validated is told now
+    return manifest
 
 
 def _damaged(folder: Path, error: Exception) -> ResultsError:

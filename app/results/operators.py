@@ -1,25 +1,33 @@
-"""`profiles/<case>.csv`: a case's operators, what each takes in one run, and its share of all."""
+"""`operators/<case>.csv`: a case's operators, what each takes in one run, and its share of all."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from app.cases.columns import Row
 from app.cases.errors import ResultsError
-from app.cases.operators import OpProfile
+from app.cases.operators import OperatorTimes
+from app.results.folder import RunFolder
+from app.results.lines import Operators
 from app.results.table import to_csv
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 
-PROFILES = "profiles"
+FOLDER = "operators"
 COLUMNS = ("node", "op", "time_us", "share", "engine_name")
 
 
-def profile_csv(profile: OpProfile) -> bytes:
+def write_operators(folder: RunFolder, times: OperatorTimes) -> Operators:
+    """Write the table of a case's operators, and give the line that tells of it."""
+    file = f"{FOLDER}/{times.case_id}.csv" if times.ops else ""
+    if file:
+        folder.write(file, operators_csv(times))
+    return Operators(times.case_id, times.clock, times.runs, times.reason, file, times.total_us)
+
+
+def operators_csv(times: OperatorTimes) -> bytes:
     """The file's bytes: one line for each operator, in graph order, shares from 0 to 1."""
-    total_us = profile.total_us
+    total_us = times.total_us
     rows: list[Row] = [
         {
             "node": op.node,
@@ -28,24 +36,23 @@ def profile_csv(profile: OpProfile) -> bytes:
             "share": op.time_us / total_us if total_us else 0.0,
             "engine_name": op.engine_name,
         }
-        for op in profile.ops
+        for op in times.ops
     ]
     return to_csv(rows, COLUMNS)
 
 
-def read_profile(run: Path, line: Mapping[str, Any]) -> OpProfile:
-    """The profile that a journal line tells of, with its operators; ResultsError without them."""
-    facts = {name: line[name] for name in ("case_id", "clock", "runs", "reason")}
-    name = line.get("profile")
-    if not name:
-        return OpProfile(**facts)
-    path = run / PROFILES / name
+def read_operators(run: Path, line: Operators) -> OperatorTimes:
+    """The times that a journal line tells of; ResultsError if their file can't be read."""
+    known = OperatorTimes(line.case_id, line.clock, line.runs, reason=line.reason)
+    if not line.file:
+        return known
+    path = run / line.file
     try:
-        lines = list(csv.DictReader(path.read_text("utf-8").splitlines()))
+        rows = list(csv.DictReader(path.read_text("utf-8").splitlines()))
         ops = tuple(
-            OpTime(line["node"], line["op"], float(line["time_us"]), line["engine_name"])
-            for line in lines
+            OpTime(row["node"], row["op"], float(row["time_us"]), row["engine_name"])
+            for row in rows
         )
     except (OSError, KeyError, ValueError) as error:
         raise ResultsError(f"{path} can't be read ({error})", "restore it, or remove it") from None
-    return OpProfile(**facts, ops=ops)
+    return OperatorTimes(line.case_id, line.clock, line.runs, ops, line.reason)

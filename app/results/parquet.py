@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.cases.columns import COLUMNS, Row
-from app.results.folder import SAMPLES
-from app.results.reader import Run, read_records
+from app.cases.columns import NAMES, Row
+from app.results.run import SAMPLES, Run, read_records
 
 RESULTS, SAMPLES_FILE = "results.parquet", "samples.parquet"
 
@@ -16,21 +15,21 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
     """Write `results.parquet` and `samples.parquet` into the run folder.
 
     The latter has one record for each iteration, warm-up included: case_id, round, phase
-    (`warmup` or `measured`), slot, and the three times in int64 nanoseconds. It is written
+    (`warmup` or `measured`), lane, and the three times in int64 nanoseconds. It is written
     a round at a time, so that memory does not grow with the run.
     """
     import pyarrow as pa
     from pyarrow import parquet
 
     results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
-    columns = {name: pa.array([row[name] for row in rows]) for name in COLUMNS}
+    columns = {name: pa.array([row[name] for row in rows]) for name in NAMES}
     parquet.write_table(pa.table(columns), results)
     schema = pa.schema(
         [
             ("case_id", pa.string()),
             ("round", pa.int32()),
             ("phase", pa.string()),
-            ("slot", pa.int32()),
+            ("lane", pa.int32()),
             ("scheduled_ns", pa.int64()),
             ("started_ns", pa.int64()),
             ("finished_ns", pa.int64()),

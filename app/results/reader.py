@@ -1,126 +1,81 @@
-"""A run folder as everyone else sees it: the manifest and all journals, merged.
+"""A run folder -> its run: the manifest and all journals, merged, read on from look to look.
 
 Reads a finished run, one that is still being written and one that was killed alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from app.cases.accuracy import AccuracyResult, subject_of
-from app.cases.case import Case
 from app.cases.errors import ResultsError
-from app.cases.round import MEASURED, SAMPLE, RoundResult
-from app.results.folder import SAMPLES
-from app.results.journal import read_journals
-from app.results.manifest import Manifest, read_manifest
-from exporters.types import ExportedModel
-from runtimes.base import Clock, Samples
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """`rounds` maps a case's id to its finished rounds by number, `hosts` to who measured it.
-
-    `models` are keyed by the model as the cases name it and the precision asked for,
-    `accuracies` by the id of their subject. `tried` are the cases that a search added to
-    those of the plan. `profiles` are journal lines by case, for
-    `app.results.operators.read_profile`.
-    """
-
-    path: Path
-    manifest: Manifest
-    rounds: Mapping[str, Mapping[int, RoundResult]]
-    hosts: Mapping[str, str]
-    models: Mapping[tuple[str, str], ExportedModel]
-    accuracies: Mapping[str, AccuracyResult] = field(default_factory=dict)
-    tried: tuple[Case, ...] = ()
-    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    @property
-    def cases(self) -> tuple[Case, ...]:
-        """The plan's cases in its order, then those that a search added."""
-        return self.manifest.cases + self.tried
-
-    def rounds_of(self, case: Case) -> tuple[RoundResult, ...]:
-        """The finished rounds of a case in their order."""
-        rounds = self.rounds.get(case.case_id, {})
-        return tuple(rounds[number] for number in sorted(rounds))
-
-    def accuracy_of(self, case: Case) -> AccuracyResult | None:
-        """The accuracy that holds for a case: cases share it where only their timing differs."""
-        model = self.models.get((case.model, case.precision))
-        return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
-
-    def samples_of(self, result: RoundResult) -> Samples:
-        """The measured samples of one round, warm-up left out."""
-        records = read_records(self.path / SAMPLES / result.samples)
-        return as_samples(records[records["phase"] == MEASURED], result.clock)
+from app.results import lines
+from app.results.journal import FOLDER
+from app.results.ledger import Ledger
+from app.results.manifest import MANIFEST, read_manifest
+from app.results.run import Run
 
 
 def read_run(path: Path) -> Run:
-    """All that a run folder holds; ResultsError if it is none, is damaged or of another schema.
-
-    A round recorded twice counts once: the first line stands.
-    """
-    manifest = read_manifest(path)
-    rounds: dict[str, dict[int, RoundResult]] = {}
-    hosts: dict[str, str] = {}
-    models: dict[tuple[str, str], ExportedModel] = {}
-    accuracies: dict[str, AccuracyResult] = {}
-    tried: dict[str, Case] = {}
-    profiles: dict[str, Mapping[str, Any]] = {}
-    host = ""
-    try:
-        for line in read_journals(path):
-            kind = line.pop("kind", "")
-            if kind == "writer":
-                host = line["host"]
-            elif kind == "model":
-                model = ExportedModel.from_json(line["model"])
-                models[line["asked"], line["precision"]] = model
-            elif kind == "round":
-                result = RoundResult.from_json(line)
-                rounds.setdefault(result.case_id, {}).setdefault(result.round, result)
-                hosts.setdefault(result.case_id, host)
-            elif kind == "accuracy":
-                accuracy = AccuracyResult.from_json(line)
-                accuracies.setdefault(accuracy.subject, accuracy)
-            elif kind == "case":
-                case = Case.from_json(line["case"])
-                tried.setdefault(case.case_id, case)
-            elif kind == "profile":
-                profiles.setdefault(line["case_id"], line)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ResultsError(
-            f"the journal of {path} has a line that can't be understood ({error!r})",
-            "restore it, or start a new run",
-        ) from None
-    return Run(path, manifest, rounds, hosts, models, accuracies, tuple(tried.values()), profiles)
+    """All that a run folder holds; ResultsError if it is none, is damaged or of another schema."""
+    reader = JournalReader(path)
+    reader.poll()
+    return reader.ledger.run
 
 
-def read_records(path: Path) -> np.ndarray:
-    """The `SAMPLE` records of one file [n]; a torn last record is left out."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ResultsError(
-            f"{path} can't be read ({error.strerror})", "restore it, or measure again"
-        ) from None
-    records: np.ndarray = np.frombuffer(data, SAMPLE, len(data) // SAMPLE.itemsize)
-    return records
+class JournalReader:
+    """`poll` takes in what was added since; `ledger` is what it came to so far."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ledger = Ledger(folder, read_manifest(folder))
+        self._read: dict[Path, tuple[int, int]] = {}  # bytes and lines of each journal
+        self._damage: ResultsError | None = None
 
-def as_samples(records: np.ndarray, clock: Clock) -> Samples:
-    """Records [n] as the statistics take them."""
-    return Samples(
-        np.ascontiguousarray(records["scheduled_ns"]),
-        np.ascontiguousarray(records["started_ns"]),
-        np.ascontiguousarray(records["finished_ns"]),
-        clock,
-    )
+    def poll(self) -> set[str]:
+        """The ids of the cases with new lines; ResultsError if the folder is gone or damaged.
+
+        A last line that a kill or a full disk tore, or that is being written, is left for the
+        next look. Damage anywhere else stays: what follows a line that can't be understood is
+        not taken for the run.
+        """
+        if self._damage is not None:
+            raise self._damage
+        if not (self.folder / MANIFEST).is_file():
+            raise ResultsError(
+                f"the run folder {self.folder} is gone", "put it back, or open another run"
+            )
+        changed: set[str] = set()
+        for path in sorted((self.folder / FOLDER).glob("*.jsonl")):
+            changed |= self._read_on(path)
+        return changed - {""}
+
+    def _read_on(self, path: Path) -> set[str]:
+        offset, number = self._read.get(path, (0, 0))
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                data = file.read()
+        except OSError as error:
+            raise ResultsError(
+                f"{path} can't be read ({error.strerror})", "open the run again when it can"
+            ) from None
+        whole = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
+        self._read[path] = offset + sum(map(len, whole)) + len(whole), number + len(whole)
+        changed = set()
+        for place, text in enumerate(whole, start=number + 1):
+            line = self._understood(path, place, text)
+            if line is not None:
+                changed.add(self.ledger.take(path.name, line))
+        return changed
+
+    def _understood(self, path: Path, number: int, text: bytes) -> lines.Line | None:
+        try:
+            return lines.read(json.loads(text), self.ledger.manifest.schema_version)
+        except (ValueError, KeyError, TypeError) as error:
+            told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
+            self._damage = ResultsError(
+                f"line {number} of {path} is damaged ({told})",
+                "remove that line and resume the run",
+            )
+            raise self._damage from None

@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.cases.accuracy import AccuracyResult
+from app.cases.axes import AXES
 from app.cases.case import Case
-from app.cases.columns import COLUMNS, INTERVALS, Row, Value
+from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
-from app.results.reader import Run
+from app.results.run import Run
 from app.results.telemetry import device_columns
 from app.stats.summary import Summary, summarise
 from exporters.types import Dimension, ExportedModel
+from runtimes.registry import parse_spec
 
 _SPANS = ("h2d_p50_us", "device_p50_us", "d2h_p50_us")
 """Facts that are figures of each round and not of the compiled graph."""
+NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 
 
 @dataclass(slots=True)
@@ -41,7 +44,7 @@ class Rows:
     def _row(self, run: Run, case: Case) -> Row:
         rounds = run.rounds_of(case)
         model = run.models.get((case.model, case.precision))
-        values: Row = dict.fromkeys(COLUMNS)
+        values: Row = dict.fromkeys(NAMES)
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
         values |= _verdict(case, rounds, run.manifest.rounds)
@@ -55,7 +58,7 @@ class Rows:
                 values |= _latency_columns(case, summary, values)
                 warnings = [str(values["warnings"] or ""), *summary.warnings]
                 values["warnings"] = _joined(warnings)
-        return {name: values[name] for name in COLUMNS}
+        return {name: values[name] for name in NAMES}
 
     def _summary(
         self, run: Run, case: Case, rounds: Sequence[RoundResult]
@@ -116,19 +119,16 @@ def _size(case: Case, dimension: Dimension | None) -> int | None:
 
 
 def _setting_columns(run: Run, case: Case) -> Row:
-    paced = case.scenario.kind == "paced"
-    return {
+    values: Row = {
         "runtime": case.runtime,
-        "device": case.runtime.partition("@")[0].partition(":")[2] or None,
-        "precision_asked": case.precision,
+        "device": parse_spec(case.runtime).device or None,
         "axes": _pairs(case.axes),
         "given": str(case.given) or None,
-        "threads": case.threads,
         "options": _pairs(_options(run, case)),
-        "scenario": case.scenario.kind,
-        "gap_us": case.scenario.gap_us if paced else None,
-        "wait_policy": case.wait_policy if paced else None,
     }
+    for axis in AXES:
+        values |= axis.row(case)
+    return values
 
 
 def _options(run: Run, case: Case) -> Mapping[str, object]:
@@ -141,8 +141,7 @@ def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
     """Status, reason and warnings; a case that never came to a round was cancelled."""
     decisive = worst(rounds)
     if decisive is None:
-        reason = "the sweep ended before this case was measured: --resume it"
-        return {"status": "cancelled", "reason": reason}
+        return {"status": "cancelled", "reason": NOT_REACHED}
     timed = [result for result in rounds if result.samples]
     warnings = [warning for result in rounds for warning in result.warnings]
     if decisive.status in ("ok", "partial") and len(rounds) < planned:
@@ -201,7 +200,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
             "cosine": check.cosine,
             "output_ok": check.output_ok,
         }
-    values |= {name: value for name, value in last.facts.items() if name in COLUMNS}
+    values |= {name: value for name, value in last.facts.items() if name in BY_NAME}
     return values | {name: _median(timed, partial(_fact, name)) for name in _SPANS}
 
 

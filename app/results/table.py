@@ -1,17 +1,18 @@
-"""Rows as CSV: UTF-8, header always, `.` decimals, empty where nothing was measured."""
+"""Rows as CSV and back: UTF-8, header always, `.` decimals, empty where nothing was measured."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from app.cases.columns import COLUMNS, Row, Value
+from app.cases.columns import BY_NAME, NAMES, Column, Row, Value
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def to_csv(rows: Iterable[Row], columns: Sequence[str] = COLUMNS) -> bytes:
+def to_csv(rows: Iterable[Row], columns: Sequence[str] = NAMES) -> bytes:
     """The whole file; numbers keep every digit that is needed to read them back exactly."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -19,6 +20,30 @@ def to_csv(rows: Iterable[Row], columns: Sequence[str] = COLUMNS) -> bytes:
     for row in rows:
         writer.writerow([_cell(row[name]) for name in columns])
     return text.getvalue().encode("utf-8")
+
+
+def read_rows(path: Path) -> dict[str, Row]:
+    """Case id -> row of a `results.csv`; empty if there is no readable file, which is no fault.
+
+    A column that is not known, as a later version may write, is passed over.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    lines = csv.DictReader(io.StringIO(text, newline=""))
+    known = [BY_NAME[name] for name in lines.fieldnames or () if name in BY_NAME]
+    if BY_NAME["case_id"] not in known:
+        return {}
+    return {
+        line["case_id"]: {column.name: _value(column, line[column.name] or "") for column in known}
+        for line in lines
+    }
+
+
+def neutralised(text: str) -> str:
+    """The text with a leading apostrophe where a spreadsheet would run it as a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def _cell(value: Value) -> str:
@@ -31,6 +56,15 @@ def _cell(value: Value) -> str:
     return neutralised(value) if isinstance(value, str) else str(value)
 
 
-def neutralised(text: str) -> str:
-    """The text with a leading apostrophe where a spreadsheet would run it as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+def _value(column: Column, cell: str) -> Value:
+    """A cell as `_cell` had it; None for one that does not hold what its column does."""
+    if cell == "":
+        return None
+    if column.kind == "text":
+        return cell[1:] if cell[0] == "'" and cell[1:].startswith(_FORMULA_STARTS) else cell
+    if column.kind == "flag":
+        return {"true": True, "false": False}.get(cell)
+    try:
+        return int(cell) if column.kind == "count" else float(cell)
+    except ValueError:
+        return None

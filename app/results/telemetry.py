@@ -16,8 +16,9 @@ import numpy as np
 from app.cases.columns import Row
 from app.cases.reading import CPU_DEVICE, Reading
 from app.cases.round import MEASURED, RoundResult
-from app.results.folder import SAMPLES, TELEMETRY, telemetry_name
-from app.results.reader import read_records
+from app.results.folder import TELEMETRY, telemetry_name
+from app.results.run import SAMPLES, read_records
+from exporters.codec import from_json
 
 LEAST_SPAN_S = 0.5
 """Energy counters move in steps of up to 0.1 s, so a shorter difference says little."""
@@ -48,7 +49,7 @@ def read_readings(path: Path) -> list[Reading]:
         *lines, _ = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    return [Reading.from_json(json.loads(line)) for line in lines]
+    return [from_json(Reading, json.loads(line)) for line in lines]
 
 
 def _of_round(run: Path, result: RoundResult) -> Row:

@@ -9,7 +9,7 @@ from the lower to the higher of the rounds' own bounds, and is a least width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from app.stats.quantiles import (
     order_interval,
     order_statistic,
 )
-from runtimes.base import Samples
+from runtimes.execution import Samples
 
 QUANTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
@@ -41,8 +41,8 @@ class Summary:
     std_us: float | None
     min_us: float
     max_us: float
-    quantiles: dict[str, float | None]
-    intervals: dict[str, Interval | None]
+    quantiles: Mapping[str, float | None]
+    intervals: Mapping[str, Interval | None]
     response_p50_us: float | None
     response_p99_us: float | None
     start_lateness_p99_us: float | None

@@ -38,7 +38,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
         rounds=1 if plan.largest_batch else lengths.rounds,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
-        plan=plan.model_dump(mode="json"),
+        plan=plan,
         cases=cases,
         environment=describe_host(),
     )

@@ -1,79 +1,42 @@
-"""Runs the jobs of a source: `poll` starts what fits, hears the children, tells what happened.
+"""Does the work of a source: `poll` starts what fits, hears what runs, tells what happened.
 
-No callbacks, no threads, no files: whoever polls decides what to write and what to draw.
-Every child is ended when the engine is closed.
+No callbacks, no threads, no files, and nothing about the kinds of work: whoever polls decides
+what to write and what to draw. All that was started is ended when the engine is closed.
 """
 
 from __future__ import annotations
 
-import os
-import select
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from app.machine.telemetry import Telemetry
-from app.sweep.accuracy_task import AssessTask
-from app.sweep.events import (
-    AccuracyStarted,
-    Event,
-    ExportStarted,
-    Finished,
-    Paused,
-    ProfileStarted,
-    RoundFinished,
-    RoundStarted,
-)
-from app.sweep.jobs import (
-    AssessJob,
-    ExportJob,
-    Job,
-    JobSource,
-    Measured,
-    Outcome,
-    ProfileJob,
-    RoundJob,
-    SettledJob,
-)
-from app.sweep.tasks import Exporter, ExportTask, MeasureTask, ProfileTask
-from exporters import own
+from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
+from app.sweep.place import ThisMachine
+from app.sweep.work.base import CPU, Source, Work
 
-MEASURE_COMMAND = own.command("app.workers.measure")
-EXPORT_COMMAND = own.command("exporters.worker")
-ACCURACY_COMMAND = own.command("app.workers.accuracy")
-PROFILE_COMMAND = own.command("app.workers.operators")
-MOST_EXPORTERS = 2
 LOOK_EVERY_S = 0.2
-"""A child whose descendants hold its pipes open ends silently, so its end is looked for."""
+"""A worker whose descendants hold its pipes open ends silently, so its end is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    work: Work
+    begun_s: float
 
 
 class Engine:
-    """A context manager over the children of one sweep; see `poll`, `pause`, `stop`.
+    """A context manager over the work of one sweep; see `poll`, `pause`, `stop`."""
 
-    `telemetry` is what is read of the devices while a round runs; None reads nothing.
-    """
-
-    def __init__(
-        self,
-        source: JobSource,
-        *,
-        measure_command: Sequence[str] = MEASURE_COMMAND,
-        export_command: Sequence[str] = EXPORT_COMMAND,
-        telemetry: Telemetry | None = None,
-    ) -> None:
+    def __init__(self, source: Source, place: ThisMachine | None = None) -> None:
         self._source = source
-        self._telemetry = telemetry or Telemetry()
-        self._measure_command = measure_command
-        self._export_command = export_command
-        self._running: list[MeasureTask | ExportTask | AssessTask | ProfileTask] = []
-        self._idle: list[Exporter] = []
-        self._most_exporters = min(MOST_EXPORTERS, os.cpu_count() or 1)
-        self._waiting: Job | None = None
-        self._outcomes: list[Outcome] = []
+        self._place = place or ThisMachine()
+        self._running: list[_Running] = []
+        self._waiting: Work | None = None
+        self._over: list[Work] = []
         self._paused = self._told_paused = False
         self._stopping = False
-        self.finished = False
+        self.finished = self._closed = False
 
     def poll(self, timeout_s: float) -> list[Event]:
         """Start what fits, wait up to `timeout_s` for news, and return the events.
@@ -85,9 +48,8 @@ class Engine:
         events = self._start_what_fits()
         if not events:
             self._wait(timeout_s)
-        for task in self._running:
-            events += task.advance()
-        self._collect()
+        for running in tuple(self._running):
+            events += self._advance(running)
         if not self._running and self._paused and not self._stopping and not self._told_paused:
             self._told_paused = True
             events.append(Paused())
@@ -104,22 +66,24 @@ class Engine:
         self._paused = self._told_paused = False
 
     def stop(self, now: bool = False) -> None:
-        """End after the block in flight, or at once; rounds cut short do not count."""
+        """End after what is in flight, or at once; work cut short does not count."""
         self._stopping = True
-        for task in self._running:
-            task.stop(now)
+        for running in self._running:
+            running.work.stop(now)
 
     @property
-    def measuring(self) -> bool:
-        """Whether a measuring process is at work."""
-        return any(isinstance(task, MeasureTask) for task in self._running)
+    def quiet_matters(self) -> bool:
+        """Whether work is in flight that has the cores to itself."""
+        return any(CPU in running.work.needs.alone for running in self._running)
 
     def close(self) -> None:
-        """Kill every child that is left; idempotent."""
-        for task in self._running:
-            task.close()
+        """End everything that is left; idempotent."""
+        for running in self._running:
+            running.work.close()
         self._running.clear()
-        self._retire_exporters()
+        if not self._closed:
+            self._closed = True
+            self._place.close()
 
     def __enter__(self) -> Self:
         return self
@@ -135,72 +99,52 @@ class Engine:
     def _start_what_fits(self) -> list[Event]:
         events: list[Event] = []
         while not self._paused and not self._stopping:
-            job, self._waiting = self._waiting or self._next_job(), None
-            if job is None:
+            work, self._waiting = self._waiting or self._next(), None
+            if work is None:
                 if not self._running:
                     events += self._finish(stopped=False)
                 break
-            if not self._fits(job):
-                self._waiting = job
+            if not work.needs.fit_beside([running.work.needs for running in self._running]):
+                self._waiting = work
                 break
-            events += self._start(job)
+            if CPU in work.needs.alone:
+                self._place.be_quiet()
+            begun_s = time.monotonic()
+            work.start(self._place)
+            events.append(Started(work))
+            if work.over:  # known beforehand how it ends
+                self._over.append(work)
+                events.append(Ended(work, 0.0))
+            else:
+                self._running.append(_Running(work, begun_s))
         return events
 
-    def _next_job(self) -> Job | None:
-        finished, self._outcomes = self._outcomes, []
-        return self._source.next(finished)
+    def _next(self) -> Work | None:
+        over, self._over = self._over, []
+        return self._source.next(over)
 
-    def _fits(self, job: Job) -> bool:
-        if not all(job.needs.fits_beside(task.job.needs) for task in self._running):
-            return False
-        exports = sum(isinstance(task, ExportTask) for task in self._running)
-        return not isinstance(job, ExportJob) or exports < self._most_exporters
-
-    def _start(self, job: Job) -> list[Event]:
-        if isinstance(job, SettledJob):
-            self._outcomes.append(Measured(job, job.result))
-            return [RoundFinished(job.result, 0.0)]
-        if isinstance(job, RoundJob):
-            self._retire_exporters()
-            self._running.append(MeasureTask(job, self._measure_command, self._telemetry))
-            return [RoundStarted(job)]
-        if isinstance(job, AssessJob):
-            self._retire_exporters()
-            self._running.append(AssessTask(job, ACCURACY_COMMAND))
-            return [AccuracyStarted(job)]
-        if isinstance(job, ProfileJob):
-            self._retire_exporters()
-            self._running.append(ProfileTask(job, PROFILE_COMMAND))
-            return [ProfileStarted(job)]
-        exporter = self._idle.pop() if self._idle else Exporter(self._export_command)
-        self._running.append(ExportTask(job, exporter))
-        return [ExportStarted(job)]
-
-    def _collect(self) -> None:
-        for task in [task for task in self._running if task.over]:
-            self._running.remove(task)
-            if task.outcome is not None:
-                self._outcomes.append(task.outcome)
-            if isinstance(task, ExportTask):
-                if task.reusable and not task.exporter.is_large():
-                    self._idle.append(task.exporter)
-                else:
-                    task.close()
+    def _advance(self, running: _Running) -> list[Event]:
+        work = running.work
+        news = work.advance()
+        if work.over:
+            self._running.remove(running)
+        match news:
+            case "told":
+                return [Told(work)]
+            case "ended":
+                self._over.append(work)
+                return [Ended(work, time.monotonic() - running.begun_s)]
+            case "dropped":
+                return [Dropped(work)]
+        return []
 
     def _wait(self, timeout_s: float) -> None:
-        """Sleep until a child speaks, a deadline is due or the time is over."""
+        """Sleep until a worker speaks, something is due or the time is over."""
         now = time.monotonic()
-        until = min([now + timeout_s, *(task.due() for task in self._running)])
+        until = min([now + timeout_s, *(running.work.due() for running in self._running)])
         if self._running:
             until = min(until, now + LOOK_EVERY_S)
-        filenos = [fileno for task in self._running for fileno in task.filenos()]
-        select.select(filenos, [], [], max(0.0, until - now))
-
-    def _retire_exporters(self) -> None:
-        """An idle exporter holds nothing that is not stored, so it can simply be killed."""
-        for exporter in self._idle:
-            exporter.child.close()
-        self._idle.clear()
+        self._place.wait(until - now)
 
     def _finish(self, stopped: bool) -> list[Event]:
         self.finished = True

@@ -1,6 +1,7 @@
-"""A sweep under way: the engine's events go into the run folder as they happen.
+"""A sweep under way: what its work comes to goes into the run folder as it happens.
 
-`step` is `Engine.poll` with everything recorded; whoever calls it only has to show.
+`step` is `Engine.poll` with everything recorded; whoever calls it only has to show. What the
+run is so far, its ledger knows, which is told each line that is written.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -16,34 +17,19 @@ from typing import Any, Self
 from app.cases.case import Case
 from app.cases.columns import Row
 from app.cases.errors import DiskError
+from app.cases.round import RoundResult
 from app.cases.status import FAILED
 from app.machine.telemetry import Telemetry
 from app.results.folder import RESULTS, RunFolder
+from app.results.lines import Line
 from app.results.live import Live, LiveFile, State
-from app.results.reader import Run, read_run
+from app.results.reader import JournalReader
 from app.results.rows import Rows
+from app.results.run import Run
 from app.results.table import to_csv
-from app.stats.quantiles import needed_samples
-from app.sweep.engine import EXPORT_COMMAND, MEASURE_COMMAND, Engine
-from app.sweep.events import (
-    AccuracyFinished,
-    AccuracyProgress,
-    AccuracyStarted,
-    Event,
-    ExportFinished,
-    ExportStarted,
-    Finished,
-    Paused,
-    ProfileFinished,
-    ProfileStarted,
-    RoundDropped,
-    RoundFinished,
-    RoundPhase,
-    RoundProgress,
-    RoundReadings,
-    RoundStarted,
-)
-from app.sweep.sources.largest import LargestBatch
+from app.sweep.engine import Engine
+from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
+from app.sweep.place import ThisMachine
 from app.sweep.sources.of_folder import sources
 
 REFRESH_S = 2.0
@@ -54,38 +40,24 @@ ROUND_OVERHEAD_S = 2.0
 
 
 class SweepRun:
-    """Runs what a folder still lacks. A context manager: leaving it ends every child."""
+    """Runs what a folder still lacks. A context manager: leaving it ends all that it started."""
 
     def __init__(
         self,
         folder: RunFolder,
         environment: Mapping[str, Any],
         *,
-        measure_command: Sequence[str] = MEASURE_COMMAND,
-        export_command: Sequence[str] = EXPORT_COMMAND,
-        telemetry: Telemetry | None = None,
+        place: ThisMachine | None = None,
     ) -> None:
         self.folder = folder
         self.stopped = False
-        manifest = folder.manifest
-        recorded = read_run(folder.path)
-        self._rounds = {case_id: dict(rounds) for case_id, rounds in recorded.rounds.items()}
-        self._hosts = dict(recorded.hosts)
-        self._models = dict(recorded.models)
-        self._accuracies = dict(recorded.accuracies)
-        self._host = str(environment.get("host", ""))
+        reader = JournalReader(folder.path)
+        reader.poll()
+        self._ledger = reader.ledger
         self._rows = Rows()
-        self._cases = {case.case_id: case for case in recorded.cases}
-        self._tried = list(recorded.tried)
-        self._profiles = dict(recorded.profiles)
-        self._source, source = sources(folder, recorded)
-        folder.begin(environment)
-        self._engine = Engine(
-            source,
-            measure_command=measure_command,
-            export_command=export_command,
-            telemetry=Telemetry.of_this_machine() if telemetry is None else telemetry,
-        )
+        self._rounds, source = sources(folder, self.run)
+        self._ledger.take(folder.writer, folder.begin(environment))
+        self._engine = Engine(source, place or ThisMachine(Telemetry.of_this_machine()))
         self._seconds: list[float] = []
         self._refreshed_at = time.monotonic()
         self._refresh_pause_s = REFRESH_S
@@ -93,9 +65,8 @@ class SweepRun:
         self._live_file = LiveFile(folder)
         self.live = Live(
             pid=os.getpid(),
-            cases_total=len(self._cases),
-            rounds_total=len(manifest.cases) * manifest.rounds,
-            exports_total=self._source.exports_left,
+            cases_total=len(self.run.cases),
+            exports_total=self._rounds.exports_left,
         )
         self._count()
         self._live_file.write(self.live, always=True)
@@ -107,22 +78,12 @@ class SweepRun:
     @property
     def run(self) -> Run:
         """What is recorded so far, as a reader of the folder would see it."""
-        folder = self.folder
-        return Run(
-            folder.path,
-            folder.manifest,
-            self._rounds,
-            self._hosts,
-            self._models,
-            self._accuracies,
-            tuple(self._tried),
-            self._profiles,
-        )
+        return self._ledger.run
 
     @property
     def cases(self) -> Mapping[str, Case]:
         """The cases by their ids; a search adds to them."""
-        return self._cases
+        return {case.case_id: case for case in self.run.cases}
 
     def rows(self) -> list[Row]:
         """The rows as they stand."""
@@ -132,7 +93,7 @@ class SweepRun:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
         for event in events:
-            self._record(event)
+            self._take(event)
         if self._stale and self._between_rounds(events):
             self._refresh_results()
         self._live_file.write(self.live, always=self.finished)
@@ -153,7 +114,7 @@ class SweepRun:
         self._engine.stop(now)
 
     def close(self, exit_code: int) -> None:
-        """End every child, and leave the final `results.csv` and `live.json`."""
+        """End all that was started, and leave the final `results.csv` and `live.json`."""
         self._engine.close()
         self.folder.write(RESULTS, to_csv(self.rows()))
         complete = self.finished and not self.stopped
@@ -172,102 +133,53 @@ class SweepRun:
     ) -> None:
         self._engine.close()
 
-    def _record(self, event: Event) -> None:
-        live = self.live
+    def _take(self, event: Event) -> None:
         match event:
-            case ExportStarted(job):
-                live.state, live.phase = "exporting", "export"
-                live.exporting = (*live.exporting, job.request.model)
-            case ExportFinished(job, reply):
-                live.exports_done += 1
-                live.exporting = tuple(m for m in live.exporting if m != job.request.model)
-                if reply.model is not None:
-                    asked = job.request.model, job.request.precision
-                    self.folder.record_model(*asked, reply.model)
-                    self._models[asked] = reply.model
-            case RoundStarted(job):
-                self._know_case(job.measure.case_id)
-                # What a killed writer has left behind of this round.
-                self.folder.drop_readings(job.measure.case_id, job.measure.round)
-                live.state, live.phase = "measuring", "start"
-                live.case_id, live.round = job.measure.case_id, job.measure.round
-                live.iterations, live.elapsed_s = 0, 0.0
-                live.p50_us = live.p99_us = None
-            case RoundPhase(_, phase):
-                live.phase = phase
-            case RoundProgress():
-                live.iterations, live.elapsed_s = event.iterations, event.elapsed_s
-                live.p50_us = _supported(event.p50_ns, 0.5, event.iterations)
-                live.p99_us = _supported(event.p99_ns, 0.99, event.iterations)
-            case RoundReadings(job, readings):
-                self.folder.record_readings(job.measure.case_id, job.measure.round, readings)
-            case RoundFinished(result, seconds):
-                self._know_case(result.case_id)
-                self.folder.record_round(result)
-                self._rounds.setdefault(result.case_id, {})[result.round] = result
-                self._hosts.setdefault(result.case_id, self._host)
-                if seconds:
+            case Started(work):
+                self._record(work.begun(self.folder, self.live))
+            case Told(work):
+                work.told(self.folder, self.live)
+            case Ended(work, seconds):
+                self._record(work.ended(self.folder, self.live))
+                if work.kind == "round" and seconds:
                     self._seconds.append(seconds)
-                self._stale = True
-                self._source.take(result)
                 self._count()
-            case RoundDropped(job, reason, disk_full):
-                self.folder.drop_samples(job.measure.case_id, job.measure.round)
-                self.folder.drop_readings(job.measure.case_id, job.measure.round)
-                if disk_full:
-                    raise DiskError(reason)
-            case AccuracyStarted(job):
-                live.state, live.phase = "measuring", "accuracy"
-                live.case_id, live.round = job.case_id, None
-                live.iterations, live.elapsed_s = 0, 0.0
-                live.p50_us = live.p99_us = None
-            case AccuracyProgress(_, images):
-                live.iterations = images
-            case AccuracyFinished(_, result):
-                self.folder.record_accuracy(result)
-                self._accuracies[result.subject] = result
-                self._stale = True
-            case ProfileStarted(job):
-                live.state, live.phase = "measuring", "profile"
-                live.case_id, live.round = job.profile.case.case_id, None
-                live.iterations, live.elapsed_s = 0, 0.0
-                live.p50_us = live.p99_us = None
-            case ProfileFinished(_, profile):
-                self._profiles[profile.case_id] = self.folder.record_profile(profile)
+            case Dropped(work):
+                work.dropped(self.folder)
             case Paused():
-                live.state = "paused"
+                self.live.state = "paused"
             case Finished(stopped):
                 self.stopped = stopped
                 self._count()
 
-    def _know_case(self, case_id: str) -> None:
-        """Record a case that a search tries for the first time."""
-        if case_id not in self._cases and isinstance(self._source, LargestBatch):
-            case = self._source.case(case_id)
-            self.folder.record_case(case)
-            self._cases[case_id] = case
-            self._tried.append(case)
+    def _record(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self.folder.record(line)
+            self._ledger.take(self.folder.writer, line)
+            self._stale = True
+            if isinstance(line, RoundResult):
+                self._rounds.take(line)
 
     def _count(self) -> None:
-        left = self._source.all_rounds_left()
-        if isinstance(self._source, LargestBatch):
-            # A search does not know beforehand how many tries it will take.
-            self.live.rounds_total = sum(map(len, self._rounds.values())) + left
-            self.live.cases_total = len(self._cases)
-        self.live.rounds_done = self.live.rounds_total - left
-        self.live.cases_failed = sum(
+        run, live = self.run, self.live
+        left = self._rounds.all_rounds_left()
+        recorded = sum(map(len, run.rounds.values()))
+        live.cases_total = len(run.cases)
+        live.rounds_total = self._rounds.rounds_total(recorded)
+        live.rounds_done = live.rounds_total - left
+        live.cases_failed = sum(
             any(result.status in FAILED for result in rounds.values())
-            for rounds in self._rounds.values()
+            for rounds in run.rounds.values()
         )
         guess = self.folder.manifest.limits.min_s + ROUND_OVERHEAD_S
         known = self._seconds
-        self.live.eta_s = left * (sum(known) / len(known) if known else guess)
+        live.eta_s = left * (sum(known) / len(known) if known else guess)
 
     def _between_rounds(self, events: Sequence[Event]) -> bool:
         """Whether the parent may work now without disturbing a measurement."""
-        ended = any(isinstance(event, RoundFinished | AccuracyFinished) for event in events)
+        ended = any(isinstance(event, Ended) for event in events)
         due = time.monotonic() - self._refreshed_at >= self._refresh_pause_s
-        return ended and due and not self._engine.measuring
+        return ended and due and not self._engine.quiet_matters
 
     def _refresh_results(self) -> None:
         begun = time.monotonic()
@@ -281,10 +193,3 @@ def close_quietly(run: SweepRun, exit_code: int) -> None:
     """Close a run whose disk is full as far as that is possible."""
     with contextlib.suppress(DiskError):
         run.close(exit_code)
-
-
-def _supported(nanoseconds: float | None, quantile: float, iterations: int) -> float | None:
-    """In microseconds; None while so few samples are no ground for this percentile."""
-    if nanoseconds is None or iterations < needed_samples(quantile):
-        return None
-    return nanoseconds / 1e3

@@ -14,6 +14,7 @@ from typing import Any
 from app.cases.accuracy import AccuracyJob, AccuracyResult
 from app.workers.assess import assess
 from app.workers.serve import serve
+from exporters.codec import from_json
 from exporters.types import GraphlapError
 
 
@@ -23,7 +24,7 @@ def main() -> int:
 
 def answer(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> AccuracyResult:
     """The result of the job in `values`; every failure is a result with its reason."""
-    job = AccuracyJob.from_json(values)
+    job = from_json(AccuracyJob, values)
     try:
         return assess(job, lambda images: tell({"event": "progress", "images": images}))
     except GraphlapError as error:

@@ -10,6 +10,7 @@ from typing import Any
 from app.cases.round import MeasureJob, RoundResult
 from app.workers.round import measure_round
 from app.workers.serve import StopRequest, serve
+from exporters.codec import from_json
 
 
 def main() -> int:
@@ -17,7 +18,7 @@ def main() -> int:
 
 
 def _round(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> RoundResult:
-    job = MeasureJob.from_json(values)
+    job = from_json(MeasureJob, values)
     _prepare(job)
     return measure_round(job, tell, StopRequest())
 

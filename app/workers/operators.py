@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from app.cases.operators import OpProfile, ProfileRequest
+from app.cases.operators import OperatorJob, OperatorTimes
 from app.workers.serve import serve
+from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import AfterCompletion, Session, Unavailable
+from runtimes.base import Session, Unavailable
+from runtimes.execution import AfterCompletion
 from runtimes.faults import NotAvailable
 
 FOR_S = 0.5
@@ -28,9 +30,9 @@ def main() -> int:
     return serve(answer)
 
 
-def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> OpProfile:
+def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> OperatorTimes:
     """The profile of the case in `values`; every failure is one with its reason."""
-    request = ProfileRequest.from_json(values)
+    request = from_json(OperatorJob, values)
     try:
         return profile(request)
     except GraphlapError as error:
@@ -38,10 +40,10 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> OpPro
     except Exception as error:
         traceback.print_exception(error, file=sys.stderr)
         reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    return OpProfile(request.case.case_id, reason=reason)
+    return OperatorTimes(request.case.case_id, reason=reason)
 
 
-def profile(request: ProfileRequest) -> OpProfile:
+def profile(request: OperatorJob) -> OperatorTimes:
     """Compile the case for profiling, run it as the round did, and take the times."""
     case, model, settings = request.case, request.model, request.settings
     runtime = registry.load(registry.parse_spec(case.runtime).name)
@@ -61,7 +63,7 @@ def profile(request: ProfileRequest) -> OpProfile:
             runs = 1
         else:
             runs = _enough_runs(session)
-        return OpProfile(
+        return OperatorTimes(
             case.case_id, session.execution.clock, runs, tuple(session.profile_ops(runs))
         )
 

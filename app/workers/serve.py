@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from exporters.codec import to_json
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -32,7 +34,7 @@ def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], A
         sys.stderr.write("this process reads one job from standard input\n")
         return 2
     result = answer(json.loads(line), lambda event: _tell(events, event))
-    _tell(events, {"event": "result", **result.to_json()})
+    _tell(events, {"event": "result", **to_json(result)})
     # Engines' exit handlers can crash or hang after all is said; nothing is left to flush.
     sys.stderr.flush()
     os._exit(0)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from exporters import own
 from exporters.types import GraphlapError
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.importer import load
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m runtimes.fpga")
+    parser = argparse.ArgumentParser(prog=f"python -m {own.module_name('runtimes.fpga')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("explain", help="where the cycles of a graph go on a card")
     command.add_argument("model", help="an .onnx file")

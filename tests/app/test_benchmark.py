@@ -13,8 +13,9 @@ from app.benchmark import BenchmarkResult, CellBasedBenchmark, LayerBasedBenchma
 from app.cases.errors import PlanError, ResultsError
 from app.results.reader import read_run
 from runtimes.registry import load
+from tests.checkout import ROOT
 
-V80 = Path(__file__).parents[2] / "runtimes/fpga/cards/v80.toml"
+V80 = ROOT / "runtimes/fpga/cards/v80.toml"
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.sweep.jobs import ExportJob, Job, Outcome
+
 from app.sweep.engine import Engine
 from app.sweep.events import ExportFinished
-from app.sweep.jobs import ExportJob, Job, Outcome
 from exporters import catalogue
 from exporters.request import ExportReply, ExportRequest
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.round import MEASURED, SAMPLE, RoundResult
+from app.cases.round import MEASURED, RECORD, RoundResult
 from app.machine.environment import describe_host
-from app.plan.lengths import profiles
+from app.plan.lengths import named_lengths
 from app.results.folder import RunFolder
 from app.results.live import Live, LiveFile
 from app.results.manifest import new_manifest
@@ -125,7 +125,7 @@ def _pour(path: Path, per_s: int, total: int, run: RunFolder, live: Live) -> Non
 
 def _records(count: int, seed: int, first_ns: int = 0) -> np.ndarray:
     latency = np.random.default_rng(seed).lognormal(3.0, 0.2, count) * 1e3
-    made = np.zeros(count, SAMPLE)
+    made = np.zeros(count, RECORD)
     made["started_ns"] = first_ns + np.arange(count) * 10_000
     made["finished_ns"] = made["started_ns"] + latency.astype(np.int64)
     made["phase"] = MEASURED
@@ -133,7 +133,7 @@ def _records(count: int, seed: int, first_ns: int = 0) -> np.ndarray:
 
 
 def _new(path: Path, cases: list[Case], rounds: int) -> RunFolder:
-    lengths = profiles()["quick"]
+    lengths = named_lengths()["quick"]
     run = RunFolder.create(
         path,
         new_manifest(

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.case import Scenario
-from app.cases.round import MEASURED, SAMPLE, Limits, MeasureJob, RoundResult
+from app.cases.round import MEASURED, RECORD, Limits, MeasureJob, RoundResult
+from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
-from runtimes.base import OptionValue, Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.registry import parse_spec
 
 
@@ -24,12 +25,12 @@ def export(model: str, axes: Mapping[str, int]) -> ExportedModel:
     request = ExportRequest(model, points=(axes,))
     done = subprocess.run(
         [sys.executable, "-m", "exporters.worker"],
-        input=json.dumps(request.to_json()) + "\n",
+        input=json.dumps(to_json(request)) + "\n",
         capture_output=True,
         text=True,
         check=True,
     )
-    reply = ExportReply.from_json(json.loads(done.stdout.splitlines()[-1]))
+    reply = from_json(ExportReply, json.loads(done.stdout.splitlines()[-1]))
     if reply.model is None:
         raise RuntimeError(reply.reason)
     return reply.model
@@ -55,7 +56,7 @@ def sample(
     scenario: Scenario | None = None,
     options: Mapping[str, OptionValue] | None = None,
 ) -> tuple[RoundResult, np.ndarray]:
-    """One round in a fresh process: its result and its measured `SAMPLE` records [n]."""
+    """One round in a fresh process: its result and its measured `RECORD` records [n]."""
     spec = parse_spec(runtime)
     with tempfile.TemporaryDirectory() as folder:
         samples = Path(folder) / "samples.bin"
@@ -85,5 +86,5 @@ def sample(
         events = [json.loads(line) for line in child.stdout]
         child.wait()
         result = {k: v for k, v in events[-1].items() if k != "event"}
-        records = np.fromfile(samples, dtype=SAMPLE)
+        records = np.fromfile(samples, dtype=RECORD)
     return RoundResult.from_json(result), records[records["phase"] == MEASURED]

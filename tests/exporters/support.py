@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 
 ROOT = Path(__file__).parents[2]
@@ -32,14 +33,14 @@ class WorkerProcess:
         )
 
     def ask(self, request: ExportRequest) -> ExportReply:
-        return self.say(json.dumps(request.to_json()))
+        return self.say(json.dumps(to_json(request)))
 
     def say(self, line: str) -> ExportReply:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        return ExportReply.from_json(json.loads(self.process.stdout.readline()))
+        return from_json(ExportReply, json.loads(self.process.stdout.readline()))
 
     def close(self) -> int:
         assert self.process.stdin is not None

@@ -43,9 +43,11 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One reason for all of them, rather than one for each, where there is no GPU at all."""
+    """All have the GPU for themselves; one reason for all of them where there is none at all."""
     told = libraries.why_not((), 0, "a GPU runtime")
-    if told is not None:
-        for item in items:
-            if item.path.is_relative_to(Path(__file__).parent):
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            if told is None:
+                item.add_marker(pytest.mark.alone)
+            else:
                 item.add_marker(pytest.mark.skip(reason=f"{told.reason}; {told.remedy}"))

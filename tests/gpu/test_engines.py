@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
-from runtimes.base import OptionValue, Runtime, Settings
+from runtimes.base import Runtime
 from runtimes.cuda import driver
 from runtimes.faults import Unsupported
+from runtimes.options import OptionValue, Settings
 from runtimes.session.side_by_side import compile_abreast
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.runtimes.abreast import bind_apart, run_all_at_once
@@ -124,13 +126,14 @@ def test_spans_are_told_where_the_engine_lets_us(graphs: Graphs) -> None:
 
 SCRIPT = """
 import json, subprocess, sys
+from exporters.codec import from_json
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
-from runtimes.base import Settings
+from runtimes.options import Settings
 query = ["nvidia-smi", "-i", "0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
 runtime = registry.load(sys.argv[1])
 assert runtime.availability()
-model = ExportedModel.from_json(json.loads(sys.argv[2]))
+model = from_json(ExportedModel, json.loads(sys.argv[2]))
 reference = load_reference(model.references["batch=1"])
 used_mib = []
 for sessions in (3, 20):
@@ -148,7 +151,7 @@ def test_closed_sessions_give_the_memory_of_the_device_back(
     graphs: Graphs, name: str, tmp_path: Path
 ) -> None:
     available(name)
-    model = json.dumps(graphs.wide.to_json())
+    model = json.dumps(to_json(graphs.wide))
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, name, model, str(tmp_path)],
         capture_output=True,

@@ -10,10 +10,11 @@ import time
 
 import pytest
 
-from runtimes.base import OptionValue, Runtime, Session, Settings
+from exporters.codec import to_json
+from runtimes.base import Runtime, Session
 from runtimes.fake import Fake, latencies_ns
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
-from runtimes.options import chosen
+from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs
 
@@ -50,9 +51,7 @@ def test_a_run_takes_at_least_its_latency(graphs: Graphs) -> None:
 
 
 def test_the_second_mode_is_later_by_the_spread(graphs: Graphs) -> None:
-    script = chosen(
-        Fake(), Settings(options={"latency_us": 5.0, "spread_us": 7.0, "distribution": "bimodal"})
-    )
+    script = {"latency_us": 5.0, "spread_us": 7.0, "distribution": "bimodal", "seed": 0}
     latencies = latencies_ns(script)
     assert set(latencies.tolist()) == {5000, 12000}
     assert 0.15 < (latencies == 12000).mean() < 0.25
@@ -98,11 +97,11 @@ def test_without_a_reference_there_is_no_session(graphs: Graphs) -> None:
 
 SCRIPT = """
 import json, sys
+from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
-from runtimes.fake import Fake, latencies_ns
-from runtimes.options import chosen
-model = ExportedModel.from_json(json.loads(sys.argv[1]))
+from runtimes.options import Settings
+from runtimes.fake import Fake
+model = from_json(ExportedModel, json.loads(sys.argv[1]))
 session = Fake().compile(model, {"batch": 1}, Settings(options={"fail": sys.argv[2]}))
 print("ready", flush=True)
 session.run()
@@ -112,7 +111,7 @@ print("returned", flush=True)
 
 def started(graphs: Graphs, fail: str) -> subprocess.Popen[str]:
     """A process that is about to call `run` on a session that fails so."""
-    model = json.dumps(graphs.dense.to_json())
+    model = json.dumps(to_json(graphs.dense))
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, model, fail], stdout=subprocess.PIPE, text=True
     )

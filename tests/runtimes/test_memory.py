@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from exporters.codec import to_json
 from tests.runtimes.graphs import Graphs
 
 WARM_UP, SESSIONS = 30, 200
@@ -17,12 +18,13 @@ ALLOWED_PER_SESSION = 20 * 1024
 SCRIPT = """
 import json, sys
 import psutil
+from exporters.codec import from_json
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 runtime, settings = registry.load(sys.argv[1]), Settings(threads=2, options=json.loads(sys.argv[3]))
-model = ExportedModel.from_json(json.loads(sys.argv[2]))
+model = from_json(ExportedModel, json.loads(sys.argv[2]))
 reference = load_reference(model.references["batch=1"])
 process, sizes = psutil.Process(), []
 for sessions in map(int, sys.argv[4:]):
@@ -51,7 +53,7 @@ print(json.dumps(sizes))
 def test_two_hundred_sessions_do_not_grow_the_process(
     graphs: Graphs, name: str, options: dict[str, int]
 ) -> None:
-    model = json.dumps(graphs.wide.to_json())
+    model = json.dumps(to_json(graphs.wide))
     done = subprocess.run(
         [
             *(sys.executable, "-c", SCRIPT, name, model, json.dumps(options)),

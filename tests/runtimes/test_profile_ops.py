@@ -13,8 +13,10 @@ import pytest
 
 from exporters.types import ExportedModel
 from runtimes import registry
-from runtimes.base import AfterCompletion, OpTime, Session, Settings
+from runtimes.base import Session
+from runtimes.execution import AfterCompletion, OpTime
 from runtimes.faults import Unsupported
+from runtimes.options import Settings
 from runtimes.ort import operators
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
@@ -28,6 +30,7 @@ def bound(name: str, model: ExportedModel, settings: Settings = PROFILED) -> Ses
     return session
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu"])
 def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) -> None:
     with bound(name, graphs.wide) as session:

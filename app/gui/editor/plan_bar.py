@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from app.gui.editor.flow import FlowLayout
 from app.gui.look.terms import TERMS
 from app.plan.draft import Draft
-from app.plan.lengths import profiles
+from app.plan.lengths import named_lengths
 from app.results.text import duration
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -38,7 +38,7 @@ class PlanBar(QWidget):
         self.name = QLineEdit()
         self.name.setValidator(QRegularExpressionValidator(_NAME, self))
         self.profile = QComboBox()
-        for name, profile in profiles().items():
+        for name, profile in named_lengths().items():
             length = f"{profile.rounds} rounds of {duration(profile.limits.min_s)} or more"
             self.profile.addItem(f"{name} ({length})", name)
         self.rounds, self.seed = QLineEdit(), QLineEdit()

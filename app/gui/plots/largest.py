@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.cases.status import FAILED, FITS
+from app.cases.status import FAILED, FITS, Status
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis
 from app.gui.plots.bars import Bar
@@ -12,8 +12,7 @@ from app.gui.plots.barview import BarView
 from app.gui.plots.style import series_styles
 from app.results.follow.figures import batch, variants
 from app.results.follow.series import Series
-
-_STATUS_TEXT = {"out_of_memory": "out of memory"}
+from app.results.searches import largest_fit, stopped_by
 
 
 class LargestBatchView(BarView):
@@ -43,7 +42,7 @@ class LargestBatchView(BarView):
         names = variants(tried)
         groups: dict[tuple[str, str], list[Series]] = {}
         for one in tried:
-            if one.status in FITS or one.status in FAILED:
+            if one.status in FITS | FAILED:
                 groups.setdefault((one.model, names[one.key]), []).append(one)
         return [(model, name, group) for (model, name), group in sorted(groups.items())]
 
@@ -57,10 +56,12 @@ class LargestBatchView(BarView):
 
 def _reach(group: Sequence[Series]) -> tuple[int | None, str]:
     """The largest batch that ran, and a phrase for what is known beyond it."""
-    ran = max((batch(one) or 0 for one in group if one.status in FITS), default=None)
-    beyond = [one for one in group if one.status not in FITS and (batch(one) or 0) > (ran or 0)]
-    if not beyond:
-        return ran, f"{ran}, none larger was tried" if ran else "none"
-    first = min(beyond, key=lambda one: batch(one) or 0)
-    ending = f"{_STATUS_TEXT.get(first.status, first.status.replace('_', ' '))} at {batch(first)}"
-    return ran, f"{ran}, {ending}" if ran else ending
+    tried: dict[int, Status] = {
+        batch(one) or 0: one.status
+        for one in group
+        if one.status != "waiting" and one.status != "measuring"
+    }
+    ran, ending = largest_fit(tried), stopped_by(tried)
+    if not ran:
+        return None, ending
+    return ran, f"{ran}, {ending}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.cases.operators import OpProfile
+from app.cases.operators import OperatorTimes
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.bars import Bar
@@ -17,7 +17,7 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.gui.plots.text import CLOCK_TEXT, significant, time_text
 from app.results.follow.details import CaseDetails
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 MOST_ROWS = 60
 
@@ -58,7 +58,7 @@ class OperatorsView(BarView):
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Show the case's operators; nothing yet if none were recorded."""
-        profile = details.profile
+        profile = details.operators
         if profile is None:
             self.set_operators((), label, "wall")
             return
@@ -131,7 +131,7 @@ class OperatorsView(BarView):
 
 
 def operator_times(
-    profile: OpProfile, engine: str, elsewhere: Mapping[str, str]
+    profile: OperatorTimes, engine: str, elsewhere: Mapping[str, str]
 ) -> list[OperatorTime]:
     """A recorded profile's rows; `elsewhere` names the engines of nodes that `engine` left."""
     total_us = profile.total_us

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.cases.columns import COLUMNS as RESULT_COLUMNS
+from app.cases.columns import BY_NAME, NAMES, PERCENTILES
+from app.cases.columns import Column as ResultColumn
 from app.gui.plots.text import CLOCK_TEXT, significant
 from app.results.follow.figures import number
 from app.results.follow.series import Series
@@ -14,42 +15,6 @@ from app.results.follow.series import Series
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""
 
-_TEXT_NAMES = """
-graphlap_version run_id case_id host started_at_utc suite model family model_sha256 runtime
-runtime_version execution_provider device device_name precision_asked precision axes options
-scenario wait_policy clock call_path boundary fidelity steady_state stop_reason reference
-output_ok throttle status valid reason warnings
-"""
-_TEXTS = frozenset(_TEXT_NAMES.split())
-_SHORT = {
-    "model": "Model",
-    "runtime": "Runtime",
-    "precision": "Precision",
-    "batch_size": "Batch",
-    "threads": "Threads",
-    "status": "Status",
-    "clock": "Clock",
-    "reason": "Reason",
-    "iterations": "Samples",
-    "latency_mean_us": "Mean (µs)",
-    "latency_p50_us": "p50 (µs)",
-    "latency_p90_us": "p90 (µs)",
-    "latency_p99_us": "p99 (µs)",
-    "latency_p999_us": "p99.9 (µs)",
-    "throughput_per_s": "Inputs/s",
-    "max_rel_error": "Error",
-}
-_HINTS = {
-    "status": "How the case ended; only ok is compared with other rows.",
-    "clock": "Wall clock, the device's own clock, or simulated: never compare them blindly.",
-    "latency_p50_us": "The median: half of the samples were at most this slow.",
-    "latency_p90_us": "90 of 100 samples were at most this slow.",
-    "latency_p99_us": "99 of 100 samples were at most this slow. Empty below 368 samples.",
-    "latency_p999_us": "999 of 1,000 samples were at most this slow. Empty below 3,688 samples.",
-    "throughput_per_s": "Inputs per second.",
-    "max_rel_error": "The largest difference from the reference output, over its largest value.",
-    "reason": "Why the case failed or could not run.",
-}
 _WIDTHS = {
     "model": 145,
     "runtime": 130,
@@ -60,13 +25,7 @@ _WIDTHS = {
     "reason": 180,
     "warnings": 320,
 }
-_FROM_SUMMARY = {
-    "latency_p50_us": "p50",
-    "latency_p90_us": "p90",
-    "latency_p95_us": "p95",
-    "latency_p99_us": "p99",
-    "latency_p999_us": "p999",
-}
+_FROM_SUMMARY = {f"latency_{name}_us": name for name in PERCENTILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +72,10 @@ def _figure(series: Series, key: str) -> float | None:
     return found
 
 
-def _column(key: str) -> Column:
-    kind: Kind = "text" if key in _TEXTS else "count"
-    if key.startswith(("latency_", "response_")) or key.endswith(("_ms", "_error")):
-        kind = "lower"
-    elif key == "throughput_per_s":
-        kind = "higher"
-    title = _SHORT.get(key, key.replace("_", " ").capitalize())
-    width = _WIDTHS.get(key, 130 if kind in ("lower", "higher") else 110)
-    return Column(key, title, _HINTS.get(key, f"Column {key} of results.csv."), kind, width)
+def _column(told: ResultColumn) -> Column:
+    kind: Kind = "text" if told.kind in ("text", "flag") else told.better or "count"
+    width = _WIDTHS.get(told.name, 130 if told.better else 110)
+    return Column(told.name, told.title, told.meaning, kind, width)
 
 
 DEFAULT: tuple[str, ...] = (
@@ -140,5 +94,5 @@ DEFAULT: tuple[str, ...] = (
 """What is shown until somebody chooses otherwise."""
 
 COLUMNS: tuple[Column, ...] = tuple(
-    _column(key) for key in (*DEFAULT, *(k for k in RESULT_COLUMNS if k not in DEFAULT))
+    _column(BY_NAME[key]) for key in (*DEFAULT, *(k for k in NAMES if k not in DEFAULT))
 )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError
-from app.cases.operators import OpProfile
-from app.results.operators import read_profile
-from app.results.reader import Run
+from app.cases.operators import OperatorTimes
+from app.results.operators import read_operators
+from app.results.run import Run
 from exporters.types import ExportedModel
 
 
@@ -17,39 +17,39 @@ from exporters.types import ExportedModel
 class CaseDetails:
     """`elsewhere` maps the nodes that the engine did not take to the providers that did.
 
-    `profile` is None until the run has one of the case's operators.
+    `operators` is None until the run has one of the case's operators.
     """
 
     case: Case
     model: ExportedModel
     engine: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    profile: OpProfile | None = None
+    operators: OperatorTimes | None = None
 
     def without_operators(self) -> CaseDetails:
         """All that is known before operator times are, which come last."""
-        return replace(self, profile=None)
+        return replace(self, operators=None)
 
 
-def details(run: Run, case: Case, profile: OpProfile | None = None) -> CaseDetails | None:
+def details(run: Run, case: Case, operators: OperatorTimes | None = None) -> CaseDetails | None:
     """None until the case's model was exported."""
     model = run.models.get((case.model, case.precision))
     if model is None:
         return None
     rounds = run.rounds_of(case)
     if not rounds:
-        return CaseDetails(case, model, profile=profile)
+        return CaseDetails(case, model, operators=operators)
     last = rounds[-1]
     elsewhere = {str(node["node"]): str(node["provider"]) for node in last.placement}
-    return CaseDetails(case, model, last.execution_provider, elsewhere, profile)
+    return CaseDetails(case, model, last.execution_provider, elsewhere, operators)
 
 
-def case_profile(run: Run, case: Case) -> OpProfile | None:
+def case_operators(run: Run, case: Case) -> OperatorTimes | None:
     """The case's operators; None if the run has none, a file that can't be read is a reason."""
-    line = run.profiles.get(case.case_id)
+    line = run.operators.get(case.case_id)
     if line is None:
         return None
     try:
-        return read_profile(run.path, line)
+        return read_operators(run.path, line)
     except ResultsError as error:
-        return OpProfile(case.case_id, reason=str(error))
+        return OperatorTimes(case.case_id, reason=str(error))

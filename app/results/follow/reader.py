@@ -10,28 +10,30 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.columns import Row
 from app.cases.errors import ResultsError
-from app.cases.operators import OpProfile
+from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
-from app.results.folder import LIVE, RESULTS, SAMPLES, is_being_written
+from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
 from app.results.follow.case_samples import CaseSamples
-from app.results.follow.details import CaseDetails, case_profile, details
-from app.results.follow.journal_tail import JournalTail
+from app.results.follow.details import CaseDetails, case_operators, details
 from app.results.follow.reference import reference_figures
-from app.results.follow.rows_file import read_rows
 from app.results.follow.sample_tail import no_counts
-from app.results.follow.series import Series
+from app.results.follow.series import Series, Standing
 from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
 from app.results.live import Live
-from app.results.rows import worst
+from app.results.reader import JournalReader
+from app.results.rows import NOT_REACHED, worst
+from app.results.run import SAMPLES
+from app.results.table import read_rows
 from app.stats.summary import Summary
-from runtimes.base import Clock
+from exporters.codec import CodecError, from_json
+from runtimes.execution import Clock
 from runtimes.registry import parse_spec
 
 CARD_RUNTIME = "fpga"
@@ -44,21 +46,21 @@ class RunReader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._journal = JournalTail(folder)
-        self._cases = {case.case_id: case for case in self._journal.manifest.cases}
-        self._labels = labels(self._journal.manifest.cases)
+        self._journal = JournalReader(folder)
+        self._cases = {case.case_id: case for case in self._journal.ledger.manifest.cases}
+        self._labels = labels(self._journal.ledger.manifest.cases)
         self._samples: dict[str, CaseSamples] = {}
         self._rows: dict[str, Row] = {}
         self._rows_stamp = (0, 0)
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
         self._asked: dict[str, int] = {}
-        self._profiles: dict[str, OpProfile] = {}
+        self._operators: dict[str, OperatorTimes] = {}
         self._summaries = Summaries(folder)
         self._series: dict[str, Series] = {}
         self._chosen: tuple[str, ...] = ()
         self._current = ""
         self._reading = False
-        self._state = RunState(folder, self._journal.manifest)
+        self._state = RunState(folder, self._journal.ledger.manifest)
 
     def choose(self, keys: Sequence[str]) -> None:
         """Show these cases; none means the ones that are measured now or were last."""
@@ -94,7 +96,7 @@ class RunReader:
             self._series[key] = self._one(self._cases[key], running, alive)
         self._state = RunState(
             folder=self.folder,
-            manifest=self._journal.manifest,
+            manifest=self._journal.ledger.manifest,
             live=live,
             alive=alive,
             series=tuple(self._series[key] for key in self._cases),
@@ -102,7 +104,7 @@ class RunReader:
             revision=before.revision + told,
             samples_in_flight=self._in_flight(live),
             details=self._details(shown),
-            environments=dict(self._journal.environments),
+            environments=dict(self._journal.ledger.environments),
         )
         return self._state
 
@@ -118,7 +120,7 @@ class RunReader:
 
     def _take_tried(self) -> set[str]:
         """The cases that a search has added; then every label may read differently."""
-        cases = self._journal.run.cases
+        cases = self._journal.ledger.run.cases
         if len(cases) == len(self._cases):
             return set()
         self._cases = {case.case_id: case for case in cases}
@@ -132,14 +134,12 @@ class RunReader:
 
     def _read_live(self) -> Live | None:
         try:
-            data: dict[str, Any] = json.loads((self.folder / LIVE).read_text("utf-8"))
+            data = json.loads((self.folder / LIVE).read_text("utf-8"))
         except (OSError, ValueError):
             return self._state.live  # replaced at this moment, or not there yet
-        data.pop("updated_at_utc", None)
-        data["exporting"] = tuple(data.get("exporting", ()))
         try:
-            return Live(**data)
-        except TypeError:
+            return from_json(Live, data)
+        except CodecError:
             return self._state.live
 
     def _read_rows(self) -> set[str]:
@@ -165,7 +165,7 @@ class RunReader:
         elif self._state.shown:
             return self._state.shown
         else:
-            centre = next(iter(self._journal.run.rounds), next(iter(self._cases)))
+            centre = next(iter(self._journal.ledger.run.rounds), next(iter(self._cases)))
         if centre in self._state.shown:
             return self._state.shown
         nearest = sorted(self._cases, key=lambda key: self._distance(centre, key))
@@ -178,26 +178,26 @@ class RunReader:
 
     def _files(self, key: str, live: Live | None) -> dict[int, Path]:
         """The sample files of a case by round, the one in flight with them."""
-        rounds = self._journal.run.rounds.get(key, {})
+        rounds = self._journal.ledger.run.rounds.get(key, {})
         files = {
             number: self.folder / SAMPLES / result.samples
             for number, result in rounds.items()
             if result.samples
         }
         if live and live.case_id == key and live.round is not None and live.round not in rounds:
-            files[live.round] = self.folder / SAMPLES / f"{key}.{live.round}.bin"
+            files[live.round] = self.folder / SAMPLES / samples_name(key, live.round)
         return files
 
     def _details(self, shown: Sequence[str]) -> dict[str, CaseDetails]:
-        run = self._journal.run
+        run = self._journal.ledger.run
         for key in shown:
-            if key not in self._profiles and (found := case_profile(run, self._cases[key])):
-                self._profiles[key] = found
-        told = {key: details(run, self._cases[key], self._profiles.get(key)) for key in shown}
+            if key not in self._operators and (found := case_operators(run, self._cases[key])):
+                self._operators[key] = found
+        told = {key: details(run, self._cases[key], self._operators.get(key)) for key in shown}
         return {key: one for key, one in told.items() if one is not None}
 
     def _timed_rounds(self, key: str) -> list[RoundResult]:
-        return [r for r in self._journal.run.rounds.get(key, {}).values() if r.samples]
+        return [r for r in self._journal.ledger.run.rounds.get(key, {}).values() if r.samples]
 
     def _ask(self, shown: Sequence[str], alive: bool) -> None:
         """Have summaries made of what is shown, and rows where results.csv fell behind."""
@@ -205,16 +205,16 @@ class RunReader:
             return
         wanted = list(shown)
         if not alive:
-            wanted += [key for key in self._journal.run.rounds if self._row_is_behind(key)]
+            wanted += [key for key in self._journal.ledger.run.rounds if self._row_is_behind(key)]
         due = [
             key
             for key in dict.fromkeys(wanted)
             if key in self._cases
-            and (count := len(self._journal.run.rounds.get(key, {})))
+            and (count := len(self._journal.ledger.run.rounds.get(key, {})))
             and self._asked.get(key) != count
         ]
         for key in due:
-            self._asked[key] = len(self._journal.run.rounds[key])
+            self._asked[key] = len(self._journal.ledger.run.rounds[key])
         if due:
             self._summaries.ask(due)
 
@@ -233,14 +233,14 @@ class RunReader:
         """Measured samples of the case that is measured now, over all its rounds."""
         if live is None or live.case_id not in self._cases:
             return 0
-        done = self._journal.run.rounds.get(live.case_id, {})
+        done = self._journal.ledger.run.rounds.get(live.case_id, {})
         recorded = sum(result.iterations for result in done.values())
         running = live.iterations if live.round not in done and live.phase == "measure" else 0
         return recorded + running
 
     def _one(self, case: Case, live: Live | None, alive: bool) -> Series:
         key = case.case_id
-        rounds = self._journal.run.rounds.get(key, {})
+        rounds = self._journal.ledger.run.rounds.get(key, {})
         timed = self._timed_rounds(key)
         measured_now = live is not None and live.case_id == key
         samples = self._samples.get(key)
@@ -271,7 +271,7 @@ class RunReader:
 
     def _status(
         self, rounds: Mapping[int, RoundResult], measured_now: bool, alive: bool
-    ) -> tuple[str, str]:
+    ) -> tuple[Standing, str]:
         if measured_now:
             return "measuring", ""
         decisive = worst(rounds.values())
@@ -279,7 +279,7 @@ class RunReader:
             return decisive.status, decisive.reason
         if alive:
             return "waiting", ""
-        return "cancelled", "the sweep ended before this case was measured: resume it"
+        return "cancelled", NOT_REACHED
 
 
 def _expected_clock(case: Case) -> Clock:
@@ -294,9 +294,7 @@ def _asked_for(case: Case) -> Row:
         "suite": case.suite or None,
         "model": case.model,
         "runtime": case.runtime,
-        "precision_asked": case.precision,
         "batch_size": case.axes.get("batch"),
         "sequence_length": case.axes.get("sequence"),
-        "threads": case.threads,
-        "scenario": case.scenario.kind,
+        **{name: value for axis in AXES for name, value in axis.row(case).items()},
     }

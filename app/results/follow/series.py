@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.status import Status
 from app.stats.summary import Summary
-from runtimes.base import Clock
+from runtimes.execution import Clock
+
+Standing = Status | Literal["waiting", "measuring"]
+"""How a case ended, or that it has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Series:
     """One case: its identity, its histogram so far, its raw samples, and its row.
 
     `counts` are those of `app.stats.histogram.Histogram` (measured samples only).
-    `rounds` are `app.cases.round.SAMPLE` record arrays or memory maps, one per round, warm-up
+    `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
     included and marked. `summary` is None while only bins are known: markers are then
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
     """
@@ -40,7 +44,7 @@ class Series:
     model: str
     runtime: str
     clock: Clock
-    status: str
+    status: Standing
     counts: np.ndarray
     rounds: tuple[np.ndarray, ...] = ()
     summary: Summary | None = None

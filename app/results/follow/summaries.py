@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from app.cases.columns import Row
 from app.machine.child import Child
-from app.stats.quantiles import Interval
 from app.stats.summary import Summary
 from exporters import own
+from exporters.codec import from_json
 
 _MODULE = "app.results.follow.summary_worker"
 
@@ -21,7 +21,7 @@ class Answer:
     """The row of one case and, if it has samples, their summary."""
 
     case_id: str
-    row: dict[str, Any]
+    row: Row
     summary: Summary | None
 
 
@@ -42,7 +42,7 @@ class Summaries:
         """The answers that have come; a process that died gives none any more."""
         if self._child is None:
             return []
-        return [_answer(json.loads(line)) for line in self._child.lines()]
+        return [from_json(Answer, json.loads(line)) for line in self._child.lines()]
 
     @property
     def died(self) -> bool:
@@ -53,17 +53,3 @@ class Summaries:
         if self._child is not None:
             self._child.close()
             self._child = None
-
-
-def _answer(data: dict[str, Any]) -> Answer:
-    return Answer(data["case_id"], data["row"], _summary(data["summary"]))
-
-
-def _summary(data: dict[str, Any] | None) -> Summary | None:
-    if data is None:
-        return None
-    intervals = {
-        name: Interval(**interval) if interval else None
-        for name, interval in data["intervals"].items()
-    }
-    return Summary(**{**data, "intervals": intervals, "warnings": tuple(data["warnings"])})

@@ -10,24 +10,25 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from app.cases.errors import ResultsError
-from app.results.follow.journal_tail import JournalTail
-from app.results.reader import Run
+from app.results.reader import JournalReader
 from app.results.rows import Rows
+from app.results.run import Run
+from exporters.codec import to_json
 
 
 def main() -> int:
     """One answer for each asked case, until the input ends."""
     os.nice(19)
     try:
-        tail = JournalTail(Path(sys.argv[1]))
+        reader = JournalReader(Path(sys.argv[1]))
         for line in sys.stdin:
-            tail.poll()
-            for answer in _answers(tail.run, json.loads(line)):
+            reader.poll()
+            for answer in _answers(reader.ledger.run, json.loads(line)):
                 sys.stdout.write(json.dumps(answer) + "\n")
                 sys.stdout.flush()
     except (ResultsError, BrokenPipeError):
@@ -44,7 +45,7 @@ def _answers(run: Run, case_ids: list[str]) -> Iterator[dict[str, Any]]:
             alone = replace(run, manifest=replace(run.manifest, cases=(case,)), tried=())
             answer["row"] = rows.of(alone)[0]
             summary = rows.summary(alone, case)
-            answer["summary"] = asdict(summary) if summary else None
+            answer["summary"] = to_json(summary) if summary else None
         except ResultsError as error:
             answer["row"] = {"warnings": str(error)}
         yield answer

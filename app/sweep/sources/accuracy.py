@@ -1,4 +1,4 @@
-"""A job source with the accuracy of what it found to run after it, never between its rounds."""
+"""A source with the accuracy of what it found to run after it, never between its rounds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from contextlib import suppress
 from app.cases.accuracy import AccuracyJob, subject_of
 from app.cases.case import Case
 from app.machine import engines
-from app.sweep.jobs import Assessed, AssessJob, Job, JobSource
 from app.sweep.sources.afterwards import Afterwards
+from app.sweep.work.accuracy import AccuracyWork
+from app.sweep.work.base import Source, Work
 from exporters import catalogue
 from exporters.types import GraphlapError
 
@@ -25,18 +26,16 @@ def data_for(case: Case, given: str) -> str:
 
 
 class WithAccuracy(Afterwards):
-    """`source` until it is exhausted, then one `AssessJob` for each subject not yet `done`.
+    """`source` until it is exhausted, then the accuracy of each subject not yet `done`.
 
     `given` is the plan's labelled data, `ran` the ids of the cases that are recorded to give
     outputs, `done` the subjects whose accuracy is recorded. `time_limit_s` is how long an
     accuracy process may stay silent.
     """
 
-    own_outcome = Assessed
-
     def __init__(
         self,
-        source: JobSource,
+        source: Source,
         cases: Sequence[Case],
         given: str,
         ran: Iterable[str],
@@ -47,7 +46,7 @@ class WithAccuracy(Afterwards):
         self._waiting = deque((case, data_for(case, given)) for case in cases)
         self._done = set(done)
 
-    def _next_of_ours(self) -> Job | None:
+    def _next_of_ours(self) -> Work | None:
         while self._waiting:
             case, data = self._waiting[0]
             if not data or case.case_id not in self._ran:
@@ -64,5 +63,5 @@ class WithAccuracy(Afterwards):
             if subject.case_id not in self._done:
                 self._done.add(subject.case_id)
                 job = AccuracyJob(subject, reply.model, data, str(engines.folder()))
-                return AssessJob(job, case.case_id, self._time_limit_s)
+                return AccuracyWork(job, case.case_id, self._time_limit_s)
         return None

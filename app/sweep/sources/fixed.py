@@ -1,4 +1,4 @@
-"""The job source of a plan's grid: exports first, then rounds in a seeded random order.
+"""The source of a plan's grid: exports first, then rounds in a seeded random order.
 
 Round by round, each round a fresh shuffle of all cases, so that drift of the machine does
 not follow the variable. A case that failed gets no further rounds.
@@ -14,8 +14,16 @@ from dataclasses import dataclass, field
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
-from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, SettledJob
-from app.sweep.rounds import Schedule, export_request, refused_without_model, round_job, settled
+from app.sweep.sources.rounds import (
+    Schedule,
+    export_work,
+    refused_without_model,
+    round_work,
+    settled,
+)
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply
 from exporters.types import Precision
 
@@ -31,9 +39,9 @@ class FixedSweep:
     models: dict[ModelKey, ExportReply] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
     _left: dict[str, set[int]] = field(default_factory=dict)
-    _exports: deque[ExportJob] = field(default_factory=deque)
+    _exports: deque[ExportWork] = field(default_factory=deque)
     _exporting: int = 0
-    _settled: deque[SettledJob] = field(default_factory=deque)
+    _settled: deque[SettledRound] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -51,14 +59,13 @@ class FixedSweep:
         self._queue_exports([case for case in open_cases if case.case_id not in self._ended])
         self._queue_rounds(open_cases)
 
-    def next(self, finished: Sequence[Outcome]) -> Job | None:
-        for outcome in finished:
-            if isinstance(outcome, Exported):
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        for work in finished:
+            if isinstance(work, ExportWork) and work.reply is not None:
                 self._exporting -= 1
-                request = outcome.job.request
-                self.models[request.model, request.precision] = outcome.reply
-            elif isinstance(outcome, Measured):
-                self.take(outcome.result)
+                self.models[work.request.model, work.request.precision] = work.reply
+            elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
+                self.take(work.result)
         if self._settled:
             return self._settled.popleft()
         if self._exports:
@@ -70,10 +77,11 @@ class FixedSweep:
             case, number = self._rounds.popleft()
             if case.case_id in self._ended:
                 continue
-            job = round_job(self.schedule, case, number, self.models[case.model, case.precision])
-            if isinstance(job, SettledJob):
+            reply = self.models[case.model, case.precision]
+            work = round_work(self.schedule, case, number, reply)
+            if isinstance(work, SettledRound):
                 self._ended.add(case.case_id)
-            return job
+            return work
         return None
 
     def rounds_left(self, case: Case) -> int:
@@ -89,6 +97,10 @@ class FixedSweep:
         """How many rounds of all cases are still to be measured."""
         return sum(map(self.rounds_left, self.schedule.cases))
 
+    def rounds_total(self, recorded: int) -> int:
+        """How many rounds the plan asks for; `recorded` are those that are on disk."""
+        return len(self.schedule.cases) * self.schedule.rounds
+
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""
         self._left[result.case_id].discard(result.round)
@@ -102,8 +114,7 @@ class FixedSweep:
             if case.axes not in wanted:
                 wanted.append(case.axes)
         for case, wanted in points.values():
-            request = export_request(case, wanted)
-            self._exports.append(ExportJob(request, self.schedule.export_limit_s))
+            self._exports.append(export_work(case, wanted, self.schedule.export_limit_s))
 
     def _queue_rounds(self, cases: Sequence[Case]) -> None:
         for number in range(self.schedule.rounds):

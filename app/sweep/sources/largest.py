@@ -1,4 +1,4 @@
-"""The job source of a search: the largest batch that fits, by doubling and then bisection.
+"""The source of a search: the largest batch that fits, by doubling and then bisection.
 
 Each try is one round in a fresh process, recorded like any other. What comes next follows
 from the statuses of the tries alone, so that a resumed search goes on where it stopped.
@@ -7,91 +7,29 @@ from the statuses of the tries alone, so that a resumed search goes on where it 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.cases.status import FITS, Status
-from app.plan.expand import batch_axis
-from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, SettledJob
-from app.sweep.rounds import (
+from app.cases.status import Status
+from app.results.searches import Search, searches
+from app.sweep.sources.rounds import (
     Schedule,
-    export_request,
+    export_work,
     refused_without_model,
-    round_job,
+    round_work,
     settled,
 )
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply
 from exporters.types import ExportedModel, Precision, axes_key, repeat_reference
 
-MOST = 2**16
-"""No larger batch is tried."""
-RESOLUTION = 32
-"""The search ends once the gap is at most one part in so many of what fits."""
 REFERENCES = "references"
 REFERENCE_BATCH = 4
 """The outputs of every try are checked against those of so many entries, repeated."""
-
-
-def next_batch(tried: Mapping[int, Status], first: int = 1) -> int | None:
-    """The batch to try after these; None when the search is over.
-
-    Only a want of memory makes a batch too large; any other failure ends the search.
-    """
-    if any(status not in FITS and status != "out_of_memory" for status in tried.values()):
-        return None
-    fits, too_large = largest_fit(tried), smallest_misfit(tried)
-    if too_large is None:
-        grown = 2 * fits if fits else first
-        return grown if grown <= MOST else None
-    if too_large - fits <= max(1, fits // RESOLUTION):
-        return None
-    return (fits + too_large) // 2
-
-
-def largest_fit(tried: Mapping[int, Status]) -> int:
-    """The largest batch that ran, 0 if none did."""
-    return max((batch for batch, status in tried.items() if status in FITS), default=0)
-
-
-def smallest_misfit(tried: Mapping[int, Status]) -> int | None:
-    """The smallest batch that found too little memory; None if all did not fail so."""
-    return min((b for b, status in tried.items() if status == "out_of_memory"), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One subject: its first case, and the axis that grows."""
-
-    base: Case
-    axis: str
-
-    def case_at(self, batch: int) -> Case:
-        return replace(self.base, axes={**self.base.axes, self.axis: batch})
-
-    def tried(self, statuses: Mapping[str, Status]) -> dict[int, Status]:
-        """Batch -> status of the tries made so far; `statuses` are those of all cases."""
-        found: dict[int, Status] = {}
-        while (batch := next_batch(found, self.base.axes[self.axis])) is not None:
-            status = statuses.get(self.case_at(batch).case_id)
-            if status is None:
-                break
-            found[batch] = status
-        return found
-
-    def next_case(self, statuses: Mapping[str, Status]) -> Case | None:
-        """The case to try next; None when the search is over."""
-        batch = next_batch(self.tried(statuses), self.base.axes[self.axis])
-        return None if batch is None else self.case_at(batch)
-
-
-def searches(cases: Iterable[Case]) -> Iterator[Search]:
-    """A search for each first case whose model has a batch axis."""
-    for case in cases:
-        axis = batch_axis(case.model)
-        if axis is not None:
-            yield Search(case, axis)
 
 
 class LargestBatch:
@@ -103,12 +41,12 @@ class LargestBatch:
     def __init__(self, schedule: Schedule, done: Mapping[str, Status]) -> None:
         self._schedule = schedule
         self._statuses = dict(done)
-        self._cases = {case.case_id: case for case in schedule.cases}
+        self._planned = {case.case_id for case in schedule.cases}
         self._models: dict[tuple[str, Precision], ExportReply] = {}
-        self._exports: deque[ExportJob] = deque()
+        self._exports: deque[ExportWork] = deque()
         self._in_flight = 0
         found = {search.base.case_id: search for search in searches(schedule.cases)}
-        self._settled: deque[SettledJob] = deque()
+        self._settled: deque[SettledRound] = deque()
         self._searches: deque[Search] = deque()
         for case in schedule.cases:
             refused = refused_without_model(case)
@@ -121,22 +59,17 @@ class LargestBatch:
                 self._settled.append(settled(case, 0, *refused))
         self._queue_exports(s for s in self._searches if s.next_case(done) is not None)
 
-    def next(self, finished: Sequence[Outcome]) -> Job | None:
+    def next(self, finished: Sequence[Work]) -> Work | None:
         self._in_flight -= len(finished)
-        for outcome in finished:
-            if isinstance(outcome, Exported):
-                request = outcome.job.request
-                self._models[request.model, request.precision] = outcome.reply
-            elif isinstance(outcome, Measured):
-                self.take(outcome.result)
-        job = self._next()
-        if job is not None:
+        for work in finished:
+            if isinstance(work, ExportWork) and work.reply is not None:
+                self._models[work.request.model, work.request.precision] = work.reply
+            elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
+                self.take(work.result)
+        following = self._next()
+        if following is not None:
             self._in_flight += 1
-        return job
-
-    def case(self, case_id: str) -> Case:
-        """The case of a try that was handed out."""
-        return self._cases[case_id]
+        return following
 
     @property
     def exports_left(self) -> int:
@@ -147,11 +80,15 @@ class LargestBatch:
         """At least so many: how many tries a search takes is known when it is over."""
         return len(self._settled) + len(self._searches)
 
+    def rounds_total(self, recorded: int) -> int:
+        """How many tries there are so far; a search does not know beforehand how many it takes."""
+        return recorded + self.all_rounds_left()
+
     def take(self, result: RoundResult) -> None:
         """Count a try that ended; told twice, it counts once."""
         self._statuses[result.case_id] = result.status
 
-    def _next(self) -> Job | None:
+    def _next(self) -> Work | None:
         if self._settled:
             return self._settled.popleft()
         if self._exports:
@@ -160,27 +97,28 @@ class LargestBatch:
             search = self._searches[0]
             case = search.next_case(self._statuses)
             if case is not None:
-                self._cases[case.case_id] = case
                 return self._try(case, search.axis)
             self._searches.popleft()
         return None
 
-    def _try(self, case: Case, axis: str) -> Job:
+    def _try(self, case: Case, axis: str) -> Work:
         """One round, its outputs checked against the stored reference, repeated."""
         reply = self._models[case.model, case.precision]
+        tried = case.case_id not in self._planned
         if reply.model is None:
-            return round_job(self._schedule, case, 0, reply)
+            return round_work(self._schedule, case, 0, reply, tried)
         positions = _batch_positions(reply.model, axis)
         if positions is None:
             reason = f"not every input and output of {case.model} has the axis {axis!r}"
-            return settled(case, 0, "unsupported", f"{reason}: leave --largest-batch out")
+            reason = f"{reason}: leave --largest-batch out"
+            return settled(case, 0, "unsupported", reason, tried)
         folder = self._schedule.samples_folder.parent / REFERENCES
         folder.mkdir(exist_ok=True)
         path = folder.absolute() / f"{case.case_id}.npz"
         stored = reply.model.references[axes_key({**case.axes, axis: REFERENCE_BATCH})]
         repeat_reference(stored, str(path), positions, case.axes[axis])
         model = replace(reply.model, references={axes_key(case.axes): str(path)})
-        return round_job(self._schedule, case, 0, replace(reply, model=model))
+        return round_work(self._schedule, case, 0, replace(reply, model=model), tried)
 
     def _queue_exports(self, wanted: Iterable[Search]) -> None:
         points: dict[tuple[str, Precision], tuple[Case, list[Mapping[str, int]]]] = {}
@@ -191,8 +129,7 @@ class LargestBatch:
             if point not in known:
                 known.append(point)
         for case, of_model in points.values():
-            request = export_request(case, of_model)
-            self._exports.append(ExportJob(request, self._schedule.export_limit_s))
+            self._exports.append(export_work(case, of_model, self._schedule.export_limit_s))
 
 
 def _batch_positions(model: ExportedModel, axis: str) -> dict[str, int] | None:

@@ -1,25 +1,25 @@
-"""From a run folder to the job source that gives what it still lacks."""
+"""From a run folder to the source that gives what it still lacks."""
 
 from __future__ import annotations
 
 from app.cases.status import RAN
 from app.plan.plan import parse_size
 from app.results.folder import RunFolder
-from app.results.reader import Run
-from app.sweep.jobs import JobSource
-from app.sweep.rounds import Schedule
+from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.largest import LargestBatch
-from app.sweep.sources.operators import WithProfiles
+from app.sweep.sources.operators import WithOperators
+from app.sweep.sources.rounds import Schedule
+from app.sweep.work.base import Source
 
 Rounds = FixedSweep | LargestBatch
 
 
-def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, JobSource]:
+def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
     """The source of the rounds, and that same source with what the plan wants after them."""
     manifest = folder.manifest
-    plan = manifest.plan
+    plan = manifest.asked
     schedule = Schedule(
         manifest.cases,
         manifest.rounds,
@@ -27,28 +27,23 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, JobSource]:
         manifest.time_limit_s,
         manifest.seed,
         folder.samples,
-        parse_size(limit) if (limit := str(plan.get("memory_limit", ""))) else 0,
+        parse_size(plan.memory_limit) if plan.memory_limit else 0,
     )
     statuses = {
         case_id: {number: result.status for number, result in rounds.items()}
         for case_id, rounds in recorded.rounds.items()
     }
     rounds: Rounds
-    if plan.get("largest_batch"):
+    if plan.largest_batch:
         tried = {case_id: known[0] for case_id, known in statuses.items()}
         rounds = LargestBatch(schedule, tried)
     else:
         rounds = FixedSweep(schedule, statuses)
-    source: JobSource = rounds
+    source: Source = rounds
     ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
-    if plan.get("profile_ops"):
-        source = WithProfiles(source, manifest.cases, ran, recorded.profiles, manifest.time_limit_s)
-    source = WithAccuracy(
-        source,
-        manifest.cases,
-        str(plan.get("accuracy", "")),
-        ran=ran,
-        done=list(recorded.accuracies),
-        time_limit_s=manifest.time_limit_s,
-    )
+    limit_s = manifest.time_limit_s
+    if plan.profile_ops:
+        source = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
+    done = list(recorded.accuracies)
+    source = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
     return rounds, source

@@ -1,7 +1,4 @@
-"""A job source with the operator profiles of what it found to run after it, never between.
-
-One profile for each case that gave outputs; see `app.cases.operators`.
-"""
+"""A source with the operator times of what it found to run after it, never between."""
 
 from __future__ import annotations
 
@@ -9,26 +6,25 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 
 from app.cases.case import Case
-from app.cases.operators import ProfileRequest
+from app.cases.operators import OperatorJob
 from app.machine import engines
-from app.sweep.jobs import Job, JobSource, Profiled, ProfileJob
 from app.sweep.sources.afterwards import Afterwards
+from app.sweep.work.base import Source, Work
+from app.sweep.work.operators import OperatorWork
 from exporters.request import ExportReply
 from exporters.types import axes_key
 
 
-class WithProfiles(Afterwards):
-    """`source` until it is exhausted, then one `ProfileJob` for each case not yet `done`.
+class WithOperators(Afterwards):
+    """`source` until it is exhausted, then the operator times of each case not yet `done`.
 
     `ran` are the ids of the cases that are recorded to give outputs. `time_limit_s` is how
-    long one profile may take.
+    long they may take.
     """
-
-    own_outcome = Profiled
 
     def __init__(
         self,
-        source: JobSource,
+        source: Source,
         cases: Sequence[Case],
         ran: Iterable[str],
         done: Collection[str],
@@ -37,7 +33,7 @@ class WithProfiles(Afterwards):
         super().__init__(source, ran, time_limit_s)
         self._waiting = deque(case for case in cases if case.case_id not in done)
 
-    def _next_of_ours(self) -> Job | None:
+    def _next_of_ours(self) -> Work | None:
         while self._waiting:
             case = self._waiting[0]
             if case.case_id not in self._ran:
@@ -50,8 +46,8 @@ class WithProfiles(Afterwards):
                 return self._export(case, points)
             self._waiting.popleft()
             if reply.model is not None:
-                request = ProfileRequest(case, reply.model, str(engines.folder()))
-                return ProfileJob(request, self._time_limit_s)
+                job = OperatorJob(case, reply.model, str(engines.folder()))
+                return OperatorWork(job, self._time_limit_s)
         return None
 
 

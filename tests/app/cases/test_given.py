@@ -14,6 +14,7 @@ from app.cases.errors import PlanError
 from app.cases.given import Given
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
+from exporters.codec import from_json, to_json
 
 
 def cases(**plan: object) -> tuple[Case, ...]:
@@ -37,7 +38,7 @@ def test_a_case_is_known_by_a_files_content_wherever_it_lies(tmp_path: Path) -> 
 def test_a_case_with_given_files_survives_the_manifest(tmp_path: Path) -> None:
     (tmp_path / "w.safetensors").write_bytes(b"weights")
     case = cases(weights=str(tmp_path / "w.safetensors"))[0]
-    again = Case.from_json(case.to_json())
+    again = from_json(Case, to_json(case))
     assert again == case
     assert again.case_id == case.case_id
     assert str(again.given) == "weights=w.safetensors"

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from app.console.doctor import doctor
 from app.console.probes import probe_all
 from runtimes.registry import RUNTIMES
@@ -75,16 +73,18 @@ def test_what_is_only_missing_is_no_failure(tmp_path: Path) -> None:
     assert "missing: no such package; pip install it" in report
 
 
-def test_what_an_engine_prints_does_not_spoil_the_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None:
     package = tmp_path / "onnxruntime"
     package.mkdir()
     (package / "__init__.py").write_text(
         "print('hello from the engine')\nraise OSError('no luck')\n"
     )
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
-    (one,) = probe_all(["ort-cpu"])
+    code = (
+        "import runpy, sys\n"
+        f"sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]\n"
+        "runpy.run_module('runtimes.probe', run_name='__main__', alter_sys=True)\n"
+    )
+    (one,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code))
     assert one.broken
     assert "no luck" in one.reason
     assert one.loader[-1] == "hello from the engine"

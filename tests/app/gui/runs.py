@@ -11,11 +11,11 @@ import onnx
 from onnx import TensorProto, helper
 
 from app.cases.case import Case
-from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
+from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.gui.launch.child import BatchChild
 from app.machine.environment import describe_host
-from app.plan.lengths import profiles
-from app.plan.plan import Plan, parse_plan
+from app.plan.lengths import named_lengths
+from app.plan.plan import Plan, Sweep, parse_plan
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
 
@@ -42,9 +42,9 @@ def fake_plan(model: Path, name: str = "t", rounds: int = 1, **options: Sequence
 
 
 def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
-    """SAMPLE records back to back; the first `warmup` of them are marked so."""
+    """RECORD records back to back; the first `warmup` of them are marked so."""
     latency = np.round(np.asarray(list(latencies_us)) * 1e3).astype(np.int64)
-    made = np.zeros(len(latency), SAMPLE)
+    made = np.zeros(len(latency), RECORD)
     made["finished_ns"] = np.cumsum(latency)
     made["started_ns"] = made["scheduled_ns"] = made["finished_ns"] - latency
     made["phase"] = MEASURED
@@ -54,7 +54,7 @@ def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
 
 def new_run(path: Path, cases: Sequence[Case], rounds: int = 1) -> RunFolder:
     """A run folder that is being written by this process; `close` it to end that."""
-    lengths = profiles()["quick"]
+    lengths = named_lengths()["quick"]
     folder = RunFolder.create(
         path,
         new_manifest(
@@ -63,7 +63,7 @@ def new_run(path: Path, cases: Sequence[Case], rounds: int = 1) -> RunFolder:
             rounds=rounds,
             time_limit_s=lengths.time_limit_s,
             limits=lengths.limits,
-            plan={},
+            plan=Plan(sweeps=(Sweep(models=("mlp",)),)),
             cases=cases,
             environment=describe_host(),
         ),
@@ -91,7 +91,7 @@ def record_round(
     path = sample_path(folder, case, number)
     path.write_bytes(samples.tobytes())
     warmup = int((samples["phase"] == WARMUP).sum())
-    folder.record_round(
+    folder.record(
         RoundResult(
             case_id=case.case_id,
             round=number,

@@ -9,7 +9,7 @@ import pytest
 
 from app.cases.case import Scenario
 from app.cases.errors import PlanError
-from app.plan.lengths import profiles
+from app.plan.lengths import named_lengths
 from app.plan.plan import load_plan, load_suite, parse_plan, suite_names
 from exporters import catalogue
 
@@ -79,14 +79,14 @@ def test_an_empty_or_impossible_plan_is_refused(data: dict[str, Any]) -> None:
 def test_rounds_and_time_limit_override_the_profile() -> None:
     plan = parse_plan({"sweeps": [GRID], "profile": "standard", "rounds": 7}, "the plan")
     assert plan.lengths.rounds == 7
-    assert plan.lengths.limits == profiles()["standard"].limits
-    assert plan.lengths.time_limit_s == profiles()["standard"].time_limit_s
+    assert plan.lengths.limits == named_lengths()["standard"].limits
+    assert plan.lengths.time_limit_s == named_lengths()["standard"].time_limit_s
 
 
 def test_the_profiles_are_the_documented_ones() -> None:
-    lengths = {name: (p.rounds, p.limits.min_s) for name, p in profiles().items()}
+    lengths = {name: (p.rounds, p.limits.min_s) for name, p in named_lengths().items()}
     assert lengths == {"quick": (2, 1.0), "standard": (5, 5.0), "publication": (10, 20.0)}
-    for profile in profiles().values():
+    for profile in named_lengths().values():
         assert profile.rounds * profile.limits.min_samples >= 368, "p99 must be supported"
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.round import MEASURED, SAMPLE, WARMUP, Limits, RoundResult
+from app.cases.round import MEASURED, RECORD, WARMUP, Limits, RoundResult
 from app.cases.status import Status
+from app.plan.plan import Plan, Sweep
 from app.results.folder import RunFolder
 from app.results.manifest import Manifest, new_manifest
 
@@ -25,7 +26,7 @@ def manifest_of(cases: Sequence[Case] = (CASE, OTHER), rounds: int = 2) -> Manif
         rounds=rounds,
         time_limit_s=60.0,
         limits=Limits(),
-        plan={"name": "test"},
+        plan=Plan(sweeps=(Sweep(models=("mlp",)),)),
         cases=cases,
         environment=ENVIRONMENT,
     )
@@ -51,7 +52,7 @@ def record(
         duration_s=sum(latencies_us) / 1e6,
         **facts,  # type: ignore[arg-type]
     )
-    folder.record_round(result)
+    folder.record(result)
     return result
 
 
@@ -61,7 +62,7 @@ def write_samples(
     if not latencies_us:
         return ""
     latencies = np.array([9999.0] * warmup + list(latencies_us)) * 1e3
-    records = np.zeros(len(latencies), SAMPLE)
+    records = np.zeros(len(latencies), RECORD)
     records["finished_ns"] = np.cumsum(latencies)
     records["started_ns"] = records["finished_ns"] - latencies
     records["scheduled_ns"] = records["started_ns"]

@@ -135,7 +135,7 @@ def test_samples_that_are_not_all_there_are_not_recorded(tmp_path: Path) -> None
         path = folder.samples / result.samples
         os.truncate(path, path.stat().st_size - 32)
         with pytest.raises(DiskError, match="does not hold all"):
-            folder.record_round(result)
+            folder.record(result)
 
 
 def test_a_full_disk_is_told_with_what_to_do() -> None:

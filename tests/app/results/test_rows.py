@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Scenario
-from app.cases.columns import COLUMNS, Row
+from app.cases.columns import NAMES, Row
 from app.cases.round import Check, RoundResult
 from app.cases.status import WORST_FIRST, Status
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
+from exporters.codec import from_json, to_json
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 PACED = replace(CASE, scenario=Scenario("paced", 20.0), wait_policy="hybrid")
@@ -58,9 +59,9 @@ def test_runs_at_once_multiply_the_throughput_and_not_the_latency(folder: RunFol
 
 
 def test_a_round_written_before_there_were_several_sessions_had_one(folder: RunFolder) -> None:
-    told = record(folder, CASE, 0, [50.0] * 50).to_json()
+    told = to_json(record(folder, CASE, 0, [50.0] * 50))
     del told["concurrency"]
-    assert RoundResult.from_json(told).concurrency == 1
+    assert from_json(RoundResult, told).concurrency == 1
 
 
 def test_the_parts_of_a_run_are_medians_over_the_rounds(folder: RunFolder) -> None:
@@ -146,7 +147,7 @@ def test_the_csv_reads_back_and_runs_no_formula(folder: RunFolder) -> None:
     record(folder, CASE, 0, [10.0, 0.1 + 0.2] * 8)
     text = to_csv(rows_of(folder)).decode("utf-8")
     header, *lines = list(csv.reader(io.StringIO(text)))
-    assert tuple(header) == COLUMNS
+    assert tuple(header) == NAMES
     table = [dict(zip(header, line, strict=True)) for line in lines]
     assert table[0]["latency_min_us"] == repr(0.3)
     assert table[0]["latency_p99_us"] == ""
@@ -155,7 +156,7 @@ def test_the_csv_reads_back_and_runs_no_formula(folder: RunFolder) -> None:
 
 
 def test_an_empty_table_still_has_its_header() -> None:
-    assert to_csv([]).decode() == ",".join(COLUMNS) + "\n"
+    assert to_csv([]).decode() == ",".join(NAMES) + "\n"
 
 
 def test_parquet_holds_the_same_rows_and_every_sample(folder: RunFolder) -> None:
@@ -166,7 +167,7 @@ def test_parquet_holds_the_same_rows_and_every_sample(folder: RunFolder) -> None
     record(folder, CASE, 0, [10.0, 20.0, 30.0], warmup=2)
     run = read_run(folder.path)
     results, samples = export_parquet(run, Rows().of(run))
-    assert parquet.read_table(results).column_names == list(COLUMNS)
+    assert parquet.read_table(results).column_names == list(NAMES)
     table = parquet.read_table(samples).to_pydict()
     assert table["phase"] == ["warmup"] * 2 + ["measured"] * 3
     assert set(table["case_id"]) == {CASE.case_id}

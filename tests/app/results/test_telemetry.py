@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from app.cases.reading import Reading
-from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
+from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.results.telemetry import device_columns, read_readings
-from runtimes.base import Clock
+from exporters.codec import to_json
+from runtimes.execution import Clock
 
 SECOND = 1_000_000_000
 
@@ -23,13 +24,13 @@ def write_round(
     """A round of one warm-up run and then one run every 10 ms for 2 s, from second 1 on."""
     (run / "samples").mkdir(exist_ok=True)
     (run / "telemetry").mkdir(exist_ok=True)
-    records = np.zeros(201, SAMPLE)
+    records = np.zeros(201, RECORD)
     records["started_ns"] = SECOND + np.arange(-1, 200) * 10_000_000
     records["finished_ns"] = records["started_ns"] + 9_000_000
     records["phase"] = MEASURED
     records["phase"][0] = WARMUP
     (run / "samples" / f"case.{number}.bin").write_bytes(records.tobytes())
-    text = "".join(json.dumps(reading.to_json()) + "\n" for reading in readings)
+    text = "".join(json.dumps(to_json(reading)) + "\n" for reading in readings)
     (run / "telemetry" / f"case.{number}.jsonl").write_text(text)
     return RoundResult("case", number, "ok", samples=f"case.{number}.bin", clock=clock)
 
@@ -51,7 +52,7 @@ def test_the_span_ends_with_the_last_run_of_several_at_once(tmp_path: Path) -> N
     clocks = ((1.5, 1200.0), (3.2, 1400.0), (3.8, 9000.0))
     result = write_round(tmp_path, [Reading(at(t), "gpu:0", clock_mhz=c) for t, c in clocks])
     path = tmp_path / "samples" / result.samples
-    records = np.fromfile(path, SAMPLE)
+    records = np.fromfile(path, RECORD)
     records["finished_ns"][-2] = at(3.5)
     path.write_bytes(records.tobytes())
     assert device_columns(tmp_path, [result])["gpu_clock_mhz"] == 1300.0
@@ -100,7 +101,7 @@ def test_what_was_simulated_took_no_energy(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "readings.jsonl"
-    whole = json.dumps(Reading(1, "cpu", energy_mj=1.0).to_json())
+    whole = json.dumps(to_json(Reading(1, "cpu", energy_mj=1.0)))
     path.write_text(f"{whole}\n{whole[:9]}")
     assert read_readings(path) == [Reading(1, "cpu", energy_mj=1.0)]
     assert read_readings(tmp_path / "absent.jsonl") == []

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from app.cases.case import Case
-from app.cases.round import Limits
+from app.cases.case import Case, Scenario
+from app.cases.round import Limits, MeasureJob, RoundResult
 from app.sweep.engine import Engine
-from app.sweep.events import Event
+from app.sweep.events import Ended, Event
+from app.sweep.work.base import Work
+from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue, Settings
 
 SHORT = Limits(
     min_s=0.1,
@@ -27,7 +30,8 @@ SHORT = Limits(
     warmup_max_s=0.1,
     warmup_min_iterations=2,
 )
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
+"""No sweep of these tests takes so long, whatever else the machine does."""
 
 
 def write_add_graph(path: Path, shape: Sequence[int | str] = (2, 3)) -> Path:
@@ -74,6 +78,52 @@ def ok_reply(model: ExportedModel) -> ExportReply:
     return ExportReply("ok", model)
 
 
+class Given:
+    """A source of given work, one piece after another."""
+
+    def __init__(self, works: Sequence[Work]) -> None:
+        self.left = list(works)
+        self.finished: list[Work] = []
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        self.finished += finished
+        return self.left.pop(0) if self.left else None
+
+
+def round_work(
+    model: ExportedModel,
+    samples: Path,
+    number: int = 0,
+    *,
+    time_limit_s: float = 30.0,
+    min_s: float = SHORT.min_s,
+    memory_limit_bytes: int = 0,
+    **options: OptionValue,
+) -> RoundWork:
+    """A round of the scripted runtime that begins with the next core that is free."""
+    case = fake_case(**options)
+    job = MeasureJob(
+        case_id=case.case_id,
+        round=number,
+        model=model,
+        axes={},
+        runtime="fake",
+        settings=Settings(options=options),
+        scenario=Scenario(),
+        wait_policy="spin",
+        limits=replace(SHORT, min_s=min_s, max_s=min_s + 1.0),
+        seed=1,
+        samples_path=str(samples / f"{case.case_id}.{number}.bin"),
+    )
+    return RoundWork(case, job, time_limit_s, memory_limit_bytes=memory_limit_bytes)
+
+
+def script(path: Path, body: str) -> tuple[str, ...]:
+    """The command of a worker that does what `body` says."""
+    path.write_text("import json, os, signal, subprocess, sys, time\n" + body)
+    return sys.executable, str(path)
+
+
 @dataclass
 class Heard:
     """All events of a sweep with the moment each was heard."""
@@ -81,8 +131,18 @@ class Heard:
     events: list[Event] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
 
-    def of(self, kind: type) -> list[Event]:
+    def of(self, kind: type[Event]) -> list[Event]:
         return [event for event in self.events if isinstance(event, kind)]
+
+    def rounds(self) -> list[tuple[RoundWork | SettledRound, RoundResult]]:
+        """The rounds that ended with a result, in their order."""
+        ended = [event.work for event in self.events if isinstance(event, Ended)]
+        rounds = [work for work in ended if isinstance(work, RoundWork | SettledRound)]
+        return [(work, work.result) for work in rounds if work.result is not None]
+
+    @property
+    def results(self) -> list[RoundResult]:
+        return [result for _, result in self.rounds()]
 
 
 def drive(engine: Engine, react: Callable[[Event], object] = lambda _: None) -> Heard:

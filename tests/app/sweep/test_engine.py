@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
-import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from app.cases.case import Case, Scenario
-from app.cases.round import MeasureJob, RoundResult
+from app.cases.case import Case
 from app.sweep.engine import Engine
-from app.sweep.events import (
-    Event,
-    ExportFinished,
-    ExportStarted,
-    Finished,
-    Paused,
-    RoundDropped,
-    RoundFinished,
-    RoundPhase,
-    RoundProgress,
-    RoundStarted,
-)
-from app.sweep.jobs import ExportJob, Job, Outcome, RoundJob
-from app.sweep.rounds import Schedule
+from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
+from app.sweep.place import ThisMachine
 from app.sweep.sources.fixed import FixedSweep
-from exporters.request import ExportRequest
+from app.sweep.sources.rounds import Schedule
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork
+from exporters.codec import to_json
+from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
-from runtimes.base import OptionValue, Settings
-from tests.app.sweep.sweeps import SHORT, Heard, drive, exported_add, fake_case, ok_reply
+from tests.app.sweep.sweeps import (
+    SHORT,
+    Given,
+    Heard,
+    drive,
+    exported_add,
+    ok_reply,
+    round_work,
+    script,
+)
 
 
 @pytest.fixture
@@ -48,74 +46,32 @@ def samples(tmp_path: Path) -> Path:
     return folder
 
 
-class Rounds:
-    """A job source of given jobs, one after another."""
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self.left = list(jobs)
-        self.finished: list[Outcome] = []
-
-    def next(self, finished: Sequence[Outcome]) -> Job | None:
-        self.finished += finished
-        return self.left.pop(0) if self.left else None
-
-
-def round_job(
-    model: ExportedModel,
-    samples: Path,
-    number: int = 0,
-    *,
-    time_limit_s: float = 30.0,
-    min_s: float = SHORT.min_s,
-    **options: OptionValue,
-) -> RoundJob:
-    case = fake_case(**options)
-    measure = MeasureJob(
-        case_id=case.case_id,
-        round=number,
-        model=model,
-        axes={},
-        runtime="fake",
-        settings=Settings(options=options),
-        scenario=Scenario(),
-        wait_policy="spin",
-        limits=replace(SHORT, min_s=min_s, max_s=min_s + 1.0),
-        seed=1,
-        samples_path=str(samples / f"{case.case_id}.{number}.bin"),
-    )
-    return RoundJob(measure, time_limit_s)
-
-
-def results(heard: Heard) -> list[RoundResult]:
-    return [event.result for event in heard.events if isinstance(event, RoundFinished)]
-
-
-def script(path: Path, body: str) -> tuple[str, ...]:
-    path.write_text("import json, os, signal, subprocess, sys, time\n" + body)
-    return sys.executable, str(path)
-
-
 def test_a_round_is_told_from_its_start_to_its_result(model: ExportedModel, samples: Path) -> None:
-    job = round_job(model, samples, latency_us=50.0)
-    with Engine(Rounds([job])) as engine:
-        heard = drive(engine)
+    work = round_work(model, samples, latency_us=50.0)
+    phases: list[str] = []
+    p50_ns: list[float | None] = []
+
+    def note(event: Event) -> None:
+        phases.append(work.phase)
+        p50_ns.append(work.progress.p50_ns if work.progress else None)
+
+    with Engine(Given([work])) as engine:
+        heard = drive(engine, note)
     kinds = [type(event) for event in heard.events]
-    assert kinds[0] is RoundStarted
-    assert kinds[-2:] == [RoundFinished, Finished]
-    phases = [event.phase for event in heard.of(RoundPhase) if isinstance(event, RoundPhase)]
-    assert phases[:2] == ["import", "compile"]
+    assert kinds[0] is Started
+    assert kinds[-2:] == [Ended, Finished]
+    assert set(kinds[1:-2]) == {Told}
     assert "measure" in phases
-    progress = [event for event in heard.events if isinstance(event, RoundProgress)]
-    assert progress[-1].p50_ns == pytest.approx(50e3, rel=0.5)
-    (result,) = results(heard)
+    assert p50_ns[-1] == pytest.approx(50e3, rel=0.5)
+    (result,) = heard.results
     assert result.status == "ok"
     assert (samples / result.samples).stat().st_size >= 32 * result.iterations
 
 
 def test_a_crash_is_one_result_that_names_the_signal(model: ExportedModel, samples: Path) -> None:
-    jobs = [round_job(model, samples, fail="crash"), round_job(model, samples, latency_us=5.0)]
-    with Engine(Rounds(jobs)) as engine:
-        crashed, after = results(drive(engine))
+    jobs = [round_work(model, samples, fail="crash"), round_work(model, samples, latency_us=5.0)]
+    with Engine(Given(jobs)) as engine:
+        crashed, after = drive(engine).results
     assert crashed.status == "crashed"
     assert "SIGSEGV" in crashed.reason
     assert after.status == "ok", "the sweep goes on"
@@ -125,16 +81,18 @@ def test_the_last_word_of_a_dead_child_is_in_the_reason(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:
     command = script(tmp_path / "dies.py", "sys.stderr.write('out of paper\\n\\n'); sys.exit(7)")
-    with Engine(Rounds([round_job(model, samples)]), measure_command=command) as engine:
-        (result,) = results(drive(engine))
+    with Engine(
+        Given([round_work(model, samples)]), ThisMachine(commands={"round": command})
+    ) as engine:
+        (result,) = drive(engine).results
     assert result.status == "crashed"
     assert "exit code 7: out of paper" in result.reason
 
 
 def test_a_hang_ends_at_the_time_limit(model: ExportedModel, samples: Path) -> None:
-    job = round_job(model, samples, fail="hang", time_limit_s=2.0)
-    with Engine(Rounds([job])) as engine:
-        (result,) = results(drive(engine))
+    job = round_work(model, samples, fail="hang", time_limit_s=2.0)
+    with Engine(Given([job])) as engine:
+        (result,) = drive(engine).results
     assert result.status == "timeout"
     assert "2 s" in result.reason
 
@@ -149,9 +107,9 @@ def test_a_child_that_ignores_the_polite_signal_is_killed_with_its_descendants(
         "time.sleep(600)\n"
     )
     command = script(tmp_path / "stubborn.py", body)
-    job = round_job(model, samples, time_limit_s=1.0)
-    with Engine(Rounds([job]), measure_command=command) as engine:
-        (result,) = results(drive(engine))
+    job = round_work(model, samples, time_limit_s=1.0)
+    with Engine(Given([job]), ThisMachine(commands={"round": command})) as engine:
+        (result,) = drive(engine).results
     assert result.status == "timeout"
     assert_gone(int((tmp_path / "pid").read_text()))
 
@@ -160,22 +118,24 @@ def test_a_descendant_that_holds_the_pipes_does_not_hold_up_the_sweep(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:
     command = script(tmp_path / "forks.py", "subprocess.Popen(['sleep', '600']); sys.exit(3)")
-    with Engine(Rounds([round_job(model, samples)]), measure_command=command) as engine:
-        (result,) = results(drive(engine))
+    with Engine(
+        Given([round_work(model, samples)]), ThisMachine(commands={"round": command})
+    ) as engine:
+        (result,) = drive(engine).results
     assert "exit code 3" in result.reason
 
 
 def test_pausing_lets_the_round_end_and_starts_no_other(
     model: ExportedModel, samples: Path
 ) -> None:
-    jobs = [round_job(model, samples, number) for number in range(2)]
-    engine = Engine(Rounds(jobs))
+    jobs = [round_work(model, samples, number) for number in range(2)]
+    engine = Engine(Given(jobs))
 
     def react(event: Event) -> None:
-        if isinstance(event, RoundStarted) and event.job.measure.round == 0:
+        if isinstance(event, Started) and round_of(event.work) == 0:
             engine.pause()
         elif isinstance(event, Paused):
-            assert [result.round for result in results(heard)] == [0]
+            assert [result.round for result in heard.results] == [0]
             engine.resume()
 
     heard = Heard()
@@ -186,35 +146,35 @@ def test_pausing_lets_the_round_end_and_starts_no_other(
                 heard.events.append(event)
                 react(event)
     assert [type(e) for e in heard.events].count(Paused) == 1
-    assert [result.round for result in results(heard)] == [0, 1]
+    assert [result.round for result in heard.results] == [0, 1]
 
 
 def test_a_stopped_round_does_not_count_and_nothing_follows(
     model: ExportedModel, samples: Path
 ) -> None:
-    jobs = [round_job(model, samples, number, min_s=60.0) for number in range(2)]
-    with Engine(Rounds(jobs)) as engine:
+    jobs = [round_work(model, samples, number, min_s=60.0) for number in range(2)]
+    with Engine(Given(jobs)) as engine:
         heard = drive(
             engine,
-            lambda e: engine.stop() if isinstance(e, RoundProgress) else None,
+            lambda event: engine.stop() if is_measuring(event) else None,
         )
-    assert not results(heard)
-    assert len(heard.of(RoundStarted)) == 1
-    assert len(heard.of(RoundDropped)) == 1
+    assert not heard.results
+    assert len(heard.of(Started)) == 1
+    assert len(heard.of(Dropped)) == 1
     assert heard.events[-1] == Finished(stopped=True)
 
 
 def test_a_second_stop_does_not_wait_for_a_hung_block(model: ExportedModel, samples: Path) -> None:
-    job = round_job(model, samples, fail="hang", time_limit_s=600.0)
+    job = round_work(model, samples, fail="hang", time_limit_s=600.0)
     pids: list[int] = []
 
     def react(event: Event) -> None:
-        if isinstance(event, RoundPhase) and event.phase == "first_inference":
+        if phase_of(event) == "first_inference" and not pids:
             pids.extend(child.pid for child in psutil.Process().children(recursive=True))
             engine.stop()
             engine.stop(now=True)
 
-    with Engine(Rounds([job])) as engine:
+    with Engine(Given([job])) as engine:
         heard = drive(engine, react)
     assert heard.events[-1] == Finished(stopped=True)
     assert pids
@@ -223,8 +183,8 @@ def test_a_second_stop_does_not_wait_for_a_hung_block(model: ExportedModel, samp
 
 
 def test_leaving_the_engine_leaves_no_child(model: ExportedModel, samples: Path) -> None:
-    with Engine(Rounds([round_job(model, samples, min_s=60.0)])) as engine:
-        while not any(isinstance(event, RoundPhase) for event in engine.poll(1.0)):
+    with Engine(Given([round_work(model, samples, min_s=60.0)])) as engine:
+        while not any(isinstance(event, Told) for event in engine.poll(1.0)):
             pass
         (child,) = psutil.Process().children()
     assert_gone(child.pid)
@@ -238,10 +198,10 @@ def test_a_whole_sweep_exports_and_then_measures(
     source = FixedSweep(Schedule(cases, 1, SHORT, 60.0, 0, samples), {})
     with Engine(source) as engine:
         heard = drive(engine)
-    assert [result.status for result in results(heard)] == ["ok", "ok"]
-    (exported,) = [event for event in heard.events if isinstance(event, ExportFinished)]
-    assert exported.reply.model is not None
-    assert exported.reply.model.opset == 20
+    assert [result.status for result in heard.results] == ["ok", "ok"]
+    (exported,) = replies(heard).values()
+    assert exported.model is not None
+    assert exported.model.opset == 20
 
 
 EXPORTER = """
@@ -256,14 +216,32 @@ for line in sys.stdin:
 """
 
 
-def export_jobs(*names: str, time_limit_s: float = 30.0) -> list[ExportJob]:
-    return [ExportJob(ExportRequest(name), time_limit_s) for name in names]
+def exports(*names: str, time_limit_s: float = 30.0) -> list[ExportWork]:
+    return [ExportWork(ExportRequest(name), time_limit_s) for name in names]
+
+
+def replies(heard: Heard) -> dict[str, ExportReply]:
+    """The replies by the model that was asked for."""
+    ended = [event.work for event in heard.events if isinstance(event, Ended)]
+    works = [work for work in ended if isinstance(work, ExportWork)]
+    return {work.request.model: work.reply for work in works if work.reply is not None}
+
+
+def round_of(work: Work) -> int | None:
+    return work.job.round if isinstance(work, RoundWork) else None
+
+
+def phase_of(event: Event) -> str:
+    told = isinstance(event, Told) and isinstance(event.work, RoundWork)
+    return event.work.phase if told else ""
+
+
+def is_measuring(event: Event) -> bool:
+    return phase_of(event) == "measure"
 
 
 def exporter(tmp_path: Path, model: ExportedModel) -> tuple[str, ...]:
-    import json
-
-    reply = json.dumps(ok_reply(model).to_json())
+    reply = json.dumps(to_json(ok_reply(model)))
     log = str(tmp_path / "exporters")
     return script(tmp_path / "exporter.py", EXPORTER.format(log=log, reply=reply))
 
@@ -271,18 +249,18 @@ def exporter(tmp_path: Path, model: ExportedModel) -> tuple[str, ...]:
 def test_exporters_are_few_serve_many_and_are_gone_before_a_measurement(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:
-    jobs: list[Job] = [*export_jobs(*"abcdef"), round_job(model, samples)]
+    jobs: list[Work] = [*exports(*"abcdef"), round_work(model, samples)]
     command = exporter(tmp_path, model)
     in_flight = most = 0
 
     def react(event: Event) -> None:
         nonlocal in_flight, most
-        if isinstance(event, ExportStarted):
+        if isinstance(event, Started) and event.work.kind == "export":
             in_flight += 1
             most = max(most, in_flight)
-        elif isinstance(event, ExportFinished):
+        elif isinstance(event, Ended) and event.work.kind == "export":
             in_flight -= 1
-        elif isinstance(event, RoundStarted):
+        elif isinstance(event, Started):
             assert in_flight == 0
             for pid in pids():
                 assert_gone(pid)
@@ -290,36 +268,37 @@ def test_exporters_are_few_serve_many_and_are_gone_before_a_measurement(
     def pids() -> list[int]:
         return [int(line) for line in (tmp_path / "exporters").read_text().split()]
 
-    with Engine(Rounds(jobs), export_command=command) as engine:
+    with Engine(Given(jobs), ThisMachine(commands={"export": command})) as engine:
         heard = drive(engine, react)
-    assert len(heard.of(ExportFinished)) == 6
+    assert len(replies(heard)) == 6
     assert most == min(2, os.cpu_count() or 1)
     assert len(pids()) == most
-    assert results(heard)[0].status == "ok"
+    assert heard.results[0].status == "ok"
 
 
 def test_an_exporter_that_dies_costs_one_export(model: ExportedModel, tmp_path: Path) -> None:
     command = exporter(tmp_path, model)
-    with Engine(Rounds(export_jobs("a", "dies", "b")), export_command=command) as engine:
+    with Engine(
+        Given(exports("a", "dies", "b")), ThisMachine(commands={"export": command})
+    ) as engine:
         heard = drive(engine)
-    replies = {e.job.request.model: e.reply for e in heard.events if isinstance(e, ExportFinished)}
-    assert {name: reply.status for name, reply in replies.items()} == {
+    found = replies(heard)
+    assert {name: reply.status for name, reply in found.items()} == {
         "a": "ok",
         "b": "ok",
         "dies": "export_failed",
     }
-    assert "SIGABRT" in replies["dies"].reason
+    assert "SIGABRT" in found["dies"].reason
 
 
 def test_an_export_that_hangs_ends_at_its_limit(tmp_path: Path) -> None:
     command = script(tmp_path / "hangs.py", "time.sleep(600)")
-    source = Rounds(export_jobs("slow", time_limit_s=0.5))
-    with Engine(source, export_command=command) as engine:
+    source = Given(exports("slow", time_limit_s=0.5))
+    with Engine(source, ThisMachine(commands={"export": command})) as engine:
         heard = drive(engine)
-    (event,) = heard.of(ExportFinished)
-    assert isinstance(event, ExportFinished)
-    assert event.reply.status == "export_failed"
-    assert "0.5 s" in event.reply.reason
+    (reply,) = replies(heard).values()
+    assert reply.status == "export_failed"
+    assert "0.5 s" in reply.reason
 
 
 def assert_gone(pid: int) -> None:

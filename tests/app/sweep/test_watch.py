@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from app.cases.reading import Reading
 from app.cases.round import RoundResult
 from app.machine.telemetry import LOOK_EVERY_S, Rapl, Telemetry
+from app.results.folder import RunFolder
+from app.results.live import Live
 from app.sweep.engine import Engine
-from app.sweep.events import RoundFinished, RoundReadings
-from app.sweep.jobs import RoundJob
+from app.sweep.events import Event, Told
+from app.sweep.place import ThisMachine
+from app.sweep.work.round import RoundWork
 from exporters.types import ExportedModel
-from tests.app.machine.test_telemetry import package
-from tests.app.sweep.sweeps import drive, exported_add
-from tests.app.sweep.test_engine import Rounds, round_job, script
+from tests.app.machine.counters import package
+from tests.app.sweep.sweeps import Given, drive, exported_add, round_work, script
 
 
 @pytest.fixture
@@ -30,11 +34,11 @@ def samples(tmp_path: Path) -> Path:
     return folder
 
 
-def only_result(job: RoundJob, command: tuple[str, ...] | None = None) -> RoundResult:
-    with Engine(Rounds([job]), **({"measure_command": command} if command else {})) as engine:
-        (event,) = drive(engine).of(RoundFinished)
-    assert isinstance(event, RoundFinished)
-    return event.result
+def only_result(work: RoundWork, command: tuple[str, ...] | None = None) -> RoundResult:
+    place = ThisMachine(commands={"round": command} if command else {})
+    with Engine(Given([work]), place) as engine:
+        (result,) = drive(engine).results
+    return result
 
 
 HOG = """
@@ -49,7 +53,7 @@ time.sleep(60)
 def test_a_process_that_holds_too_much_is_ended_as_out_of_memory(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:
-    job = replace(round_job(model, samples), memory_limit_bytes=200 << 20)
+    job = round_work(model, samples, memory_limit_bytes=200 << 20)
     result = only_result(job, script(tmp_path / "hog.py", HOG))
     assert result.status == "out_of_memory"
     assert "more than 200 MiB in compile" in result.reason
@@ -65,15 +69,15 @@ print(json.dumps(result), flush=True)
 def test_a_peak_between_two_looks_counts_too(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:
-    job = round_job(model, samples)
     command = script(tmp_path / "burst.py", BURST)
-    limited = replace(job, memory_limit_bytes=299 << 20)
+    limited = round_work(model, samples, memory_limit_bytes=299 << 20)
     assert only_result(limited, command).status == "out_of_memory"
-    assert only_result(replace(job, memory_limit_bytes=301 << 20), command).status == "ok"
+    roomy = round_work(model, samples, memory_limit_bytes=301 << 20)
+    assert only_result(roomy, command).status == "ok"
 
 
 def test_without_a_limit_nothing_is_too_large(model: ExportedModel, samples: Path) -> None:
-    assert only_result(round_job(model, samples)).status == "ok"
+    assert only_result(round_work(model, samples)).status == "ok"
 
 
 def test_devices_are_read_ten_times_a_second_while_the_round_runs(
@@ -81,18 +85,32 @@ def test_devices_are_read_ten_times_a_second_while_the_round_runs(
 ) -> None:
     package(tmp_path / "powercap", 0, 1_000)
     telemetry = Telemetry(rapl=Rapl(tmp_path / "powercap"))
-    job = round_job(model, samples, min_s=1.0)
-    with Engine(Rounds([job]), telemetry=telemetry) as engine:
-        heard = drive(engine)
-    readings = [r for e in heard.events if isinstance(e, RoundReadings) for r in e.readings]
-    (finished,) = heard.of(RoundFinished)
-    assert isinstance(finished, RoundFinished)
-    most = finished.seconds / LOOK_EVERY_S + 2
-    assert 8 <= len(readings) <= most
-    times = [reading.time_ns for reading in readings]
+    work, folder = round_work(model, samples, min_s=1.0), Kept()
+    begun = time.monotonic()
+    with Engine(Given([work]), ThisMachine(telemetry)) as engine:
+        drive(engine, folder.note)
+    most = (time.monotonic() - begun) / LOOK_EVERY_S + 2
+    assert 8 <= len(folder.readings) <= most
+    times = [reading.time_ns for reading in folder.readings]
     assert times == sorted(times)
 
 
 def test_a_machine_that_tells_nothing_costs_no_look(model: ExportedModel, samples: Path) -> None:
-    with Engine(Rounds([round_job(model, samples)])) as engine:
-        assert not drive(engine).of(RoundReadings)
+    folder = Kept()
+    with Engine(Given([round_work(model, samples)])) as engine:
+        drive(engine, folder.note)
+    assert folder.readings == []
+
+
+class Kept(RunFolder):
+    """A run folder that keeps only what the devices told, in memory."""
+
+    def __init__(self) -> None:
+        self.readings: list[Reading] = []
+
+    def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
+        self.readings += readings
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, Told):
+            event.work.told(self, Live())

@@ -1,4 +1,4 @@
-"""A profile from a real profiling process, for the tests of it with and without a GPU."""
+"""Operator times from a real process, for the tests of it with and without a GPU."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import subprocess
 import sys
 
 from app.cases.case import Case
-from app.cases.operators import OpProfile, ProfileRequest
+from app.cases.operators import OperatorJob, OperatorTimes
+from exporters.codec import from_json, to_json
 from exporters.types import ExportedModel
 
 
-def profiled(model: ExportedModel, case: Case, **environment: str) -> OpProfile:
+def profiled(model: ExportedModel, case: Case, **environment: str) -> OperatorTimes:
     """What the process tells; `environment` is given to it beside this one's own."""
     done = subprocess.run(
         [sys.executable, "-m", "app.workers.operators"],
-        input=json.dumps(ProfileRequest(case, model).to_json()) + "\n",
+        input=json.dumps(to_json(OperatorJob(case, model))) + "\n",
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -24,4 +25,4 @@ def profiled(model: ExportedModel, case: Case, **environment: str) -> OpProfile:
     )
     result = json.loads(done.stdout.splitlines()[-1])
     assert result.pop("event") == "result"
-    return OpProfile.from_json(result)
+    return from_json(OperatorTimes, result)

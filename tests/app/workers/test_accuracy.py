@@ -13,6 +13,7 @@ import pytest
 
 from app.cases.accuracy import AccuracyJob, subject_of
 from app.cases.case import Case, Scenario
+from exporters.codec import to_json
 from exporters.export import export
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel
@@ -35,7 +36,7 @@ def measured(model: ExportedModel, data: Path | str, runtime: str = "ort-cpu") -
     job = AccuracyJob(subject_of(case, model), model, str(data))
     run = subprocess.run(
         [sys.executable, "-m", "app.workers.accuracy"],
-        input=json.dumps(job.to_json()) + "\n",
+        input=json.dumps(to_json(job)) + "\n",
         capture_output=True,
         text=True,
         check=True,

@@ -9,6 +9,8 @@ from app.cases.case import WaitPolicy
 from app.workers.loop import WAIT, Block, run_block
 from app.workers.steady import is_steady
 
+pytestmark = pytest.mark.alone
+
 
 def test_feeding_back_the_state_is_never_timed() -> None:
     block = Block(20)

@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 from app.cases.round import MEASURED, WARMUP, Limits
+from exporters import own
+from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, load_reference, save_reference
 from tests.app.workers.conftest import SHORT, Measure
+
+pytestmark = pytest.mark.alone
 
 PHASES = [
     "import",
@@ -152,7 +156,7 @@ def test_affinity_is_set_and_recorded(measure: Measure) -> None:
 def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions: int) -> None:
     from app.cases.case import Scenario
     from app.cases.round import MeasureJob
-    from runtimes.base import Settings
+    from runtimes.options import Settings
     from tests.app.workers.conftest import AXES
 
     samples = Path(counter.path).with_name("stopped.bin")
@@ -177,7 +181,7 @@ def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions:
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write(json.dumps(job.to_json()) + "\n")
+        child.stdin.write(json.dumps(to_json(job)) + "\n")
         child.stdin.flush()
         for line in child.stdout:
             event = json.loads(line)
@@ -195,7 +199,7 @@ def test_the_process_dies_with_its_parent(counter: ExportedModel, tmp_path: Path
     """A parent killed with -9 leaves no measuring process behind."""
     script = (
         "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-m', 'app.workers.measure'],"
+        f"child = subprocess.Popen({own.command('app.workers.measure')!r},"
         " stdin=subprocess.PIPE, start_new_session=True)\n"
         "print(child.pid, flush=True)\n"
         "time.sleep(60)\n"

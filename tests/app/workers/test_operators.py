@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from app.cases.case import Case
-from app.cases.operators import ProfileRequest
+from app.cases.operators import OperatorJob
 from app.cases.settings import settings_of
 from app.workers import operators
+from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Availability, Runtime, Unavailable
-from runtimes.ort.gpu_runtime import OrtCuda, OrtTensorRt
+from runtimes.ort.cuda_runtime import OrtCuda
+from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.pyt.cuda_runtime import TorchCuda
 from runtimes.trt.runtime import TensorRt
 from tests.app.workers.conftest import AXES
@@ -40,7 +42,7 @@ def test_a_profile_is_compiled_like_the_rounds_and_finds_their_engines(
     counter: ExportedModel,
 ) -> None:
     case = Case("counter.onnx", "ort-cuda:1", "fp16", AXES, 2, {"tf32": True})
-    settings = ProfileRequest(case, counter, "/cache/engines").settings
+    settings = OperatorJob(case, counter, "/cache/engines").settings
     assert settings.cache_dir == "/cache/engines"
     assert replace(settings, profile=False) == settings_of(case, "/cache/engines")
 
@@ -65,6 +67,6 @@ def test_launches_wait_where_the_host_is_the_clock_and_only_there(
     monkeypatch.delenv("CUDA_LAUNCH_BLOCKING")
     monkeypatch.setattr(runtime, "availability", availability)
     case = Case("counter.onnx", runtime.name, axes=AXES)
-    profile = operators.answer(ProfileRequest(case, counter).to_json(), lambda event: None)
+    profile = operators.answer(to_json(OperatorJob(case, counter)), lambda event: None)
     assert said == ["1" if waits else None]
     assert profile.reason.startswith("asked")

@@ -6,7 +6,6 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
-from exporters import cells
+from exporters import own
 from exporters.accounting import macs, parameter_counts
 from exporters.catalogue import find
 from exporters.cells.definitions import DEFINITIONS
@@ -22,7 +21,7 @@ from exporters.inputs import seeded_inputs
 from exporters.torch_module import build
 from exporters.types import Definition
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import ROOT, WorkerProcess
 
 
 def _run(name: str, module: nn.Module | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +205,7 @@ def test_reduction_saves_work() -> None:
 
 def _drawn_lines() -> Iterator[str]:
     for definition in DEFINITIONS:
-        module = import_module(definition.factory.target.partition(":")[0])
+        module = import_module(own.module_name(definition.factory.target.partition(":")[0]))
         for _, part in inspect.getmembers(module):
             if getattr(part, "__module__", None) != module.__name__:
                 continue
@@ -218,7 +217,7 @@ def _drawn_lines() -> Iterator[str]:
 
 
 def test_the_published_drawings_are_those_of_the_code() -> None:
-    readme = (Path(cells.__file__).parent / "README.md").read_text("utf-8")
+    readme = (ROOT / "exporters/cells/README.md").read_text("utf-8")
     lines = set(_drawn_lines())
     assert len(lines) > 20
     assert [line for line in lines if line not in readme] == []

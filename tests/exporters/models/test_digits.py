@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from exporters.catalogue import by_suite, find
+from exporters.codec import from_json, to_json
 from exporters.inputs import seeded_inputs
 from exporters.models.digits import data
 from exporters.models.digits.data import training_set
@@ -111,14 +112,14 @@ def test_sizes_are_told_without_training(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_without_scikit_learn_the_rows_say_what_to_install(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", WITHOUT_SCIKIT_LEARN],
-        input=json.dumps(ExportRequest("digits_mlp_8").to_json()) + "\n",
+        input=json.dumps(to_json(ExportRequest("digits_mlp_8"))) + "\n",
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
         env={**os.environ, "GRAPHLAP_CACHE": str(tmp_path)},
     )
-    reply = ExportReply.from_json(json.loads(run.stdout))
+    reply = from_json(ExportReply, json.loads(run.stdout))
     assert reply.status == "unavailable"
     assert "graphlap[accuracy]" in reply.reason
 

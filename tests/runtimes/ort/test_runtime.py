@@ -13,9 +13,11 @@ import onnx
 import onnxruntime
 import pytest
 
+from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.ort.runtime import OrtCpu
 from runtimes.ort.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -228,21 +230,22 @@ def test_what_crashes_or_flatters_is_refused_without_the_engine(graphs: Graphs) 
     )
     script = """
 import json, sys
+from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.faults import Unsupported
 from runtimes.ort.runtime import OrtCpu
 for line in sys.stdin:
     model, precision = json.loads(line)
     try:
-        OrtCpu().refuse(ExportedModel.from_json(model), {}, Settings(precision=precision))
+        OrtCpu().refuse(from_json(ExportedModel, model), {}, Settings(precision=precision))
         print("taken")
     except Unsupported as error:
         print(error.node, "|", error)
 assert "onnxruntime" not in sys.modules
 """
     asked = [(halves, "fp16"), (halves, "fp32"), (floats, "int8"), (floats, "fp32")]
-    lines = "".join(json.dumps([model.to_json(), how]) + "\n" for model, how in asked)
+    lines = "".join(json.dumps([to_json(model), how]) + "\n" for model, how in asked)
     done = subprocess.run(
         [sys.executable, "-c", script], input=lines, capture_output=True, text=True, check=True
     )

@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 from runtimes.ov.session import DIRECT_CALL
@@ -187,8 +189,9 @@ def test_the_executed_types_are_those_of_the_engines_own_runtime_graph(graphs: G
 
 QUIET = """
 import json, os, socket, sys, threading
+from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 
@@ -197,7 +200,7 @@ def hook(event, arguments):
         print("socket", event, flush=True)
 
 sys.addaudithook(hook)
-model = ExportedModel.from_json(json.loads(sys.argv[1]))
+model = from_json(ExportedModel, json.loads(sys.argv[1]))
 with OpenVinoCpu().compile(model, {"batch": 1}, Settings(threads=1)) as session:
     session.run()
     print(threading.active_count(), [name for name in sys.modules if "telemetry" in name])
@@ -208,7 +211,7 @@ def test_it_sends_no_usage_report_and_leaves_no_second_thread(
     graphs: Graphs, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", QUIET, json.dumps(graphs.dense.to_json())],
+        [sys.executable, "-c", QUIET, json.dumps(to_json(graphs.dense))],
         capture_output=True,
         text=True,
         check=True,

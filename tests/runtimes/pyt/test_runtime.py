@@ -14,9 +14,10 @@ import torch
 from safetensors.torch import save_file
 from torch._inductor.utils import clear_caches
 
+from exporters.codec import to_json
 from exporters.types import ExportedModel, Factory, TensorSpec
-from runtimes.base import Settings
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
+from runtimes.options import Settings
 from runtimes.pyt.runtime import TorchCpu
 from runtimes.session.side_by_side import compile_abreast
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -142,11 +143,12 @@ def test_compiling_leaves_no_thread_or_process_behind(graphs: Graphs, compiled: 
 import json, sys, threading
 from pathlib import Path
 import psutil
+from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 from runtimes.pyt.runtime import TorchCpu
-model = ExportedModel.from_json(json.loads(sys.stdin.read()))
+model = from_json(ExportedModel, json.loads(sys.stdin.read()))
 settings = {compiled!r}
 with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:
     session.run()
@@ -154,7 +156,7 @@ with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
-        input=json.dumps(graphs.dense.to_json()),
+        input=json.dumps(to_json(graphs.dense)),
         capture_output=True,
         text=True,
         check=True,

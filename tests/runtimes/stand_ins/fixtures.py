@@ -13,12 +13,13 @@ from types import ModuleType
 
 import pytest
 
+from exporters import own
 from runtimes.cuda import driver as cuda_driver
 from runtimes.trt import runtime
 from tests.runtimes.stand_ins import tensorrt as stand_in
 
 TESTED_RELEASE = ("10.16.1.11", 13)
-_OURS = ("runtimes.trt.build", "runtimes.trt.session")
+_OURS = tuple(map(own.module_name, ("runtimes.trt.build", "runtimes.trt.session")))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ import onnx
 import pytest
 
 from exporters.types import TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.cuda.driver import CudaError
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 from runtimes.trt.runtime import TensorRt
 from tests.runtimes.abreast import bind_apart, run_all_at_once
@@ -232,6 +233,7 @@ def test_a_run_that_does_not_start_is_a_fault(
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.alone
 @pytest.mark.parametrize("cuda_graph", [False, True])
 def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool

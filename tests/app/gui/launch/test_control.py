@@ -18,6 +18,8 @@ from app.results.folder import is_being_written
 from app.results.reader import read_run
 from tests.app.gui.runs import fake_plan, tiny_model, wait_for_end
 
+pytestmark = pytest.mark.alone
+
 TIMEOUT_MS = 60_000
 
 

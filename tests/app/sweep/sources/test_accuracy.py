@@ -12,20 +12,13 @@ from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
-from app.sweep.jobs import (
-    Assessed,
-    AssessJob,
-    Exported,
-    ExportJob,
-    Job,
-    Measured,
-    Outcome,
-    RoundJob,
-    SettledJob,
-)
-from app.sweep.rounds import Schedule
 from app.sweep.sources.accuracy import WithAccuracy, data_for
 from app.sweep.sources.fixed import FixedSweep
+from app.sweep.sources.rounds import Schedule
+from app.sweep.work.accuracy import AccuracyWork
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork
 from exporters.request import ExportReply
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import SHORT, exported_add, fake_case
@@ -51,40 +44,41 @@ def source_of(
 
 def run_through(
     source: WithAccuracy, model: ExportedModel | None, statuses: Mapping[str, Status] | None = None
-) -> list[Job]:
-    """Play the engine, which asks for the next job while one is still in flight."""
-    jobs: list[Job] = []
-    finished: list[Outcome] = []
-    while (job := source.next(finished)) is not None:
-        jobs.append(job)
+) -> list[Work]:
+    """Play the engine, which asks for the next work while some is still in flight."""
+    done: list[Work] = []
+    finished: list[Work] = []
+    while (work := source.next(finished)) is not None:
+        done.append(work)
         early = source.next([])
-        assert early is None or not isinstance(early, AssessJob)
-        finished = [outcome_of(one, model, statuses or {}) for one in (job, early) if one]
-        jobs += [early] if early else []
-    return jobs
+        assert early is None or not isinstance(early, AccuracyWork)
+        finished = [one for one in (work, early) if one]
+        for one in finished:
+            end(one, model, statuses or {})
+        done += [early] if early else []
+    return done
 
 
-def outcome_of(job: Job, model: ExportedModel | None, statuses: Mapping[str, Status]) -> Outcome:
-    match job:
-        case ExportJob():
-            return Exported(job, ExportReply("ok" if model else "export_failed", model))
-        case SettledJob():
-            return Measured(job, job.result)
-        case RoundJob(measure):
-            status = statuses.get(measure.case_id, "ok")
-            return Measured(job, RoundResult(measure.case_id, measure.round, status))
-        case AssessJob():
-            return Assessed(job, AccuracyResult(job.accuracy.subject.case_id, "data.npz", 0.5))
+def end(work: Work, model: ExportedModel | None, statuses: Mapping[str, Status]) -> None:
+    """Give the work the result that it would have had."""
+    match work:
+        case ExportWork():
+            work.reply = ExportReply("ok" if model else "export_failed", model)
+        case RoundWork():
+            status = statuses.get(work.job.case_id, "ok")
+            work.result = RoundResult(work.job.case_id, work.job.round, status)
+        case AccuracyWork():
+            work.result = AccuracyResult(work.job.subject.case_id, "data.npz", 0.5)
 
 
-def assessed(jobs: Sequence[Job]) -> list[str]:
-    return [job.case_id for job in jobs if isinstance(job, AssessJob)]
+def assessed(done: Sequence[Work]) -> list[str]:
+    return [work.case_id for work in done if isinstance(work, AccuracyWork)]
 
 
 def test_accuracy_comes_after_the_last_round_has_ended(model: ExportedModel) -> None:
-    jobs = run_through(source_of((FAST, SLOW)), model)
-    kinds = [type(job) for job in jobs]
-    assert kinds == [ExportJob] + [RoundJob] * 4 + [AssessJob] * 2
+    work = run_through(source_of((FAST, SLOW)), model)
+    kinds = [one.kind for one in work]
+    assert kinds == ["export"] + ["round"] * 4 + ["accuracy"] * 2
 
 
 def test_cases_that_differ_only_in_timing_share_one(model: ExportedModel) -> None:
@@ -96,16 +90,16 @@ def test_cases_that_differ_only_in_timing_share_one(model: ExportedModel) -> Non
 def test_a_case_that_gave_no_output_is_not_tried_again(
     model: ExportedModel, status: Status
 ) -> None:
-    jobs = run_through(source_of((FAST, SLOW)), model, {FAST.case_id: status})
-    assert assessed(jobs) == [SLOW.case_id]
+    work = run_through(source_of((FAST, SLOW)), model, {FAST.case_id: status})
+    assert assessed(work) == [SLOW.case_id]
 
 
 @pytest.mark.parametrize("status", ["partial", "wrong_output"])
 def test_outputs_that_are_wrong_are_counted_all_the_same(
     model: ExportedModel, status: Status
 ) -> None:
-    jobs = run_through(source_of((FAST,)), model, {FAST.case_id: status})
-    assert assessed(jobs) == [FAST.case_id]
+    work = run_through(source_of((FAST,)), model, {FAST.case_id: status})
+    assert assessed(work) == [FAST.case_id]
 
 
 def test_a_model_that_was_not_exported_has_no_accuracy() -> None:
@@ -117,9 +111,9 @@ def test_a_resumed_run_measures_what_is_missing_only(model: ExportedModel) -> No
         case.case_id: {0: "ok", 1: "ok"} for case in (FAST, SLOW)
     }
     done = [subject_of(FAST, model).case_id]
-    jobs = run_through(source_of((FAST, SLOW), recorded=recorded, done=done), model)
-    assert [type(job) for job in jobs] == [ExportJob, AssessJob]
-    assert assessed(jobs) == [SLOW.case_id]
+    work = run_through(source_of((FAST, SLOW), recorded=recorded, done=done), model)
+    assert [one.kind for one in work] == ["export", "accuracy"]
+    assert assessed(work) == [SLOW.case_id]
 
 
 def test_without_labelled_data_nothing_is_added(model: ExportedModel) -> None:

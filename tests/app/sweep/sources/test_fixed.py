@@ -11,10 +11,12 @@ import pytest
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
-from app.sweep import rounds
-from app.sweep.jobs import Exported, ExportJob, Job, Measured, Outcome, RoundJob, SettledJob
-from app.sweep.rounds import Schedule, cores_for
+from app.sweep.sources import rounds
 from app.sweep.sources.fixed import FixedSweep
+from app.sweep.sources.rounds import Schedule, cores_for
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply
 from exporters.types import ExportedModel
 from runtimes.base import Unavailable
@@ -42,35 +44,31 @@ def run_through(
     sweep: FixedSweep,
     model: ExportedModel | None,
     statuses: Mapping[tuple[str, int], Status] | None = None,
-) -> list[Job]:
+) -> list[Work]:
     """Play the engine: every export gives `model`, every round ends as `statuses` says."""
-    jobs: list[Job] = []
-    finished: list[Outcome] = []
-    while (job := sweep.next(finished)) is not None:
-        jobs.append(job)
-        finished = []
-        if isinstance(job, ExportJob):
+    done: list[Work] = []
+    finished: list[Work] = []
+    while (work := sweep.next(finished)) is not None:
+        done.append(work)
+        finished = [work]
+        if isinstance(work, ExportWork):
             ok = model is not None
-            reply = ExportReply("ok" if ok else "export_failed", model, "" if ok else "no")
-            finished.append(Exported(job, reply))
-        elif isinstance(job, SettledJob):
-            finished.append(Measured(job, job.result))
-        else:
-            key = job.measure.case_id, job.measure.round
-            status = (statuses or {}).get(key, "ok")
-            finished.append(Measured(job, RoundResult(*key, status=status)))
-    return jobs
+            work.reply = ExportReply("ok" if ok else "export_failed", model, "" if ok else "no")
+        elif isinstance(work, RoundWork):
+            key = work.job.case_id, work.job.round
+            work.result = RoundResult(*key, status=(statuses or {}).get(key, "ok"))
+    return done
 
 
-def rounds_in(jobs: list[Job]) -> list[tuple[str, int]]:
-    return [(j.measure.case_id, j.measure.round) for j in jobs if isinstance(j, RoundJob)]
+def rounds_in(done: list[Work]) -> list[tuple[str, int]]:
+    return [(work.job.case_id, work.job.round) for work in done if isinstance(work, RoundWork)]
 
 
 def test_exports_come_first_and_each_model_once(model: ExportedModel) -> None:
     other = replace(CASES[0], model="other.onnx")
     jobs = run_through(sweep_of((*CASES, other)), model)
-    assert [type(job) for job in jobs[:2]] == [ExportJob, ExportJob]
-    assert all(isinstance(job, RoundJob) for job in jobs[2:])
+    assert [type(job) for job in jobs[:2]] == [ExportWork, ExportWork]
+    assert all(isinstance(job, RoundWork) for job in jobs[2:])
 
 
 def test_an_export_asks_for_every_point_of_the_axes_once(model: ExportedModel) -> None:
@@ -79,7 +77,7 @@ def test_an_export_asks_for_every_point_of_the_axes_once(model: ExportedModel) -
         replace(CASES[0], axes=axes, threads=threads) for threads, axes in enumerate(points, 1)
     ]
     job = sweep_of(tuple(cases)).next([])
-    assert isinstance(job, ExportJob)
+    assert isinstance(job, ExportWork)
     assert job.request.points == ({"n": 1}, {"n": 2})
 
 
@@ -129,7 +127,7 @@ def test_a_finished_sweep_exports_nothing() -> None:
 
 def test_a_failed_export_ends_each_of_its_cases_with_a_reason() -> None:
     jobs = run_through(sweep_of(), None)
-    settled = [job.result for job in jobs if isinstance(job, SettledJob)]
+    settled = [job.result for job in jobs if isinstance(job, SettledRound)]
     assert {result.case_id for result in settled} == {case.case_id for case in CASES}
     assert all(r.status == "export_failed" and r.reason == "no" for r in settled)
     assert not rounds_in(jobs)
@@ -138,7 +136,7 @@ def test_a_failed_export_ends_each_of_its_cases_with_a_reason() -> None:
 def test_a_precision_the_runtime_lacks_is_refused_before_any_export() -> None:
     jobs = run_through(sweep_of((Case(model="mlp", runtime="ort-cpu", precision="fp16"),)), None)
     (job,) = jobs
-    assert isinstance(job, SettledJob)
+    assert isinstance(job, SettledRound)
     assert job.result.status == "unsupported"
     assert "fp16" in job.result.reason
 
@@ -146,18 +144,18 @@ def test_a_precision_the_runtime_lacks_is_refused_before_any_export() -> None:
 def test_a_missing_runtime_is_a_row_without_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "availability", lambda _: Unavailable("no libfoo", "install foo"))
     (job,) = run_through(sweep_of(CASES[:1]), None)
-    assert isinstance(job, SettledJob)
+    assert isinstance(job, SettledRound)
     assert (job.result.status, job.result.reason) == ("unavailable", "no libfoo: install foo")
 
 
 def test_what_a_runtime_refuses_ends_without_a_process(model: ExportedModel) -> None:
     jobs = run_through(sweep_of((fake_case(fail="unsupported"),)), model)
-    assert [type(job) for job in jobs] == [ExportJob, SettledJob]
+    assert [type(job) for job in jobs] == [ExportWork, SettledRound]
 
 
 def test_no_job_starts_while_an_export_is_in_flight() -> None:
     sweep = sweep_of()
-    assert isinstance(sweep.next([]), ExportJob)
+    assert isinstance(sweep.next([]), ExportWork)
     assert sweep.next([]) is None
 
 

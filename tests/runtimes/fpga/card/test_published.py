@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import runtimes.fpga
 from exporters.models.definitions import DEFINITIONS
+from runtimes import fpga
 from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import fidelity, latency_us
@@ -26,7 +26,8 @@ from tests.runtimes.fpga.published import (
 )
 
 ROWS = read_rows()
-FOLDER = Path(runtimes.fpga.__file__).parent
+ROOT = Path(__file__).parents[4]
+FOLDER = Path(fpga.__file__).parent
 
 
 def label(row: Row) -> str:
@@ -92,7 +93,7 @@ def test_left_out_rows_are_predicted_nearly_as_well(predicted: list[Predicted]) 
 
 
 def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None:
-    assert table(predicted) in (FOLDER / "README.md").read_text("utf-8")
+    assert table(predicted) in (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.fits], ids=label)

@@ -1,4 +1,4 @@
-"""From a case and its exported model to the job of one round, or to why there can be none.
+"""From a case and its exported model to the work of one round, or to why there can be none.
 
 Shared by the job sources: a fixed grid and a search build the same rounds.
 """
@@ -19,7 +19,9 @@ from app.machine import engines
 from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
-from app.sweep.jobs import CPU, Needs, RoundJob, SettledJob
+from app.sweep.work.base import CPU, Needs
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
@@ -49,20 +51,21 @@ class Schedule:
         return max(600.0, self.time_limit_s)
 
 
-def round_job(
-    schedule: Schedule, case: Case, number: int, reply: ExportReply
-) -> RoundJob | SettledJob:
-    """The job of one round; settled if what is known now ends the case without a process."""
+def round_work(
+    schedule: Schedule, case: Case, number: int, reply: ExportReply, tried: bool = False
+) -> RoundWork | SettledRound:
+    """One round; settled if what is known now ends the case without a process."""
     if reply.model is None:
-        return settled(case, number, as_status(reply.status), reply.reason)
+        return settled(case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
     engine = runtime(spec.name)
     settings = settings_of(case, str(engines.folder()))
     try:
         engine.refuse(reply.model, case.axes, settings)
     except RuntimeFault as fault:
-        return settled(case, number, as_status(fault.status), str(fault))
-    measure = MeasureJob(
+        return settled(case, number, as_status(fault.status), str(fault), tried)
+    sessions = sessions_of(engine.options, case.options)
+    job = MeasureJob(
         case_id=case.case_id,
         round=number,
         model=reply.model,
@@ -74,20 +77,28 @@ def round_job(
         limits=schedule.limits,
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads * sessions_of(engine, case.options), usable_cores()),
+        affinity=cores_for(case.threads * sessions, usable_cores()),
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
-    return RoundJob(
-        measure, schedule.time_limit_s, Needs(frozenset(alone)), schedule.memory_limit_bytes
+    return RoundWork(
+        case,
+        job,
+        schedule.time_limit_s,
+        Needs(frozenset(alone)),
+        schedule.memory_limit_bytes,
+        tried,
     )
 
 
-def export_request(case: Case, points: Sequence[Mapping[str, int]]) -> ExportRequest:
-    """What to ask for a case's model, with references at `points`."""
-    return ExportRequest(case.model, case.precision, tuple(points), **case.given.request)
+def export_work(case: Case, points: Sequence[Mapping[str, int]], time_limit_s: float) -> ExportWork:
+    """The export of a case's model, with references at `points`."""
+    request = ExportRequest(case.model, case.precision, tuple(points), **case.given.request)
+    return ExportWork(request, time_limit_s)
 
 
-def settled(case: Case, number: int, status: Status, reason: str) -> SettledJob:
+def settled(
+    case: Case, number: int, status: Status, reason: str, tried: bool = False
+) -> SettledRound:
     """A round that ended before it began."""
     name = parse_spec(case.runtime).name
     state = availability(name)
@@ -98,9 +109,9 @@ def settled(case: Case, number: int, status: Status, reason: str) -> SettledJob:
         reason=reason,
         started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
         runtime_version=state.version if isinstance(state, Available) else "",
-        options=all_options(runtime(name), case.options),
+        options=all_options(runtime(name).options, case.options),
     )
-    return SettledJob(result)
+    return SettledRound(case, result, tried)
 
 
 def refused_without_model(case: Case) -> tuple[Status, str] | None:

@@ -14,8 +14,8 @@ import pytest
 from app import __main__
 from app.__main__ import main
 from exporters import catalogue
+from tests.checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "PySide6")
 
 
@@ -37,7 +37,7 @@ def test_nothing_heavy_is_imported(flag: str, also: tuple[str, ...]) -> None:
 
 def test_the_batch_parent_imports_no_engine() -> None:
     code = (
-        "import sys, app.headless\n"
+        "import sys; from app import headless\n"
         "from app.machine.available import available_names\n"
         "available_names()\n"
         "sys.stdout.write(' '.join(sys.modules))"

@@ -13,15 +13,16 @@ from app.cases.case import Case
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry
 from app.plan.plan import Plan, Sweep
-from app.sweep import rounds
 from app.sweep.begin import begin
-from app.sweep.jobs import RoundJob
-from app.sweep.rounds import Schedule, round_job
+from app.sweep.place import ThisMachine
 from app.sweep.run import SweepRun
+from app.sweep.sources import rounds
+from app.sweep.sources.rounds import Schedule, round_work
 from app.sweep.watch import Watch
+from app.sweep.work.round import RoundWork, gpus_of
 from exporters.types import ExportedModel
 from runtimes.fake import Fake
-from tests.app.machine.test_telemetry import FakeNvml, package
+from tests.app.machine.counters import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
 
 
@@ -43,20 +44,21 @@ def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
 ) -> None:
     monkeypatch.setattr(rounds, "runtime", lambda _: OnGpu())
     case = Case(model="add.onnx", runtime=spec)
-    job = round_job(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(job, RoundJob)
-    assert job.needs.alone == {"cpu", f"gpu:{gpu}"}
+    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    assert work.needs.alone == {"cpu", f"gpu:{gpu}"}
     telemetry = Telemetry(nvml=Nvml(FakeNvml(), visible=""))
-    (reading,) = Watch(job, 7, telemetry).look()
+    (reading,) = Watch(7, 0, gpus_of(work.needs), telemetry).look()
     assert reading.device == f"gpu:{gpu}"
 
 
 def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) -> None:
     case = Case(model="add.onnx", runtime="fake")
-    job = round_job(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(job, RoundJob)
-    assert job.needs.alone == {"cpu"}
-    assert Watch(job, 7, Telemetry(nvml=Nvml(FakeNvml(), visible=""))).look() == ()
+    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    assert work.needs.alone == {"cpu"}
+    telemetry = Telemetry(nvml=Nvml(FakeNvml(), visible=""))
+    assert Watch(7, 0, gpus_of(work.needs), telemetry).look() == ()
 
 
 @pytest.mark.parametrize(
@@ -73,9 +75,9 @@ def test_sessions_at_once_have_cores_for_the_threads_of_all_of_them(
 ) -> None:
     monkeypatch.setattr(rounds, "usable_cores", lambda: set(range(8)))
     case = Case("add.onnx", "ort-cpu", threads=threads, options={"sessions": sessions})
-    job = round_job(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(job, RoundJob)
-    assert job.measure.affinity == cores
+    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    assert work.job.affinity == cores
 
 
 @contextmanager
@@ -112,7 +114,7 @@ def test_the_energy_of_a_round_is_in_its_row(
     with (
         moving(folder / "energy_uj"),
         begin(plan, tmp_path / "run") as written,
-        SweepRun(written, describe_host(), telemetry=telemetry) as run,
+        SweepRun(written, describe_host(), place=ThisMachine(telemetry)) as run,
     ):
         while not run.finished:
             run.step(0.2)

@@ -1,0 +1,60 @@
+"""The package `graphlap`: the public programming interface, and what holds all others in a wheel.
+
+A public name is loaded when it is first asked for, because every child process imports this
+module before its engine, and a notebook may import it for one function.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.benchmark import (
+        BenchmarkResult,
+        CellBasedBenchmark,
+        LayerBasedBenchmark,
+        load_results,
+    )
+    from app.cases.errors import PlanError, ResultsError
+    from exporters.types import GraphlapError
+
+    __version__: str
+
+__all__ = [
+    "BenchmarkResult",
+    "CellBasedBenchmark",
+    "GraphlapError",
+    "LayerBasedBenchmark",
+    "PlanError",
+    "ResultsError",
+    "__version__",
+    "load_results",
+]
+
+_PLACES = {
+    "BenchmarkResult": "app.benchmark",
+    "CellBasedBenchmark": "app.benchmark",
+    "GraphlapError": "exporters.types",
+    "LayerBasedBenchmark": "app.benchmark",
+    "PlanError": "app.cases.errors",
+    "ResultsError": "app.cases.errors",
+    "load_results": "app.benchmark",
+}
+
+if not TYPE_CHECKING:  # to a type checker it would promise every name
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("graphlap")
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from exporters.own import load
+
+        value = globals()[name] = load(f"{_PLACES[name]}:{name}")
+        return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,104 @@
+"""What a sweep varies beside models, runtimes, sizes and options: one table of these axes.
+
+Each is a list in a grid of the plan, a flag of the command line, a field of a case, one or more
+columns of its row, and words in its label. A new axis is a line here, a field of `Case`, a list
+in `app.plan.plan.Sweep` and its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.cases.case import Case, Scenario
+from app.cases.columns import Row
+from app.cases.errors import suggestion
+from exporters.types import PRECISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`field` is the case's, `key` the grid's, `flag` with `metavar` and `help` the command's.
+
+    `parse` makes of one word of the flag what the grid holds (ValueError in one sentence),
+    `value` of that what the case holds. `told` are a case's words for it, `row` its columns.
+    """
+
+    field: str
+    key: str
+    flag: str
+    metavar: str
+    help: str
+    parse: Callable[[str], Any]
+    value: Callable[[Any], Any]
+    told: Callable[[Case], str]
+    row: Callable[[Case], Row]
+
+
+def _precision(word: str) -> str:
+    if word not in PRECISIONS:
+        raise ValueError(f"{word} is not known; {suggestion(word, PRECISIONS)}")
+    return word
+
+
+def whole(word: str, least: int) -> int:
+    """A whole number of at least so much; ValueError with one sentence."""
+    try:
+        number = int(word)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise ValueError(f"{word} is no whole number of at least {least}; give one that is")
+    return number
+
+
+def _scenario_words(case: Case) -> str:
+    policy = f" ({case.wait_policy})" if case.wait_policy != "spin" else ""
+    return str(case.scenario).replace("_", " ") + policy
+
+
+def _scenario_columns(case: Case) -> Row:
+    paced = case.scenario.kind == "paced"
+    return {
+        "scenario": case.scenario.kind,
+        "gap_us": case.scenario.gap_us if paced else None,
+        "wait_policy": case.wait_policy if paced else None,
+    }
+
+
+AXES: tuple[Axis, ...] = (
+    Axis(
+        "precision",
+        "precisions",
+        "--precision",
+        "P,…",
+        f"{', '.join(PRECISIONS)}; default fp32",
+        _precision,
+        lambda precision: precision,
+        lambda case: case.precision,
+        lambda case: {"precision_asked": case.precision},
+    ),
+    Axis(
+        "threads",
+        "threads",
+        "--threads",
+        "N,…",
+        "default 1; 0 leaves it to the engine",
+        lambda word: whole(word, least=0),
+        lambda threads: threads,
+        lambda case: f"{case.threads or 'auto'} thread{'s' * (case.threads != 1)}",
+        lambda case: {"threads": case.threads},
+    ),
+    Axis(
+        "scenario",
+        "scenarios",
+        "--scenario",
+        "S,…",
+        "closed_loop (default) or paced:20us, a gap between runs",
+        lambda word: str(Scenario.parse(word)),
+        Scenario.parse,
+        _scenario_words,
+        _scenario_columns,
+    ),
+)

@@ -1,0 +1,47 @@
+"""Waiting for whichever comes first: a pipe that has something to say, a ring, or the time.
+
+Who starts a child here lets its pipes be watched; who waits for something without a pipe, such
+as a thread that hears another machine, rings.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+from contextlib import suppress
+
+
+class Bell:
+    """One waiter; `watch`, `forget` and `wait` belong to its thread, `ring` to any."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._heard, self._rung = os.pipe()
+        for end in (self._heard, self._rung):
+            os.set_blocking(end, False)
+        self._selector.register(self._heard, selectors.EVENT_READ)
+
+    def watch(self, descriptor: int) -> None:
+        """Wake when this pipe can be read or has ended."""
+        self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def forget(self, descriptor: int) -> None:
+        """Never mind this pipe any more; nothing if it is not watched."""
+        if descriptor in self._selector.get_map():
+            self._selector.unregister(descriptor)
+
+    def ring(self) -> None:
+        """Wake the waiter now, or at its next waiting."""
+        with suppress(BlockingIOError):  # it has been rung often enough
+            os.write(self._rung, b"!")
+
+    def wait(self, seconds: float) -> None:
+        """Return when there is something to hear, at the latest after so long."""
+        for key, _ in self._selector.select(max(seconds, 0.0)):
+            if key.fd == self._heard:
+                os.read(self._heard, 4096)
+
+    def close(self) -> None:
+        self._selector.close()
+        os.close(self._heard)
+        os.close(self._rung)

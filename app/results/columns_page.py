@@ -1,0 +1,43 @@
+"""`python -m app.results.columns_page` writes COLUMNS.md: every column, from the table of columns.
+
+A test holds the page against the table, so that neither can go its own way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.cases.columns import GROUPS, Column
+from app.cases.status import STATUSES
+
+PAGE = Path(__file__).with_name("COLUMNS.md")
+_KINDS = {"text": "text", "count": "whole number", "number": "number", "flag": "true or false"}
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [
+        "# The columns of `results.csv`",
+        "",
+        "Made by `python -m app.results.columns_page` from `app/cases/columns.py`: change it",
+        "there. Empty means not measured. A later version may add columns: readers pass over what",
+        "they don't know.",
+    ]
+    for heading, columns in GROUPS.items():
+        lines += ["", f"## {heading}", "", "| column | holds | unit | better | meaning |"]
+        lines += ["| --- | --- | --- | --- | --- |", *map(_line, columns)]
+    lines += ["", "## Statuses, the worst first", "", "| status | fails the run | meaning |"]
+    lines += ["| --- | --- | --- |"]
+    for status, fact in STATUSES.items():
+        fails = "yes" if fact.failed else "with `--strict`" if fact.strict else "no"
+        lines.append(f"| `{status}` | {fails} | {fact.meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def _line(column: Column) -> str:
+    holds = _KINDS[column.kind]
+    return f"| `{column.name}` | {holds} | {column.unit} | {column.better} | {column.meaning} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,104 @@
+"""The lines of a journal: each kind one frozen value, and one table of the kinds.
+
+A new kind of work adds its value here; who writes, who reads and who follows a run take it from
+this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.cases.accuracy import AccuracyResult
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from exporters.codec import CodecError, from_json, to_json
+from exporters.types import ExportedModel, Precision
+from runtimes.execution import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The first line of each file: who writes it, and on what machine."""
+
+    writer: str
+    pid: int
+    host: str
+    graphlap_version: str
+    environment: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A model's facts under what the cases call it; the last of a pair stands."""
+
+    asked: str
+    precision: Precision
+    model: ExportedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A case that a search has come to and that the manifest does not have."""
+
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """The operator times of a case lie in `file`, a path within the run folder.
+
+    Without a file, `reason` says why there are none.
+    """
+
+    case_id: str
+    clock: Clock = "wall"
+    runs: int = 0
+    reason: str = ""
+    file: str = ""
+    total_us: float = 0.0
+
+
+Line = Writer | Exported | RoundResult | AccuracyResult | Tried | Operators
+KINDS: dict[str, type[Line]] = {
+    "writer": Writer,
+    "model": Exported,
+    "round": RoundResult,
+    "accuracy": AccuracyResult,
+    "case": Tried,
+    "operators": Operators,
+}
+_NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def written(line: Line) -> dict[str, Any]:
+    """The line as JSON values, its kind with it."""
+    return {"kind": _NAMES[type(line)], **to_json(line)}
+
+
+def read(data: Any, schema: int) -> Line | None:
+    """The line that a run of this schema wrote; None for a kind that is not known.
+
+    CodecError for one that can't be understood.
+    """
+    if not isinstance(data, dict):
+        raise CodecError(f"it is {data!r:.40}, not an object")
+    values = _of_schema_1(data) if schema == 1 else data
+    kind = KINDS.get(values.get("kind", ""))
+    return None if kind is None else from_json(kind, values)
+
+
+def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
+    """In the words of today: operator times were profiles, a lane a slot, and a case did not say
+    how it is named."""
+    match data.get("kind"):
+        case "profile":
+            file = data.get("profile")
+            return {**data, "kind": "operators", "file": f"profiles/{file}" if file else ""}
+        case "case":
+            return {**data, "case": {**data["case"], "naming": 1}}
+        case "round" if data.get("check"):
+            check = data["check"]
+            return {**data, "check": {"lane": check.get("slot", 0), **check}}
+    return data

@@ -1,0 +1,173 @@
+"""What every kind of work is to the engine, to the run folder and to whoever shows it.
+
+A source makes work, the engine starts and advances it, the run keeps what comes of it. The
+contract has no process and no file descriptor in it: a place says how a worker is reached, and
+work that runs on another machine fulfils it as work that runs here does.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+from app.machine.telemetry import Telemetry
+from app.results.folder import RunFolder
+from app.results.lines import Line
+from app.results.live import Live
+
+CPU = "cpu"
+News = Literal["", "told", "ended", "dropped"]
+"""What `Work.advance` found: nothing, something to tell, a result, or an end without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Resources that work must have alone, and those that it shares with its own kind.
+
+    At most `most` of a kind that shares run at the same time.
+    """
+
+    alone: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+    most: int = 1
+
+    def fit_beside(self, others: Sequence[Needs]) -> bool:
+        """Whether work with these needs can start while work with those runs."""
+        if any(self._collide(other) for other in others):
+            return False
+        return not self.shared or sum(other == self for other in others) < self.most
+
+    def _collide(self, other: Needs) -> bool:
+        mine, theirs = self.alone | self.shared, other.alone | other.shared
+        return bool(self.alone & theirs or other.alone & mine)
+
+
+ALONE = Needs(alone=frozenset({CPU}))
+
+
+class Talk(Protocol):
+    """A worker that was started: lines to it, lines from it, and its end."""
+
+    def send(self, line: str) -> None:
+        """Write one line; a worker that no longer reads is noticed when its end is."""
+
+    def lines(self) -> list[str]:
+        """The whole lines that have arrived since the last call; never waits."""
+
+    def ended(self) -> bool:
+        """Whether the worker is gone; what it said last may still be waiting in `lines`."""
+
+    def how_it_ended(self) -> str:
+        """`exit code 3` or `signal SIGSEGV`, with the last that it said of it."""
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether its system ended it for want of memory, as far as that can be told."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it now."""
+
+    def close(self) -> None:
+        """End and forget it; idempotent."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its process on this machine; None on another."""
+
+
+class Place(Protocol):
+    """Where work runs: how its workers are started, and what can be read of the devices."""
+
+    telemetry: Telemetry
+
+    def start(self, kind: str) -> Talk:
+        """A worker of this kind (`round`, `accuracy`, `operators`), which waits for its job."""
+
+    def exporter(self) -> Talk:
+        """An export process, idle or new, which serves one request after another."""
+
+    def give_back(self, exporter: Talk) -> None:
+        """Keep an export process that can serve again."""
+
+
+class Work(ABC):
+    """One piece of work. The engine calls `start` once, then `advance` until it is `over`,
+    which what needs no worker is from its start on.
+
+    The hooks `begun`, `told`, `ended` and `dropped` are called
+    by the run, one for each event: they put where it stands into `live` and what must be kept
+    into `folder`, and give the lines that its journal is to have.
+    """
+
+    kind: ClassVar[str]
+    needs: Needs = ALONE
+    over: bool = False
+
+    @abstractmethod
+    def start(self, place: Place) -> None:
+        """Begin, without waiting for anything."""
+
+    @abstractmethod
+    def advance(self) -> News:
+        """Hear what there is, watch its limits; sets `over` with `ended` or `dropped`."""
+
+    @abstractmethod
+    def stop(self, now: bool) -> None:
+        """End after what is in flight, or at once; the result will not count."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End whatever it has started; idempotent."""
+
+    def due(self) -> float:
+        """When it must be advanced even if nothing is heard (monotonic seconds)."""
+        return math.inf
+
+    @abstractmethod
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        """It was started."""
+
+    def told(self, folder: RunFolder, live: Live) -> None:  # noqa: B027 - not all work tells
+        """It has told something since."""
+
+    @abstractmethod
+    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        """It is over and its result counts."""
+
+    def dropped(self, folder: RunFolder) -> None:  # noqa: B027 - not all work leaves a trace
+        """It is over and nothing of it counts: remove its traces; DiskError ends the sweep."""
+
+    @property
+    @abstractmethod
+    def failed(self) -> bool:
+        """Whether its end is to be told to who only wants to hear of failures."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """How it ended, in one line for people."""
+
+
+class Source(Protocol):
+    """Hands out work, one at a time, on what has come out so far."""
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        """The next work; `finished` is what ended since the last call, each given once.
+
+        None: nothing to start until something in flight ends; with nothing in flight,
+        the sweep is over.
+        """
+
+
+def json_line(text: str) -> dict[str, Any]:
+    """One line of a worker as a JSON object; {} for anything else, which engines may print."""
+    try:
+        message = json.loads(text)
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}

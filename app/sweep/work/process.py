@@ -1,0 +1,106 @@
+"""Work by a worker of its own: one job in, event lines out, a deadline, its end."""
+
+from __future__ import annotations
+
+import json
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from app.sweep.work.base import News, Place, Talk, Work, json_line
+from exporters.codec import CodecError
+
+GRACE_S = 3.0
+"""How long a worker may take to end after it was asked to, before it is killed."""
+STOP_GRACE_S = 10.0
+STOPPED = "the sweep was stopped"
+
+
+class ProcessWork(Work):
+    """The result comes as the worker's last event; without one, `_settle` says what happened.
+
+    `time_limit_s` counts from the start. `_why_dropped` is set where the result does not count.
+    """
+
+    def __init__(self, time_limit_s: float) -> None:
+        self.time_limit_s = time_limit_s
+        self._talk: Talk | None = None
+        self._deadline = 0.0
+        self._kill_at: float | None = None
+        self._stopping = False
+        self._why_dropped = ""
+
+    def start(self, place: Place) -> None:
+        self._talk = place.start(self.kind)
+        self._deadline = time.monotonic() + self.time_limit_s
+        self._talk.send(json.dumps(self._job()))
+
+    def due(self) -> float:
+        return self._deadline if self._kill_at is None else self._kill_at
+
+    def advance(self) -> News:
+        """Hear the worker, watch its deadline, and settle when it is gone."""
+        talk = self._worker
+        ended = talk.ended()
+        told = [self._hear(line) for line in talk.lines()]
+        if ended:
+            talk.close()
+            self.over = True
+            self._settle()
+            return "dropped" if self._why_dropped else "ended"
+        self._watch(time.monotonic())
+        return "told" if any(told) else ""
+
+    def stop(self, now: bool) -> None:
+        self._stopping = True
+        if now:
+            self._worker.kill()
+        else:
+            self._worker.send("stop")
+            self._kill_at = time.monotonic() + STOP_GRACE_S
+
+    def close(self) -> None:
+        if self._talk is not None:
+            self._talk.close()
+
+    @abstractmethod
+    def _job(self) -> Mapping[str, Any]:
+        """What the worker is told, as JSON values."""
+
+    @abstractmethod
+    def _take(self, event: str, message: dict[str, Any]) -> None:
+        """One event of the worker."""
+
+    @abstractmethod
+    def _settle(self) -> None:
+        """The worker is gone: have a result, or say why there is none that counts."""
+
+    @property
+    def _worker(self) -> Talk:
+        assert self._talk is not None, "work is started before it is advanced"
+        return self._talk
+
+    @property
+    def _too_late(self) -> bool:
+        """Whether it was asked to end because its time was over."""
+        return self._kill_at is not None
+
+    def _hear(self, line: str) -> bool:
+        message = json_line(line)
+        event = message.pop("event", "")
+        if event == "result":
+            self._kill_at = time.monotonic() + GRACE_S
+        try:
+            self._take(event, message)
+        except CodecError:
+            return False  # an engine printed what looks like an event; ours are well formed
+        return bool(event)
+
+    def _watch(self, now: float) -> None:
+        if self._kill_at is not None:
+            if now >= self._kill_at:
+                self._worker.kill()
+        elif now >= self._deadline:
+            self._worker.terminate()
+            self._kill_at = now + GRACE_S

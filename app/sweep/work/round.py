@@ -1,0 +1,253 @@
+"""One round of one case in a process of its own, with the cores to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.errors import DiskError
+from app.cases.reading import Reading
+from app.cases.round import MeasureJob, RoundResult
+from app.cases.status import FAILED, Status
+from app.machine.available import runtime
+from app.results import text
+from app.results.folder import RunFolder
+from app.results.lines import Line, Tried
+from app.results.live import Live
+from app.stats.quantiles import needed_samples
+from app.sweep.watch import Watch
+from app.sweep.work.base import ALONE, Needs, News, Place, Work
+from app.sweep.work.process import STOPPED, ProcessWork
+from exporters.codec import from_json, to_json
+from runtimes.options import all_options
+from runtimes.registry import parse_spec
+
+GPU = "gpu:"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a round is; the percentiles are the running ones, None while unknown."""
+
+    phase: str
+    iterations: int
+    elapsed_s: float
+    p50_ns: float | None
+    p99_ns: float | None
+
+
+class RoundWork(ProcessWork):
+    """`result` is there once it is over and counts.
+
+    A process that holds more than `memory_limit_bytes` of the host's memory is ended; 0 for
+    no limit. `tried` says that the case is one that a search has come to, which the run's
+    manifest does not have.
+    """
+
+    kind = "round"
+
+    def __init__(
+        self,
+        case: Case,
+        job: MeasureJob,
+        time_limit_s: float,
+        needs: Needs = ALONE,
+        memory_limit_bytes: int = 0,
+        tried: bool = False,
+    ) -> None:
+        super().__init__(time_limit_s)
+        self.case, self.job, self.needs, self.tried = case, job, needs, tried
+        self.memory_limit_bytes = memory_limit_bytes
+        self.result: RoundResult | None = None
+        self.progress: Progress | None = None
+        self.phase = "start"
+        self._readings: tuple[Reading, ...] = ()
+        self._watcher: Watch | None = None
+        self._disk_full = False
+        self._started_at_utc = ""
+
+    def start(self, place: Place) -> None:
+        super().start(place)
+        self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._watcher = Watch(
+            self._worker.pid, self.memory_limit_bytes, gpus_of(self.needs), place.telemetry
+        )
+
+    def due(self) -> float:
+        return min(super().due(), self._eye.due())
+
+    def advance(self) -> News:
+        news = super().advance()
+        if self.over:
+            return news
+        self._readings = self._eye.look()
+        if self._eye.too_large:
+            self._worker.kill()
+        return "told" if self._readings else news
+
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if self.tried:
+            yield Tried(self.case)
+        # What a killed writer has left behind of this round.
+        folder.drop_readings(self.job.case_id, self.job.round)
+        live.show(self.job.case_id, self.job.round, self.phase)
+
+    def told(self, folder: RunFolder, live: Live) -> None:
+        live.phase = self.phase
+        if (now := self.progress) is not None:
+            live.iterations, live.elapsed_s = now.iterations, now.elapsed_s
+            live.p50_us, live.p99_us = self._running(now)
+        if self._readings:
+            folder.record_readings(self.job.case_id, self.job.round, self._readings)
+            self._readings = ()
+
+    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if self.result is not None:
+            yield self.result
+
+    def dropped(self, folder: RunFolder) -> None:
+        folder.drop_samples(self.job.case_id, self.job.round)
+        folder.drop_readings(self.job.case_id, self.job.round)
+        if self._disk_full:
+            raise DiskError(self._why_dropped)
+
+    @property
+    def failed(self) -> bool:
+        return self.result is not None and self.result.status in FAILED
+
+    def text(self) -> str:
+        if self.result is None:
+            return f"round dropped: {self._why_dropped}"
+        said = _ending(self.case, self.result)
+        if self.result.status in ("ok", "partial") and self.progress is not None:
+            p50_us, p99_us = self._running(self.progress)
+            said += f", {text.count(self.result.iterations)} runs"
+            said += f", p50 {text.latency(p50_us)}, p99 {text.latency(p99_us)}"
+        return said
+
+    def _job(self) -> Mapping[str, Any]:
+        job: Mapping[str, Any] = to_json(self.job)
+        return job
+
+    def _take(self, event: str, message: dict[str, Any]) -> None:
+        if event == "phase":
+            self.phase = str(message.get("phase", ""))
+        elif event == "progress":
+            self.progress = from_json(Progress, message)
+        elif event == "result":
+            self.result = from_json(RoundResult, message)
+
+    def _settle(self) -> None:
+        result = self.result or self._without_result()
+        if self._stopping or result.stop_reason == "stopped":
+            self._why_dropped, self.result = STOPPED, None
+        elif result.stop_reason == "disk_full":
+            self._why_dropped, self.result = result.reason, None
+            self._disk_full = True
+        else:
+            self.result = self._without_result() if self._broke_its_limit(result) else result
+
+    @property
+    def _eye(self) -> Watch:
+        assert self._watcher is not None, "work is started before it is advanced"
+        return self._watcher
+
+    def _running(self, now: Progress) -> tuple[float | None, float | None]:
+        """p50 and p99 in microseconds, None while so few samples are no ground for one."""
+        known = ((now.p50_ns, 0.5), (now.p99_ns, 0.99))
+        p50, p99 = (
+            ns / 1e3 if ns is not None and now.iterations >= needed_samples(quantile) else None
+            for ns, quantile in known
+        )
+        return p50, p99
+
+    def _broke_its_limit(self, result: RoundResult) -> bool:
+        """Whether it held too much between two looks: the system has counted the peak."""
+        limit, peak_mb = self.memory_limit_bytes, result.rss_peak_mb or 0.0
+        self._eye.too_large |= bool(limit) and peak_mb * 2**20 > limit
+        return self._eye.too_large
+
+    def _without_result(self) -> RoundResult:
+        """The worker is gone without a word of its own: no memory, too late, or crashed."""
+        status: Status = "crashed"
+        reason = (
+            f"the measuring process ended in {self.phase} with {self._worker.how_it_ended()}: "
+            "run this case alone to see all that the engine says"
+        )
+        if self._eye.too_large:
+            status = "out_of_memory"
+            limit_mib = self.memory_limit_bytes / 2**20
+            reason = (
+                f"the measuring process held more than {limit_mib:,.0f} MiB in {self.phase}: "
+                "raise --memory-limit or use a smaller batch"
+            )
+        elif self._worker.ran_out_of_memory():
+            status = "out_of_memory"
+            reason = (
+                f"the system ended the measuring process in {self.phase} for want of memory: "
+                "use a smaller batch"
+            )
+        elif self._too_late:
+            status = "timeout"
+            reason = (
+                f"the round was still in {self.phase} after {self.time_limit_s:g} s: "
+                "raise --time-limit or make the case smaller"
+            )
+        return RoundResult(
+            case_id=self.job.case_id,
+            round=self.job.round,
+            status=status,
+            reason=reason,
+            started_at_utc=self._started_at_utc,
+            options=all_options(
+                runtime(parse_spec(self.job.runtime).name).options, self.job.settings.options
+            ),
+        )
+
+
+class SettledRound(Work):
+    """A round whose result is known without a process: a refusal, or an export that failed."""
+
+    kind = "round"
+    needs = Needs()
+
+    def __init__(self, case: Case, result: RoundResult, tried: bool = False) -> None:
+        self.case, self.result, self.tried = case, result, tried
+
+    def start(self, place: Place) -> None:
+        self.over = True
+
+    def advance(self) -> News:
+        return ""
+
+    def stop(self, now: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        return (Tried(self.case),) if self.tried else ()
+
+    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        return (self.result,)
+
+    @property
+    def failed(self) -> bool:
+        return self.result.status in FAILED
+
+    def text(self) -> str:
+        return _ending(self.case, self.result)
+
+
+def gpus_of(needs: Needs) -> tuple[int, ...]:
+    """CUDA's numbers of the GPUs that are needed, in their order."""
+    numbers = [name.removeprefix(GPU) for name in needs.alone if name.startswith(GPU)]
+    return tuple(sorted(int(number) for number in numbers if number.isdecimal()))
+
+
+def _ending(case: Case, result: RoundResult) -> str:
+    said = f"{text.case_label(case)} round {result.round + 1}: {result.status}"
+    told = result.reason and result.status not in ("ok", "partial")
+    return f"{said}: {result.reason}" if told else said

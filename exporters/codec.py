@@ -1,0 +1,245 @@
+"""The one codec between our values and JSON, on pipes and in journals.
+
+It reads by the type hints of the dataclasses, so that what another process or an older version
+wrote is checked where it comes in. The standard library alone: every process needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from reprlib import repr as short
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+Reader = Callable[[Any], Any]
+
+_SCALARS: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    NoneType: "null",
+}
+
+
+class CodecError(ValueError):
+    """A value that has no form in JSON, or data that is not what its type says."""
+
+
+def to_json(value: Any) -> Any:
+    """What `json.dumps` takes: objects for dataclasses and mappings, lists for tuples and sets.
+
+    A frozenset is sorted. CodecError for anything else that is no scalar.
+    """
+    kind: Any = type(value)
+    return _writer(kind)(value)
+
+
+def from_json(kind: type[T], data: object, name: str = "") -> T:
+    """The value of type `kind` that `to_json` made `data` of, as `json.loads` gives it.
+
+    A field that `kind` does not have is passed over: a later version may have written it.
+    CodecError says in one sentence where the data is wrong, what stands there and what is
+    wanted: "round.check.tolerance is 'abc', not a number". `name` is what the whole is called
+    in it, the type's name if empty.
+    """
+    hint: Any = kind
+    try:
+        value: T = _reader(hint)(data)
+    except _Misfit as misfit:
+        place = (name or kind.__name__) + "".join(reversed(misfit.steps))
+        raise CodecError(f"{place} {misfit.fault}") from None
+    return value
+
+
+class _Misfit(Exception):
+    """A fault on its way out to `from_json`; every level that it passes adds its step."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(fault)
+        self.fault = fault
+        self.steps: list[str] = []
+
+
+def _no(wanted: str, data: object) -> _Misfit:
+    return _Misfit(f"is {short(data)}, not {wanted}")
+
+
+@cache
+def _writer(kind: type) -> Callable[[Any], Any]:
+    if issubclass(kind, (*_SCALARS,)):
+        return lambda value: value
+    if is_dataclass(kind):
+        names = [field.name for field in fields(kind)]
+        return lambda value: {name: to_json(getattr(value, name)) for name in names}
+    if issubclass(kind, Mapping):
+        return lambda value: {key: to_json(item) for key, item in value.items()}
+    if issubclass(kind, tuple | list):
+        return lambda value: [to_json(item) for item in value]
+    if issubclass(kind, frozenset):
+        return lambda value: sorted(map(to_json, value))
+    raise CodecError(f"a value of type {kind.__name__} has no form in JSON")
+
+
+@cache
+def _reader(hint: Any) -> Reader:
+    """How to read data of this type: a closure, made once, since journals have many lines."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return lambda data: data
+    if hint in _SCALARS:
+        return _scalar(hint)
+    if is_dataclass(hint):
+        return _fields(hint)
+    if origin is Literal:
+        return _literal(arguments)
+    if origin in (Union, UnionType):
+        return _union(arguments)
+    if origin is tuple and arguments[1:] == (...,):
+        return _many(tuple, arguments[0])
+    if origin is tuple:
+        return _each(arguments)
+    if origin is frozenset:
+        return _many(frozenset, arguments[0])
+    if origin is not None and issubclass(origin, Mapping) and arguments[0] is str:
+        return _mapping(arguments[1])
+    raise TypeError(f"the codec cannot read values of the type {hint}")
+
+
+def _scalar(kind: type) -> Reader:
+    wanted = _SCALARS[kind]
+
+    def read(data: Any) -> Any:
+        if type(data) is kind:
+            return data
+        if kind is float and type(data) is int:
+            return _as_float(data)
+        raise _no(wanted, data)
+
+    return read
+
+
+def _as_float(data: int) -> float:
+    try:
+        return float(data)
+    except OverflowError:
+        raise _no("a number of this size", data) from None
+
+
+def _literal(choices: tuple[Any, ...]) -> Reader:
+    kinds, allowed = {type(choice) for choice in choices}, frozenset(choices)
+    wanted = f"one of {', '.join(map(repr, choices))}" if choices[1:] else repr(choices[0])
+
+    def read(data: Any) -> Any:
+        if type(data) in kinds and data in allowed:
+            return data
+        raise _no(wanted, data)
+
+    return read
+
+
+def _union(kinds: tuple[Any, ...]) -> Reader:
+    """Scalars are told apart by their own type, so that at most one other kind can be meant."""
+    scalars = {kind for kind in kinds if kind in _SCALARS}
+    others = [kind for kind in kinds if kind not in _SCALARS]
+    if len(others) > 1:
+        raise TypeError(f"the codec cannot tell the types {others} of a union apart")
+    other = _reader(others[0]) if others else None
+    takes_int_as_float = float in scalars and int not in scalars
+    wanted = " or ".join(_SCALARS[kind] for kind in kinds if kind in scalars)
+
+    def read(data: Any) -> Any:
+        if type(data) in scalars:
+            return data
+        if takes_int_as_float and type(data) is int:
+            return _as_float(data)
+        if other is not None:
+            return other(data)
+        raise _no(wanted, data)
+
+    return read
+
+
+def _many(make: Callable[[list[Any]], Any], hint: Any) -> Reader:
+    read_item = _reader(hint)
+
+    def read(data: Any) -> Any:
+        if type(data) is not list:
+            raise _no("a list", data)
+        items: list[Any] = []
+        try:
+            for item in data:
+                items.append(read_item(item))
+        except _Misfit as misfit:
+            misfit.steps.append(f"[{len(items)}]")
+            raise
+        return make(items)
+
+    return read
+
+
+def _each(hints: tuple[Any, ...]) -> Reader:
+    readers = [_reader(hint) for hint in hints]
+
+    def read(data: Any) -> Any:
+        if type(data) is not list or len(data) != len(readers):
+            raise _no(f"a list of {len(readers)}", data)
+        items: list[Any] = []
+        try:
+            for read_item, item in zip(readers, data, strict=True):
+                items.append(read_item(item))
+        except _Misfit as misfit:
+            misfit.steps.append(f"[{len(items)}]")
+            raise
+        return tuple(items)
+
+    return read
+
+
+def _mapping(hint: Any) -> Reader:
+    read_item = _reader(hint)
+
+    def read(data: Any) -> Any:
+        if type(data) is not dict:
+            raise _no("an object", data)
+        items: dict[str, Any] = {}
+        key = ""
+        try:
+            for key, item in data.items():
+                items[key] = read_item(item)
+        except _Misfit as misfit:
+            misfit.steps.append(f".{key}")
+            raise
+        return items
+
+    return read
+
+
+def _fields(kind: Any) -> Reader:
+    hints = get_type_hints(kind)
+    given = [field for field in fields(kind) if field.init]
+    readers = {field.name: _reader(hints[field.name]) for field in given}
+    required = {f.name for f in given if f.default is MISSING and f.default_factory is MISSING}
+
+    def read(data: Any) -> Any:
+        if type(data) is not dict:
+            raise _no("an object", data)
+        values: dict[str, Any] = {}
+        name = ""
+        try:
+            for name, item in data.items():
+                read_item = readers.get(name)
+                if read_item is not None:
+                    values[name] = read_item(item)
+        except _Misfit as misfit:
+            misfit.steps.append(f".{name}")
+            raise
+        if not required <= values.keys():
+            missing = next(field for field in readers if field in required - values.keys())
+            raise _Misfit(f"has no {missing!r}")
+        return kind(**values)
+
+    return read

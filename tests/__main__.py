@@ -1,0 +1,57 @@
+"""`make test`: all tests in two parts, and one line that counts them.
+
+First what measures nothing, on all cores at once; then, one after another, what must have the
+machine for itself. Arguments are pytest's: `python -m tests tests/app -k resume`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.parallel import on_all_cores
+
+PARTS = (("not alone", on_all_cores()), ("alone", ()))
+NOTHING_CHOSEN = 5
+"""pytest's exit code where none of the tests is meant."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    begun = time.monotonic()
+    counts: Counter[str] = Counter()
+    codes = []
+    with tempfile.TemporaryDirectory() as folder:
+        for part, (chosen, how) in enumerate(PARTS):
+            report = Path(folder) / f"{part}.xml"
+            command = [sys.executable, "-m", "pytest", "-q", "-m", chosen, *how]
+            command += [f"--junit-xml={report}", *arguments]
+            codes.append(subprocess.run(command, check=False).returncode)
+            counts += counted(report)
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    minutes, seconds = divmod(round(time.monotonic() - begun), 60)
+    sys.stdout.write(f"\nall tests: {told or 'none'} in {minutes} min {seconds} s\n")
+    return max((code for code in codes if code != NOTHING_CHOSEN), default=NOTHING_CHOSEN)
+
+
+def counted(report: Path) -> Counter[str]:
+    """How many tests ended how; none where pytest did not come to its report."""
+    counts: Counter[str] = Counter()
+    if not report.exists():
+        return counts
+    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+        failed, errors, skipped, tests = (
+            int(suite.attrib[name]) for name in ("failures", "errors", "skipped", "tests")
+        )
+        counts.update(failed=failed, errors=errors, skipped=skipped)
+        counts.update(passed=tests - failed - errors - skipped)
+    return counts
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

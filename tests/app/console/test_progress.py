@@ -1,0 +1,63 @@
+"""What is said while a real sweep runs: a line for each step in a log, a picture on a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from app.headless import measure
+from app.plan.plan import parse_plan
+from app.sweep.begin import begin
+from tests.app.sweep.sweeps import write_add_graph
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a log holds after a sweep of a case that is well and one that crashes."""
+    return sweep(tmp_path, monkeypatch, io.StringIO())
+
+
+def sweep(folder: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO) -> str:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    graph = str(write_add_graph(folder / "add.onnx"))
+    grid = {"models": [graph], "runtimes": ["fake"], "options": {"fake.fail": ["none", "crash"]}}
+    plan = parse_plan({"rounds": 2, "sweeps": [grid]}, "test")
+    with begin(plan, folder / "run") as run:
+        assert measure(run, out=io.StringIO(), log=log) == 1
+    return log.getvalue()
+
+
+def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(said: str) -> None:
+    first, *lines = said.splitlines()
+    assert first.startswith("2 cases, 4 rounds, 4 to measure, about ")
+    assert first.endswith("/run")
+    assert len([line for line in lines if line.startswith("exported add.onnx")]) == 1
+    rounds = [line for line in lines if " round " in line]
+    assert len(rounds) == 3, "the case that crashed is not tried again"
+    assert len([line for line in rounds if "fail=crash round 1: crashed: " in line]) == 1
+    well = [line for line in rounds if re.search(r"round [12]: ok, [\d,]+ runs, p50 .*us", line)]
+    assert len(well) == 2
+    assert rounds[-1].startswith("[4/4, 0 s left]")
+
+
+def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = sweep(tmp_path, monkeypatch, Terminal())
+    assert "exporting add.onnx" in drawn or "starting" in drawn
+    assert "measuring add.onnx fake" in drawn
+    assert "of 4 rounds" in drawn
+    assert "round 1: ok" not in drawn, "what is well is in the bar"
+    last = drawn.rpartition("measuring add.onnx")[2]
+    assert "fail=crash round 1: crashed" in drawn
+    assert last.count("\x1b[2K") > 1, "the picture is wiped at the end, and the table follows"

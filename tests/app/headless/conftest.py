@@ -1,0 +1,25 @@
+"""A folder to start batch mode in, and one cache of exports for all of its tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.sweep.sweeps import write_add_graph
+from tests.checkout import ROOT
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def work(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with one small graph in it."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    write_add_graph(tmp_path / "add.onnx")
+    return tmp_path

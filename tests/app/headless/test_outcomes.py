@@ -1,0 +1,91 @@
+"""How a run ends: its rows, what it prints, and its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.results.text import unusual_options
+from tests.app.headless.batch import FAKE, rows, run
+
+
+def test_a_sweep_leaves_rows_a_table_and_no_process(work: Path) -> None:
+    code, out, log = run(
+        *("--headless", "--models", "add.onnx", "--runtimes", "fake,ort-cpu", "--rounds", "1"),
+        *("--scenario", "closed_loop,paced:20us", "--out", "run", "--export", "parquet"),
+    )
+    assert code == 0, log
+    found = rows(work / "run")
+    assert [row["status"] for row in found] == ["ok"] * 4
+    assert {row["scenario"] for row in found} == {"closed_loop", "paced"}
+    assert all(float(row["latency_p99_us"]) > 0 for row in found)
+    assert "add.onnx" in out and "p50" in out
+    assert "4 cases" in log and "round 1: ok" in log
+    assert (work / "run" / "samples.parquet").exists()
+    live = json.loads((work / "run" / "live.json").read_text())
+    assert (live["state"], live["exit_code"], live["rounds_done"]) == ("finished", 0, 4)
+
+
+def test_files_that_are_no_models_are_rows_with_their_reason(work: Path) -> None:
+    (work / "text.onnx").write_text("this is no model")
+    whole = (work / "add.onnx").read_bytes()
+    (work / "half.onnx").write_bytes(whole[: len(whole) // 2])
+    code, _, _ = run("--headless", "--models", "*.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    assert code == 1
+    found = {row["model"]: row for row in rows(work / "run")}
+    assert found["add.onnx"]["status"] == "ok"
+    for name in ("text.onnx", "half.onnx"):
+        assert found[name]["status"] == "export_failed"
+        assert name in found[name]["reason"]
+        assert found[name]["latency_p50_us"] == ""
+
+
+@pytest.mark.alone
+def test_failures_are_rows_and_decide_the_exit_code(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--time-limit", "3")
+    code, out, _ = run(
+        *base, "--option", "fake.fail=crash,hang,wrong,run,unsupported,none", "--out", "run"
+    )
+    assert code == 1
+    found = {unusual_options("fake", row["options"]): row for row in rows(work / "run")}
+    statuses = {options: row["status"] for options, row in found.items()}
+    assert statuses == {
+        "fail=crash": "crashed",
+        "fail=hang": "timeout",
+        "fail=wrong": "wrong_output",
+        "fail=run": "run_failed",
+        "fail=unsupported": "unsupported",
+        "": "ok",
+    }
+    assert found["fail=crash"]["stop_reason"] == ""
+    assert found["fail=wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
+    assert "SIGSEGV" in out
+
+
+def test_what_is_only_unsupported_fails_under_strict_alone(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    some = ("--option", "fake.fail=unsupported,none")
+    assert run(*base, *some, "--out", "one")[0] == 0
+    assert run(*base, *some, "--out", "two", "--strict")[0] == 1
+
+
+def test_a_run_that_could_measure_nothing_does_not_end_as_if_all_were_well(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    assert run(*base, "--option", "fake.fail=unsupported", "--out", "run")[0] == 1
+    (row,) = rows(work / "run")
+    assert row["status"] == "unsupported"
+
+
+@pytest.mark.alone
+def test_a_session_that_hangs_beside_others_is_killed_with_them(work: Path) -> None:
+    script = ("fake.sessions=2", "fake.fail=hang", "fake.fail_session=1", "fake.fail_after=50")
+    code, _, _ = run(
+        *("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--time-limit", "3"),
+        *(text for option in script for text in ("--option", option)),
+        *("--out", "run"),
+    )
+    assert code == 1
+    (row,) = rows(work / "run")
+    assert row["status"] == "timeout"

@@ -1,0 +1,80 @@
+"""What is wrong with a command is one sentence, told before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from tests.app.headless.batch import FAKE
+from tests.app.sweep.sweeps import write_add_graph
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
+        (["--models", "absent.onnx"], "no file matches"),
+        (["--models", "add.onnx", "--runtimes", "ortcpu"], "did you mean 'ort-cpu'?"),
+        (["--suite", "startr"], "did you mean 'starter'?"),
+        (["--suite", "starter", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
+        (["--models", "mlp", "--profile", "quik"], "did you mean 'quick'?"),
+        (["--models", "mlp", "--batch", "0"], "--batch 0"),
+        (["--models", "mlp", "--batch", "-1"], "--batch -1"),
+        (["--models", "mlp", "--batch", "x"], "--batch x"),
+        (["--models", "mlp", "--batch", "1,,2"], "empty part"),
+        (["--models", "mlp", "--axis", "bach=2"], "did you mean 'batch'?"),
+        (["--models", "mlp", "--axis", "batch"], "write it as"),
+        (["--models", "mlp", "--rounds", "0"], "--rounds 0"),
+        (["--models", "mlp", "--threads", "-1"], "--threads -1"),
+        (["--models", "mlp", "--seed", "x"], "--seed x"),
+        (["--models", "mlp", "--precision", "fp23"], "did you mean 'fp32'?"),
+        (["--models", "mlp", "--scenario", "paced"], "paced:20us"),
+        (["--models", "mlp", "--wait", "spinn"], "did you mean 'spin'?"),
+        (["--models", "mlp", "--export", "parket"], "did you mean 'parquet'?"),
+        (["--models", "mlp", "--option", "fake.latency=1"], "did you mean 'latency_us'?"),
+        (["--models", "mlp", "--option", "fake.latency=1"], "distribution, spread_us, wait"),
+        (["--models", "mlp", "--option", "fake.seed=x"], "fake.seed=x is no whole number"),
+        (["--models", "mlp", "--option", "fake.latency_us=nan"], "is no number"),
+        (["--models", "mlp", "--option", "fake.latency_us=-1"], "the least is 0"),
+        (["--models", "mlp", "--option", "fake.wait=spinn"], "use one of spin, sleep"),
+        (["--models", "mlp", "--memory-limit", "8"], "8GiB"),
+        (["--models", "mlp", "--memory-limit", "0GiB"], "8GiB"),
+        (["--models", "mlp", "--largest-batch", "--batch", "1,2"], "give --batch one value"),
+        (["--resume", "future", "--profile-ops"], "--profile-ops"),
+        (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
+        (["--models"], "expected one argument"),
+        (["--models", ""], "empty part"),
+        ([], "nothing to measure"),
+        (["--suite", "starter", "--plan", "p.toml"], "two plans"),
+        (["--plan", "absent.toml"], "absent.toml"),
+        (["--plan", "empty.toml"], "sweeps"),
+        (["--models", "open.onnx"], "'N' and 'height'"),
+        (["--models", "open.onnx", "--batch", "1"], "--axis height=1,2,4"),
+        (["--models", "mlp", "--out", "taken"], "is not empty"),
+        (["--models", "mlp", "--out", "add.onnx"], "is a file"),
+        (["--models", "mlp", "--out", "/proc/run"], "not writable"),
+        (["--resume", "absent"], "no run folder"),
+        (["--resume", "future"], "schema 99"),
+        (["--resume", "future", "--batch", "2"], "--batch"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    work: Path, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], sentence: str
+) -> None:
+    write_add_graph(work / "open.onnx", ("N", "height"))
+    (work / "empty.toml").touch()
+    for name in ("taken", "future"):
+        (work / name).mkdir()
+    (work / "taken" / "notes").touch()
+    (work / "future" / "manifest.json").write_text('{"schema_version": 99}')
+    before = sorted(work.rglob("*"))
+    runtimes = () if "--resume" in arguments else FAKE
+    assert main(["--headless", *runtimes, *arguments]) == 2
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1
+    assert ": " in captured.err.removeprefix("graphlap: "), "there is a remedy"
+    assert sorted(work.rglob("*")) == before

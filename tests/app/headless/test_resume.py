@@ -1,0 +1,139 @@
+"""Kills, stops, pauses and full disks: what was measured is kept, and a resume goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.app.headless.batch import (
+    FAKE,
+    launch,
+    recorded,
+    rows,
+    run,
+    samples_of,
+    wait_for_rounds,
+)
+
+
+def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> None:
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "3", "--out", "run")
+    process = launch(*arguments, "--option", "fake.latency_us=50,60")
+    chance = random.Random(4)
+    kept: dict[tuple[str, int], bytes] = {}
+    for least in (1, 2):
+        wait_for_rounds(work / "run", least, process)
+        time.sleep(chance.uniform(0.0, 1.0))
+        children = psutil.Process(process.pid).children(recursive=True)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not psutil.wait_procs(children, timeout=10)[1], "children die with their parent"
+        kept |= samples_of(work / "run")
+        process = launch("--resume", "run")
+    out, log = process.communicate(timeout=120)
+    assert process.returncode == 0, (out, log)
+    finished = samples_of(work / "run")
+    assert len(finished) == 2 * 3
+    assert finished.items() >= kept.items(), "finished rounds are not measured again"
+    lines = [
+        (line["case_id"], line["round"])
+        for path in (work / "run" / "journal").iterdir()
+        for line in map(json.loads, path.read_text().splitlines())
+        if line["kind"] == "round"
+    ]
+    assert len(lines) == len(set(lines)) == 6
+    assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
+
+
+def test_resuming_a_finished_run_measures_nothing(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    assert run(*base)[0] == 0
+    before = samples_of(work / "run")
+    assert run("--resume", "run")[0] == 0
+    assert samples_of(work / "run") == before
+
+
+@pytest.mark.parametrize("how", ["signal", "line"])
+def test_a_stop_ends_the_run_in_order_and_it_resumes(work: Path, how: str) -> None:
+    process = launch("--headless", "--models", "add.onnx", *FAKE, "--rounds", "3", "--out", "run")
+    wait_for_rounds(work / "run", 1, process)
+    assert process.stdin
+    if how == "signal":
+        process.send_signal(signal.SIGINT)
+        out, log = process.communicate(timeout=60)
+    else:
+        out, log = process.communicate("stop\n", timeout=60)
+    assert process.returncode == 130, (out, log)
+    assert "Traceback" not in log
+    assert json.loads((work / "run" / "live.json").read_text())["state"] == "stopped"
+    (row,) = rows(work / "run")
+    assert row["status"] == "ok"
+    assert "of 3 rounds" in row["warnings"]
+    assert len(list((work / "run" / "samples").iterdir())) == recorded(work / "run")
+    assert run("--resume", "run")[0] == 0
+    assert recorded(work / "run") == 3
+
+
+def test_pause_and_resume_through_standard_input(work: Path) -> None:
+    process = launch("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    assert process.stdin
+    process.stdin.write("pause\n")
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    live = work / "run" / "live.json"
+    while not live.exists() or json.loads(live.read_text())["state"] != "paused":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    before = recorded(work / "run")
+    assert before < 2
+    time.sleep(1.0)
+    assert recorded(work / "run") == before
+    process.communicate("resume\n", timeout=60)
+    assert process.returncode == 0
+    assert recorded(work / "run") == 2
+
+
+def test_the_end_of_standard_input_does_not_end_the_run(work: Path) -> None:
+    process = launch("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_a_disk_that_fills_up_ends_with_1_and_the_folder_resumes(work: Path) -> None:
+    code, _, errors = run(
+        *("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run"),
+        *("--option", "fake.latency_us=20,20000"),
+        file_limit=64 * 1024,
+    )
+    assert code == 1
+    assert "--resume" in errors and "Traceback" not in errors
+    assert recorded(work / "run") < 4
+    assert run("--resume", "run")[0] == 0
+    assert recorded(work / "run") == 4
+    assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
+
+
+def test_a_second_run_does_not_overwrite_the_first(work: Path) -> None:
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    assert run(*arguments)[0] == 0
+    before = (work / "run" / "results.csv").read_bytes()
+    code, _, errors = run(*arguments)
+    assert code == 2
+    assert "belongs to another run" in errors
+    assert (work / "run" / "results.csv").read_bytes() == before
+
+
+def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    children = [launch(*base) for _ in range(4)]
+    for child in children:
+        out, log = child.communicate(timeout=120)
+        assert child.returncode == 0, (out, log)
+    assert len(list((work / "graphlap-results").iterdir())) == 4

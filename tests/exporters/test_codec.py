@@ -1,0 +1,153 @@
+"""Every value that crosses a pipe or a journal comes back whole, and damage is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from app.sweep.jobs import Needs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.cases.accuracy import AccuracyJob, AccuracyResult
+from app.cases.operators import OpProfile, ProfileRequest
+from app.cases.reading import Reading
+from app.cases.round import MeasureJob, RoundResult
+from app.results.manifest import Manifest
+from exporters.codec import CodecError, from_json, to_json
+from exporters.request import ExportReply, ExportRequest
+from exporters.types import Definition, StatePair
+from tests.exporters.drawn import drawn
+
+CROSSING = (
+    AccuracyJob,
+    AccuracyResult,
+    Definition,
+    ExportReply,
+    ExportRequest,
+    Manifest,
+    MeasureJob,
+    Needs,
+    OpProfile,
+    ProfileRequest,
+    Reading,
+    RoundResult,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A field of every form that the codec reads."""
+
+    name: str
+    count: int = 0
+    ratio: float = 0.0
+    on: bool = False
+    limit: float | None = None
+    option: bool | int | float | str = ""
+    kind: Literal["one", "two"] = "one"
+    only: Literal["this"] = "this"
+    sizes: tuple[int, ...] = ()
+    pair: tuple[str, int] = ("", 0)
+    times: Mapping[str, float] | None = None
+    words: frozenset[str] = frozenset()
+    states: tuple[StatePair, ...] = ()
+
+
+def through_a_pipe(value: Any) -> Any:
+    return from_json(type(value), json.loads(json.dumps(to_json(value))))
+
+
+@pytest.mark.parametrize("kind", CROSSING)
+@given(data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_a_value_arrives_as_it_was_sent(kind: type, data: st.DataObject) -> None:
+    value = data.draw(drawn(kind))
+    arrived = through_a_pipe(value)
+    if kind is Needs:
+        assert arrived == value
+    else:  # the text also tells 1 from True and 1.0, and finds NaN equal to itself
+        assert repr(arrived) == repr(value)
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.0, "1"])
+def test_an_option_keeps_the_type_that_it_was_given_in(value: bool | int | float | str) -> None:
+    option = through_a_pipe(Damaged("a", option=value)).option
+    assert (option, type(option)) == (value, type(value))
+
+
+def test_a_time_that_was_written_without_its_point_is_a_float_again() -> None:
+    read = from_json(Damaged, {"name": "a", "ratio": 3, "limit": 4, "times": {"compile": 5}})
+    assert read.times is not None
+    assert [type(n) for n in (read.ratio, read.limit, read.times["compile"])] == [float] * 3
+
+
+def test_a_record_of_an_earlier_version_gets_the_defaults() -> None:
+    assert from_json(Damaged, {"name": "a"}) == Damaged("a")
+
+
+def test_a_record_of_a_later_version_is_read_without_what_is_not_known() -> None:
+    assert from_json(Damaged, {"name": "a", "colour": {"deep": []}}) == Damaged("a")
+
+
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ({"name": 3}, "name is 3, not a text"),
+        ({"name": None}, "name is None, not a text"),
+        ({"count": 1.5}, "count is 1.5, not a whole number"),
+        ({"count": True}, "count is True, not a whole number"),
+        ({"ratio": "abc"}, "ratio is 'abc', not a number"),
+        ({"ratio": True}, "ratio is True, not a number"),
+        ({"on": 1}, "on is 1, not true or false"),
+        ({"limit": "no"}, "limit is 'no', not a number or null"),
+        ({"option": None}, "option is None, not true or false or a whole number or a number"),
+        ({"kind": "three"}, "kind is 'three', not one of 'one', 'two'"),
+        ({"kind": ["one"]}, "kind is ['one'], not one of 'one', 'two'"),
+        ({"only": "that"}, "only is 'that', not 'this'"),
+        ({"sizes": 4}, "sizes is 4, not a list"),
+        ({"sizes": [1, 2, "3"]}, "sizes[2] is '3', not a whole number"),
+        ({"pair": ["a"]}, "pair is ['a'], not a list of 2"),
+        ({"pair": ["a", "b"]}, "pair[1] is 'b', not a whole number"),
+        ({"times": []}, "times is [], not an object"),
+        ({"times": {"compile": "1"}}, "times.compile is '1', not a number"),
+        ({"words": ["a", 1]}, "words[1] is 1, not a text"),
+        ({"states": [{"input": "h", "output": 1}]}, "states[0].output is 1, not a text"),
+        ({"states": [{"input": "h"}]}, "states[0] has no 'output'"),
+    ],
+)
+def test_damage_is_named_with_its_place_and_what_is_wanted(
+    field: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(CodecError, match=re.escape(f"line.{sentence}")):
+        from_json(Damaged, {"name": "a", **field}, "line")
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [({}, "Damaged has no 'name'"), ([], r"Damaged is \[\], not an object")],
+)
+def test_damage_of_the_whole_is_named_by_its_type(data: object, sentence: str) -> None:
+    with pytest.raises(CodecError, match=sentence):
+        from_json(Damaged, data)
+
+
+def test_a_number_beyond_all_floats_is_damage_and_no_crash() -> None:
+    with pytest.raises(CodecError, match=r"ratio is 1000.*, not a number of this size"):
+        from_json(Damaged, {"name": "a", "ratio": 10**400})
+
+
+def test_a_damaged_value_of_any_size_makes_a_short_sentence() -> None:
+    with pytest.raises(CodecError) as caught:
+        from_json(Damaged, {"name": ["long"] * 10_000})
+    assert len(str(caught.value)) < 120
+
+
+def test_what_has_no_form_in_json_is_refused_where_it_is_written() -> None:
+    with pytest.raises(CodecError, match="a value of type ndarray has no form in JSON"):
+        to_json({"samples": np.zeros(2)})

@@ -1,0 +1,139 @@
+"""The installed command, where the user's folders hold packages called as ours are in a checkout.
+
+Each test stands in such a folder, and PYTHONPATH names another one.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from tests.installed.environment import Environment
+
+PLAN = """
+name = "small"
+rounds = 1
+
+[[sweeps]]
+models = ["dense_128_32"]
+runtimes = ["ort-cpu", "torch-cpu", "openvino-cpu", "fpga:v80"]
+
+[[sweeps]]
+models = ["cnn_tiny"]
+runtimes = ["ort-cpu", "fpga:v80"]
+
+[[sweeps]]
+models = ["{factory}"]
+runtimes = ["torch-cpu"]
+"""
+FACTORY = """
+import torch
+from app import WIDTH
+
+def build():
+    return torch.nn.Linear(WIDTH, 4), {"x": torch.ones(1, WIDTH)}
+"""
+
+
+def test_a_sweep_is_measured_on_every_runtime(
+    installed: Environment, hostile: Path, pythonpath: str, tmp_path: Path
+) -> None:
+    """A factory file's own `app`, on the other hand, is the one that it gets."""
+    factory = tmp_path / "nets" / "mynet.py"
+    (factory.parent / "app").mkdir(parents=True)
+    (factory.parent / "app" / "__init__.py").write_text("WIDTH = 24\n", "utf-8")
+    factory.write_text(FACTORY, "utf-8")
+    (hostile / "plan.toml").write_text(PLAN.format(factory=f"{factory}:build"), "utf-8")
+    done = installed.run(
+        *("graphlap", "--headless", "--plan", "plan.toml", "--out", "run"),
+        cwd=hostile,
+        PYTHONPATH=pythonpath,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (hostile / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted((row["model"], row["runtime"]) for row in rows) == sorted(
+        [
+            *(("dense_128_32", name) for name in ("ort-cpu", "torch-cpu", "openvino-cpu")),
+            *((name, "fpga:v80") for name in ("dense_128_32", "cnn_tiny")),
+            ("cnn_tiny", "ort-cpu"),
+            (f"{factory}:build", "torch-cpu"),
+        ]
+    )
+    for row in rows:
+        assert row["status"] == "ok", row
+        assert row["clock"] == ("simulated" if row["runtime"] == "fpga:v80" else "wall")
+        assert int(row["iterations"]) > 100
+        assert 0 < float(row["latency_p50_us"]) < 1e6
+
+
+def test_the_list_and_each_suite_are_there(
+    installed: Environment, hostile: Path, pythonpath: str
+) -> None:
+    done = installed.run("graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath)
+    assert done.returncode == 0, done.stderr
+    assert "cnn_tiny" in done.stdout
+    done = installed.run("graphlap", "--list", "--suite", "zoo", cwd=hostile, PYTHONPATH=pythonpath)
+    assert "resnet18_v1" in done.stdout, done.stderr
+
+
+def test_the_doctor_finds_every_engine_sound(
+    installed: Environment, hostile: Path, pythonpath: str
+) -> None:
+    done = installed.run("graphlap", "--doctor", cwd=hostile, PYTHONPATH=pythonpath)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "broken" not in done.stdout
+
+
+def test_it_starts_as_a_module_too(installed: Environment, hostile: Path, pythonpath: str) -> None:
+    done = installed.run("python", "-m", "graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath)
+    assert done.returncode == 0, done.stderr
+
+
+def test_engines_installed_to_a_folder_of_pythonpath_are_found(
+    installed: Environment, hostile: Path, tmp_path: Path
+) -> None:
+    """As `pip install --target` leaves them; a folder of sources is none."""
+    target = tmp_path / "target"
+    (target / "engine-1.0.dist-info").mkdir(parents=True)
+    (target / "engine.py").touch()
+    script = tmp_path / "scripts" / "look.py"
+    script.parent.mkdir()
+    script.write_text(
+        "import sys\n"
+        "from graphlap.__main__ import main\n"
+        "main()\n"
+        "print(*sys.path[-1:], [path for path in sys.path if 'hostile' in path])\n",
+        "utf-8",
+    )
+    path = f"{hostile}:{target}"
+    done = installed.run("python", str(script), "--list", cwd=tmp_path, PYTHONPATH=path)
+    assert done.stdout.splitlines()[-1] == f"{target} []", done.stderr
+
+
+OPENED = """
+import os, signal, sys, threading, time
+from graphlap.__main__ import main
+
+def close_when_open():
+    while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    window = sys.modules["PySide6.QtWidgets"].QApplication.topLevelWidgets()
+    print([type(one).__module__ for one in window if one.isVisible()])
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=close_when_open, daemon=True).start()
+sys.exit(main())
+"""
+
+
+def test_the_window_opens_and_closes(
+    installed: Environment, hostile: Path, pythonpath: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "scripts" / "open.py"
+    script.parent.mkdir()
+    script.write_text(OPENED, "utf-8")
+    done = installed.run("python", str(script), cwd=hostile, PYTHONPATH=pythonpath)
+    assert done.returncode == 0, done.stderr
+    assert "graphlap.app.gui.window" in done.stdout

@@ -1,0 +1,105 @@
+"""`import graphlap` in a user's project with packages called as ours are in a checkout."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from setup import inside_graphlap
+from tests.exporters.support import save_affine
+from tests.installed.environment import ROOT, Environment, write_users_folder
+
+HEAVY = {"numpy", "onnxruntime", "pandas", "pydantic", "PySide6", "rich", "torch"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write_users_folder(tmp_path / "project", "OWNER = 'user'\n")
+
+
+def _run(installed: Environment, project: Path, script: str, *arguments: str) -> str:
+    """What a script of the project prints."""
+    (project / "script.py").write_text(script, "utf-8")
+    done = installed.run("python", "script.py", *arguments, cwd=project)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+STAR = "from graphlap import *; print(*dir())"
+
+
+def test_the_public_names_are_those_that_the_readme_tells(
+    installed: Environment, project: Path
+) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    told = re.findall(r"^from graphlap import (.+)$", readme, re.MULTILINE)
+    script = "import json, graphlap; print(json.dumps(graphlap.__all__))"
+    public = json.loads(_run(installed, project, script))
+    assert set(public) == {name for names in told for name in names.split(", ")}
+    assert set(public) <= set(_run(installed, project, STAR).split())
+
+
+def test_importing_it_is_cheap(installed: Environment, project: Path) -> None:
+    script = "import sys, graphlap; print(*{name.partition('.')[0] for name in sys.modules})"
+    assert not HEAVY & set(_run(installed, project, script).split())
+    script = script.replace("graphlap;", "graphlap; graphlap.LayerBasedBenchmark;")
+    assert not HEAVY - {"numpy", "pydantic"} & set(_run(installed, project, script).split())
+
+
+def test_the_version_is_that_of_the_wheel(
+    installed: Environment, wheel: Path, project: Path
+) -> None:
+    told = _run(installed, project, "import graphlap; print(graphlap.__version__)")
+    assert told == wheel.name.split("-")[1]
+
+
+def test_an_unknown_name_is_an_attribute_error(installed: Environment, project: Path) -> None:
+    script = "import graphlap\ntry: graphlap.Layer\nexcept AttributeError as error: print(error)"
+    assert _run(installed, project, script) == "module 'graphlap' has no attribute 'Layer'"
+
+
+MEASURED = """
+import app, assets, exporters, runtimes
+import graphlap
+
+result = graphlap.LayerBasedBenchmark(models=["dense_128_32"]).run_on("ort-cpu", "run")
+assert graphlap.load_results("run").status.tolist() == ["ok"]
+(profile,) = result.profiles
+print(profile["status"], *(one.OWNER for one in (app, assets, exporters, runtimes)))
+"""
+IMPORTED_FIRST = """
+import graphlap
+
+try:
+    graphlap.load_results("no-run-*")
+except graphlap.ResultsError as error:
+    print(isinstance(error, graphlap.GraphlapError))
+import app, assets, exporters, runtimes
+print(*(one.OWNER for one in (app, assets, exporters, runtimes)))
+"""
+
+
+def test_a_benchmark_leaves_the_packages_of_the_user_alone(
+    installed: Environment, project: Path
+) -> None:
+    assert _run(installed, project, MEASURED) == "ok user user user user"
+
+
+def test_packages_of_the_user_can_be_imported_afterwards(
+    installed: Environment, project: Path
+) -> None:
+    assert _run(installed, project, IMPORTED_FIRST).split() == ["True", *4 * ["user"]]
+
+
+def test_the_card_computes_in_a_plain_onnxruntime_script(
+    installed: Environment, project: Path
+) -> None:
+    example = ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py"
+    script = inside_graphlap(example.read_text("utf-8"), str(example))
+    save_affine(project / "affine.onnx")
+    told = _run(installed, project, script, "affine.onnx", "batch=1")
+    assert "y (1, 32)" in told
+    assert "simulated on" in told

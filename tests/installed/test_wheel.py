@@ -1,0 +1,94 @@
+"""What a wheel holds, what it brings to site-packages, and how its modules are made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from setup import inside_graphlap
+from tests.installed.environment import ROOMS, Environment, build_wheel, source_files
+
+READ = {".csv", ".desktop", ".py", ".svg", ".toml"}
+
+
+def _contents(wheel: Path) -> dict[str, bytes]:
+    """What we wrote; the compiled shim and pip's metadata are no files of ours."""
+    with ZipFile(wheel) as archive:
+        names = [n for n in archive.namelist() if ".dist-info/" not in n and "/_shim." not in n]
+        return {name: archive.read(name) for name in names}
+
+
+def _inside(path: Path) -> str:
+    """Where a file of the checkout lies in the wheel."""
+    below = path.relative_to("app/api") if path.is_relative_to("app/api") else path
+    return f"graphlap/{below.as_posix()}"
+
+
+def test_a_wheel_brings_one_name_to_site_packages(wheel: Path, installed: Environment) -> None:
+    metadata = "-".join(wheel.name.split("-")[:2]) + ".dist-info"
+    with ZipFile(wheel) as archive:
+        assert {name.partition("/")[0] for name in archive.namelist()} == {"graphlap", metadata}
+    others = {"app", "webshop-1.0.dist-info", "development.pth"}
+    assert {path.name for path in installed.site.iterdir()} - others == {"graphlap", metadata}
+
+
+def test_it_holds_each_module_and_what_the_program_reads_and_no_pictures(wheel: Path) -> None:
+    ours = [path for path in source_files() if path.parts[0] in ROOMS and path.suffix in READ]
+    expected = {_inside(path) for path in ours if not path.is_relative_to("assets/examples")}
+    assert set(_contents(wheel)) == expected
+
+
+def test_the_card_has_its_compiled_shim(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        assert any("graphlap/runtimes/fpga/provider/_shim." in n for n in archive.namelist())
+
+
+def test_a_source_distribution_builds_the_same_wheel(
+    sources: Path, wheel: Path, tmp_path: Path
+) -> None:
+    code = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=sources, capture_output=True, check=True)
+    (sdist,) = tmp_path.glob("graphlap-*.tar.gz")
+    assert _contents(build_wheel(sdist, tmp_path)) == _contents(wheel)
+
+
+def test_uninstalling_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
+    environment = Environment.create(tmp_path / "venv")
+    before = _names(environment)
+    environment.install(wheel)
+    environment.pip("uninstall", "--quiet", "--yes", "graphlap")
+    assert _names(environment) == before
+
+
+def _names(environment: Environment) -> set[Path]:
+    places = (environment.site, environment.folder / "bin", environment.folder / "share")
+    return {path for place in places for path in place.rglob("*")}
+
+
+def test_imports_of_ours_are_moved_and_nothing_else_is() -> None:
+    source = (
+        '"""Reads `from app.plan import x` in a docstring."""\n'
+        "from app.cases.case import Case\n"
+        "from exporters import own\n"
+        "from apple import pie\n"
+        "import os, app_kit\n"
+        "if TYPE_CHECKING:\n"
+        "    from runtimes.base import (\n"
+        "        Runtime,\n"
+        "    )\n"
+        "WORKER = 'from app.workers import measure', own.load('app.benchmark:load_results')\n"
+    )
+    moved = source.replace("from app.cases", "from graphlap.app.cases")
+    moved = moved.replace("from exporters", "from graphlap.exporters")
+    moved = moved.replace("from runtimes", "from graphlap.runtimes")
+    assert inside_graphlap(source, "x.py") == moved
+
+
+@pytest.mark.parametrize("line", ["import app", "import os, runtimes.fpga", "import app.plan as p"])
+def test_an_import_that_cannot_be_moved_is_refused_with_its_line(line: str) -> None:
+    with pytest.raises(ImportError, match=r"room/x\.py:3: `import .*` .* write it as `from"):
+        inside_graphlap(f"import os\n\nif os: {line}\n", "room/x.py")

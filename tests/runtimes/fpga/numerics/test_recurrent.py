@@ -1,0 +1,96 @@
+"""LSTM and GRU layers on the card against torch's, step by step."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper
+
+from runtimes.fpga.numerics.bf16 import round_bf16
+from tests.runtimes.fpga.numerics.agreement import assert_within, few, random, seeds
+from tests.runtimes.fpga.ort_sessions import card_session, model, taken
+
+GATES = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2)}
+"""torch's gates in ONNX's order."""
+
+
+def drawn_layer(kind: str, inputs: int, hidden: int, both: bool, seed: int) -> torch.nn.RNNBase:
+    torch.manual_seed(seed)
+    layers = {"LSTM": torch.nn.LSTM, "GRU": torch.nn.GRU}
+    layer = layers[kind](inputs, hidden, bidirectional=both)
+    for parameter in layer.parameters():
+        parameter.data = torch.from_numpy(round_bf16(parameter.detach().numpy()))
+    return layer
+
+
+def onnx_weights(layer: torch.nn.RNNBase, kind: str) -> dict[str, np.ndarray]:
+    """The layer's parameters as W, R and B, one row for each direction."""
+
+    def stacked(name: str) -> np.ndarray:
+        names = [name, f"{name}_reverse"][: 1 + layer.bidirectional]
+        return np.stack([reordered(getattr(layer, n).detach().numpy()) for n in names])
+
+    def reordered(array: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.split(array, len(GATES[kind]))[gate] for gate in GATES[kind]])
+
+    biases = [stacked("bias_ih_l0"), stacked("bias_hh_l0")]
+    return {
+        "w": stacked("weight_ih_l0"),
+        "r": stacked("weight_hh_l0"),
+        "b": np.concatenate(biases, axis=1),
+    }
+
+
+def steps_from(layer: torch.nn.RNNBase, x: np.ndarray, got: np.ndarray) -> np.ndarray:
+    """What torch gives for each step from the state that the card gave before it: [T,D,N,H].
+
+    The card rounds the hidden state to bf16 after every step; begun from the card's own
+    state, each step differs by its own rounding alone. A cell state is torch's own.
+    """
+    steps, directions, batch, hidden = got.shape
+    expected = np.empty_like(got)
+    for d in range(directions):
+        h, c = torch.zeros(directions, batch, hidden), torch.zeros(directions, batch, hidden)
+        for t in range(steps)[:: -1 if d else 1]:
+            state = (h, c) if isinstance(layer, torch.nn.LSTM) else h
+            y, after = layer(torch.from_numpy(x[t : t + 1]), state)
+            expected[t, d] = y[0, :, d * hidden : (d + 1) * hidden].numpy()
+            h = torch.from_numpy(got[t].copy())
+            if isinstance(after, tuple):
+                c = after[1]
+    return expected
+
+
+@few
+@given(
+    st.sampled_from(["LSTM", "GRU"]),
+    st.sampled_from(["forward", "bidirectional"]),
+    st.tuples(st.integers(1, 5), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
+    seeds,
+)
+def test_every_step_of_a_recurrent_layer_is_within_one_rounding_of_torch(
+    kind: str, direction: str, sizes: tuple[int, int, int, int], seed: int
+) -> None:
+    steps, batch, inputs, hidden = sizes
+    layer = drawn_layer(kind, inputs, hidden, direction == "bidirectional", seed)
+    held = onnx_weights(layer, kind)
+    extra = {"linear_before_reset": 1} if kind == "GRU" else {}
+    node = helper.make_node(
+        kind, ["x", *held], ["y"], hidden_size=hidden, direction=direction, **extra
+    )
+    x = round_bf16(random(seed, steps, batch, inputs))
+    session = card_session(model([node], {"x": x.shape}, {"y": None}, held))
+    assert taken(session) == [kind]
+    (got,) = session.run(None, {"x": x})
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = steps_from(layer, x, np.asarray(got))
+    # A gate is a function of slope one at most of a sum over inputs, state and biases.
+    largest = max(1.0, float(np.abs(x).max()))
+    summed = sum(float(np.abs(array).sum(axis=-1).max()) for array in (held["w"], held["r"]))
+    magnitude = largest * summed + 2 * float(np.abs(held["b"]).max()) + 1
+    assert_within(np.asarray(got), expected, inputs + hidden + 8 * steps, magnitude)

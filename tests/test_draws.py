@@ -1,0 +1,60 @@
+"""The second README command must not be a lottery, and a lucky find must not get lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.checkout import ROOT
+
+PROPERTY = """
+from hypothesis import given, strategies as st
+
+@given(st.lists(st.integers()), st.text())
+def test_drawn(numbers, text):
+    print(numbers, text)
+"""
+
+
+def run_pytest(test: Path, *arguments: str) -> str:
+    """The output of the tests in `test`, run with the draws of our own tests."""
+    command = [sys.executable, "-m", "pytest", "-p", "tests.draws", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "-sq", f"--rootdir={test.parent}", *arguments, str(test)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.rpartition("\n1 ")[0]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--hypothesis-profile=fresh", "--hypothesis-seed=5")])
+def test_draws_depend_neither_on_the_run_nor_on_what_is_loaded(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    test = tmp_path / "test_drawn.py"
+    test.write_text(PROPERTY)
+    alone = run_pytest(test, *arguments)
+    assert len(set(alone.splitlines())) > 50
+    (tmp_path / "loaded.py").write_text("numbers = " + repr(list(range(1000, 2000))))
+    test.write_text(f"import sys\nsys.path.append({str(tmp_path)!r})\nimport loaded\n{PROPERTY}")
+    assert run_pytest(test, *arguments) == alone
+
+
+def test_fresh_draws_differ_from_seed_to_seed(tmp_path: Path) -> None:
+    test = tmp_path / "test_drawn.py"
+    test.write_text(PROPERTY)
+    fresh = ("--hypothesis-profile=fresh", "--hypothesis-seed")
+    assert run_pytest(test, *fresh, "1") != run_pytest(test, *fresh, "2")
+
+
+def test_a_failure_says_how_to_keep_its_example(tmp_path: Path) -> None:
+    test = tmp_path / "test_failing.py"
+    test.write_text(PROPERTY.replace("print(numbers, text)", "assert not numbers"))
+    told = run_pytest(test)
+    assert "How to keep this example" in told
+    assert "@example(\n    numbers=[0],\n" in told
