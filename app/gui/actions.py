@@ -281,4 +281,4 @@ def build_tool_bar(window: QMainWindow, actions: dict[str, QAction]) -> QToolBar
 
 def menu(window: QMainWindow, title: str) -> QMenu:
     """The menu with this title, mnemonic and all."""
-    return next(a.menu() for a in window.menuBar().actions() if a.text() == title)
+    return next(m for m in window.menuBar().findChildren(QMenu) if m.title() == title)

@@ -112,7 +112,8 @@ class Docks(QObject):
                 dock.setTitleBarWidget(QWidget(dock))
             elif not bare and dock.titleBarWidget() is not None:
                 dock.titleBarWidget().deleteLater()
-                dock.setTitleBarWidget(None)
+                # None brings Qt's own bar back, as its manual says and its stubs do not.
+                dock.setTitleBarWidget(None)  # type: ignore[arg-type]
 
     def _show_page(self) -> None:
         state = self._preferences.layout(self.page)

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QThreadPool, Slot
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox
+from PySide6.QtWidgets import QMainWindow, QMessageBox
 
 from app.gui.actions import build_actions, build_tool_bar, menu
 from app.gui.docks import Docks
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST, load_preset
+from app.gui.export_view import Exportable
 from app.gui.file_commands import FileCommands
 from app.gui.launch.control import RunControl, log_of
 from app.gui.launch.queue import SweepQueue
@@ -59,8 +60,10 @@ class MainWindow(QMainWindow):
         self.docks = Docks(self, self.preferences)
         self._make_docks()
         self.runs = RunCommands(self, self.editor, self.control, self.feed)
-        exported = [*self.views.by_key.values(), self.table]
-        self.files = FileCommands(self, self.editor, self.feed, self.preferences, exported)
+        self.views_and_table: list[Exportable] = [*self.views.by_key.values(), self.table]
+        self.files = FileCommands(
+            self, self.editor, self.feed, self.preferences, self.views_and_table
+        )
         self.actions_by_key = build_actions(self)
         self._complete_menus()
         self.tool_bar = build_tool_bar(self, self.actions_by_key)
@@ -125,9 +128,9 @@ class MainWindow(QMainWindow):
 
     def set_theme(self, name: str) -> None:
         """Dress everything in a theme and remember it."""
-        theme = apply_theme(QApplication.instance(), name)
+        theme = apply_theme(name)
         self.setStyleSheet(window_style(theme))
-        for view in (*self.views.by_key.values(), self.table):
+        for view in self.views_and_table:
             view.apply_theme(theme)
         for key in ("run", "pause", "stop", "open_run", *PAGES):
             name_of_glyph = "open" if key == "open_run" else key

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.status import Status
 from app.stats.summary import Summary
 from runtimes.execution import Clock
+
+Standing = Status | Literal["waiting", "measuring"]
+"""How a case ended, or that it has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Series:
     model: str
     runtime: str
     clock: Clock
-    status: str
+    status: Standing
     counts: np.ndarray
     rounds: tuple[np.ndarray, ...] = ()
     summary: Summary | None = None

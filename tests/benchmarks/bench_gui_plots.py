@@ -35,7 +35,7 @@ MANY = 10_000_000
 def main() -> None:
     """Print one line per figure."""
     app = QApplication.instance() or QApplication([])
-    apply_theme(app, "dark")
+    apply_theme("dark")
     for name, figure in (
         ("histogram, 6 series x 600 bins, ms a frame (<= 20)", redraw_ms(app)),
         ("histogram and timeline at 100,000 samples/s, frames/s (>= 10)", live_rate(app)),

@@ -105,7 +105,7 @@ class Probe:
         return None
 
     def _reveal(self, widget: QWidget, box: QRect) -> None:
-        area = self.window.editor.scroll
+        area = self.window.editor.area
         if area.isAncestorOf(widget):
             inner = area.widget()
             at = widget.mapTo(inner, box.center())

@@ -6,9 +6,10 @@ The draft is the only state; every widget shows a part of it and tells what was 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import (
     QFrame,
@@ -70,11 +71,10 @@ class SweepEditor(QWidget):
         self._show(self.draft)
 
     def _lay_out(self) -> None:
-        self.tabs = QTabBar(accessibleName="grids of the sweep", drawBase=False)
-        self.add_grid = QToolButton(text="+", toolTip="Add another grid to the sweep")
-        self.add_grid.setAccessibleName("add a grid")
-        self.remove_grid = QToolButton(text="-", toolTip="Remove this grid from the sweep")
-        self.remove_grid.setAccessibleName("remove this grid")
+        self.tabs = QTabBar(drawBase=False)
+        self.tabs.setAccessibleName("grids of the sweep")
+        self.add_grid = _tool("+", "add a grid", "Add another grid to the sweep")
+        self.remove_grid = _tool("-", "remove this grid", "Remove this grid from the sweep")
         self.add_grid.clicked.connect(self._add_grid)
         self.remove_grid.clicked.connect(self._remove_grid)
         grids = QHBoxLayout()
@@ -92,14 +92,15 @@ class SweepEditor(QWidget):
         column.setContentsMargins(8, 0, 8, 8)
         column.addWidget(self.grid_form)
         column.addStretch()
-        self.scroll = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
-        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.scroll.setWidget(inner)
+        self.area = QScrollArea(widgetResizable=True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setWidget(inner)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(header)
-        layout.addWidget(self.scroll, 1)
+        layout.addWidget(self.area, 1)
         layout.addWidget(self._footer())
 
     def _footer(self) -> QWidget:
@@ -132,7 +133,7 @@ class SweepEditor(QWidget):
         for name in RUNTIMES:
             self._background.ask(
                 f"runtime {name}",
-                lambda name=name: runtime_facts(name),
+                partial(runtime_facts, name),
                 self.grid_form.runtimes.show_facts,
                 self.failed.emit,
             )
@@ -163,7 +164,7 @@ class SweepEditor(QWidget):
         self._check_timer.stop()
         self._background.close()
 
-    def _ask(self, signal: Signal) -> None:
+    def _ask(self, signal: SignalInstance) -> None:
         """Check the whole plan once more, then emit it; what is wrong goes to `failed`."""
         try:
             plan = self.plan()
@@ -255,3 +256,11 @@ class SweepEditor(QWidget):
         ready = not wrong and any(grid.models for grid in self.draft.grids)
         for button in (self.run_button, self.queue_button, self.copy_button):
             button.setEnabled(ready)
+
+
+def _tool(text: str, name: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    return button

@@ -90,7 +90,8 @@ class ChoicesField(QWidget):
     def _clicked(self) -> None:
         if not self.value():  # the last box stays: no value at all would be no case
             box = self.sender()
-            box.setChecked(True)
+            if isinstance(box, QCheckBox):
+                box.setChecked(True)
             return
         self.edited.emit(self.value())
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QGroupBox,
     QLabel,
+    QLayout,
     QLineEdit,
     QVBoxLayout,
     QWidget,
@@ -126,10 +127,12 @@ def _group(title: str, content: QWidget | QFormLayout) -> QGroupBox:
     if isinstance(content, QFormLayout):
         content.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
         content.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        group.setLayout(content)
+        layout: QLayout = content
     else:
-        QVBoxLayout(group).addWidget(content)
-    group.layout().setContentsMargins(8, 6, 8, 8)
+        layout = QVBoxLayout()
+        layout.addWidget(content)
+    group.setLayout(layout)
+    layout.setContentsMargins(8, 6, 8, 8)
     return group
 
 

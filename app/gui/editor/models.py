@@ -128,7 +128,7 @@ class ModelPicker(QWidget):
             group.setCheckState(0, Qt.CheckState.Unchecked)
         self._own = QTreeWidgetItem(self.tree, [OWN_FILES])
         self._own.setHidden(True)
-        self.tree.topLevelItem(0).setExpanded(True)
+        _children(self.tree.invisibleRootItem())[0].setExpanded(True)
 
     def _add(self, group: QTreeWidgetItem, name: str, shown: str, family: str) -> None:
         item = QTreeWidgetItem(group, [shown])
@@ -183,11 +183,9 @@ class ModelPicker(QWidget):
     def _filter(self) -> None:
         words = self.search.text().casefold().split()
         suite, family = self.suite.currentData(), self.family.currentData()
-        for row in range(self.tree.topLevelItemCount()):
-            group = self.tree.topLevelItem(row)
+        for group in _children(self.tree.invisibleRootItem()):
             visible = 0
-            for index in range(group.childCount()):
-                item = group.child(index)
+            for item in _children(group):
                 text = f"{group.text(0)} {item.data(0, _FAMILY)} {item.text(0)}".casefold()
                 hidden = (
                     not all(word in text for word in words)
@@ -199,6 +197,10 @@ class ModelPicker(QWidget):
             group.setHidden(not visible)
             if words or suite or family:
                 group.setExpanded(bool(visible))
+
+
+def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
+    return [child for k in range(item.childCount()) if (child := item.child(k)) is not None]
 
 
 def _tooltip(definition: Definition) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from PySide6.QtCore import QRegularExpression, Signal
 from PySide6.QtGui import QRegularExpressionValidator
@@ -110,5 +111,5 @@ class PlanBar(QWidget):
         for widget in (self._limit_label, self.memory_limit):
             widget.setVisible(draft.largest_batch or bool(draft.memory_limit))
 
-    def _edit(self, name: str, value: object) -> None:
+    def _edit(self, name: str, value: Any) -> None:
         self.edited.emit(name, replace(self._draft, **{name: value}))

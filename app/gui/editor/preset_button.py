@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
@@ -38,14 +39,14 @@ class PresetButton(QPushButton):
             if names:
                 menu.addSection(heading)
             for name in names:
-                menu.addAction(name, lambda h=heading, n=name: self._choose(h, n))
+                menu.addAction(name, partial(self._choose, heading, name))
         menu.addSeparator()
         menu.addAction("Keep as preset…", self._keep)
         kept = self._preferences.presets()
         if kept:
             forget = menu.addMenu("Forget preset")
             for name in kept:
-                forget.addAction(name, lambda n=name: self._preferences.remove_preset(n))
+                forget.addAction(name, partial(self._preferences.remove_preset, name))
 
     def _choose(self, heading: str, name: str) -> None:
         try:

@@ -39,6 +39,8 @@ class BatchChild:
                     start_new_session=True,
                     env={**own.child_environment(), ERROR_FILE: str(self._error_file)},
                 )
+            assert self._process.stdin
+            self._stdin = self._process.stdin
         except OSError as error:
             raise GraphlapError(
                 f"the batch process can't be started ({error.strerror})",
@@ -52,7 +54,7 @@ class BatchChild:
     def send(self, word: str) -> None:
         """Write `pause`, `resume` or `stop`; one that has just ended does not hear it."""
         with contextlib.suppress(OSError):
-            self._process.stdin.write(word.encode() + b"\n")
+            self._stdin.write(word.encode() + b"\n")
 
     def exit_code(self) -> int | None:
         """None while it runs; negative for the signal that ended it."""
@@ -61,7 +63,7 @@ class BatchChild:
     def let_go(self) -> None:
         """Close its input; it goes on alone, or has ended."""
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            self._stdin.close()
         if self._process.poll() is None:
             _let_go.append(self._process)
 

@@ -119,8 +119,9 @@ class RunControl(QObject):
         self.started.emit(folder)
 
     def _tell(self, word: str, state: State) -> None:
-        self.child.send(word)
-        self._set_state(state)
+        if self.child is not None:
+            self.child.send(word)
+            self._set_state(state)
 
     def _set_state(self, state: State) -> None:
         self.state = state

@@ -1,10 +1,10 @@
-"""A labelled drop-down for the ways a view can be drawn; reachable and named for all."""
+"""The controls of views, for the ways they can be drawn: reachable, and named for all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QCheckBox, QComboBox
 
 
 class Choice(QComboBox):
@@ -35,3 +35,13 @@ class Choice(QComboBox):
             self.addItem(text, key)
         self.setCurrentIndex(max(0, self.findData(kept)))
         self.blockSignals(False)
+
+
+class Switch(QCheckBox):
+    """Something that is shown or done, or is not."""
+
+    def __init__(self, name: str, hint: str, *, on: bool = True) -> None:
+        super().__init__(name)
+        self.setAccessibleName(name)
+        self.setToolTip(hint)
+        self.setChecked(on)

@@ -114,9 +114,10 @@ def runtime_color(runtime: str, theme: Theme = LIGHT) -> QColor:
     return QColor.fromHsl(crc32(name.encode()) % 360, 110, 170 if theme.dark else 100)
 
 
-def apply_theme(app: QApplication, name: str) -> Theme:
+def apply_theme(name: str) -> Theme:
     """Dress the whole application; views are then told with their own `apply_theme`."""
-    theme = THEMES[name]
+    app, theme = QApplication.instance(), THEMES[name]
+    assert isinstance(app, QApplication)
     app.setStyle("Fusion")
     app.setPalette(_palette(theme))
     app.setStyleSheet(_style_sheet(theme))
@@ -169,6 +170,16 @@ def _style_sheet(theme: Theme) -> str:
     QDockWidget::title {{ background: {theme.raised}; padding: 5px; }}
     QLabel[muted="true"] {{ color: {theme.muted}; }}
     """
+
+
+def mixed(color: QColor, other: QColor, share: float) -> QColor:
+    """The colour with a share of the other in it, from 0 to 1; opaque."""
+    pairs = (
+        (color.red(), other.red()),
+        (color.green(), other.green()),
+        (color.blue(), other.blue()),
+    )
+    return QColor(*(round(a + (b - a) * share) for a, b in pairs))
 
 
 def contrast(one: QColor, other: QColor) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -67,9 +68,10 @@ class FirstRunPanel(QWidget):
     def show_recent(self, folders: Sequence[Path]) -> None:
         """List the runs that were open last."""
         while (item := self._recent.takeAt(0)) is not None:
-            item.widget().deleteLater()
+            if (button := item.widget()) is not None:
+                button.deleteLater()
         for folder in folders[:_MOST_RECENT]:
-            button = QPushButton(folder.name, flat=True)
-            button.setToolTip(str(folder))
-            button.clicked.connect(lambda _=False, folder=folder: self.open_asked.emit(folder))
-            self._recent.addWidget(button)
+            recent = QPushButton(folder.name, flat=True)
+            recent.setToolTip(str(folder))
+            recent.clicked.connect(partial(self.open_asked.emit, folder))
+            self._recent.addWidget(recent)

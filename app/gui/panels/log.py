@@ -35,8 +35,10 @@ class LogPanel(QPlainTextEdit):
 
     def read_on(self) -> None:
         """Append what the file has gained; of a long one only the end is read."""
+        if self._path is None:
+            return
         try:
-            size = self._path.stat().st_size if self._path else 0
+            size = self._path.stat().st_size
             if size <= self._offset:
                 return
             with self._path.open("rb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
@@ -22,6 +23,15 @@ from app.results.series import Series
 _SYMBOLS = ("o", "s", "t", "d", "star", "h", "t1", "p", "t2", "t3")
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A case whose rate [inputs/s] and accuracy [%] are both known."""
+
+    series: Series
+    log_rate: float
+    percent: float
+
+
 class AccuracyView(PlotView):
     """Better lies to the upper right: more inputs a second, more of them right."""
 
@@ -37,7 +47,8 @@ class AccuracyView(PlotView):
         self.add_controls(self.runtime_choice, self.batch_choice)
 
     def draw(self) -> str:
-        known = self._known()
+        points = {point.series.key: point for point in self._points()}
+        known = [point.series for point in points.values()]
         self.runtime_choice.set_texts(
             {"": "All runtimes", **{one.runtime: one.runtime for one in known}}
         )
@@ -59,18 +70,19 @@ class AccuracyView(PlotView):
         )
         names = variants(shown)
         colors, symbols = self._looks(shown, names)
-        for one in shown:
+        drawn = [points[one.key] for one in shown]
+        for one, point in zip(shown, drawn, strict=True):
             style = SeriesStyle(colors[_family(one)], one.clock == "simulated")
             plot.plot(
-                [math.log10(number(one, "throughput_per_s"))],
-                [100.0 * number(one, "accuracy_top1")],
+                [point.log_rate],
+                [point.percent],
                 pen=None,
                 symbol=symbols[names[one.key]],
                 symbolSize=10,
                 symbolPen=pg.mkPen(style.color, width=1.6),
                 symbolBrush=style.solid(),
             )
-        self.lay(NameLayer(plot, self._names(shown), self.theme))
+        self.lay(NameLayer(plot, self._names(drawn), self.theme))
         if kept is None:
             plot.autoRange(padding=0.1)
         else:
@@ -89,12 +101,13 @@ class AccuracyView(PlotView):
         )
         return ""
 
-    def _known(self) -> list[Series]:
-        return [
-            one
-            for one in ranked(self.series)
-            if number(one, "throughput_per_s") and number(one, "accuracy_top1") is not None
-        ]
+    def _points(self) -> list[Point]:
+        found = []
+        for one in ranked(self.series):
+            rate, share = number(one, "throughput_per_s"), number(one, "accuracy_top1")
+            if rate and share is not None:
+                found.append(Point(one, math.log10(rate), 100.0 * share))
+        return found
 
     def _looks(
         self, shown: list[Series], names: dict[str, str]
@@ -107,19 +120,21 @@ class AccuracyView(PlotView):
         return colors, {name: _SYMBOLS[k % len(_SYMBOLS)] for k, name in enumerate(kinds)}
 
     @staticmethod
-    def _names(shown: list[Series]) -> list[tuple[float, float, str]]:
+    def _names(points: list[Point]) -> list[tuple[float, float, str]]:
         """Each model is named once, at its fastest point."""
-        fastest: dict[str, tuple[float, float, str]] = {}
-        for one in shown:
-            x = math.log10(number(one, "throughput_per_s"))
-            if one.model not in fastest or x > fastest[one.model][0]:
-                fastest[one.model] = (x, 100.0 * number(one, "accuracy_top1"), one.model)
-        return list(fastest.values())
+        fastest: dict[str, Point] = {}
+        for point in points:
+            model = point.series.model
+            if model not in fastest or point.log_rate > fastest[model].log_rate:
+                fastest[model] = point
+        return [(point.log_rate, point.percent, model) for model, point in fastest.items()]
 
     def table(self) -> Table:
         columns = ["model", "family", "runtime", "clock", "batch_size"]
         columns += ["throughput_per_s", "accuracy_top1"]
-        return columns, [[one.row.get(name) for name in columns] for one in self._known()]
+        return columns, [
+            [point.series.row.get(name) for name in columns] for point in self._points()
+        ]
 
 
 def _family(series: Series) -> str:

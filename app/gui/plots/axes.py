@@ -12,6 +12,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from app.gui.look.theme import mixed
 from app.gui.plots.legend import plot_font
 from app.gui.plots.text import count_tick, time_tick
 
@@ -40,10 +41,8 @@ class SolidAxis(pg.AxisItem):
         return axis, [(self._solid(pen), start, end) for pen, start, end in ticks], texts
 
     def _solid(self, pen: QPen) -> QPen:
-        share = pen.color().alphaF()
-        parts = zip(pen.color().getRgb()[:3], self.ground.getRgb()[:3], strict=True)
         solid = QPen(pen)
-        solid.setColor(QColor(*(round(a * share + b * (1.0 - share)) for a, b in parts)))
+        solid.setColor(mixed(self.ground, pen.color(), pen.color().alphaF()))
         return solid
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
-from app.gui.plots.axes import NamesAxis
+from app.gui.plots.axes import NamesAxis, SolidAxis
 from app.gui.plots.bars import ROW_HEIGHT, Bar, BarLayer, frame_bars
 from app.gui.plots.scrolled import ScrolledView
 
@@ -15,9 +15,7 @@ from app.gui.plots.scrolled import ScrolledView
 class BarView(ScrolledView):
     """One plot as high as its rows ask for."""
 
-    def show_rows(
-        self, names: Sequence[str], axis: pg.AxisItem | None, x_label: str
-    ) -> pg.PlotItem:
+    def show_rows(self, names: Sequence[str], axis: SolidAxis | None, x_label: str) -> pg.PlotItem:
         """An empty plot with a name before each row, the first on top."""
         self.reset()
         rows = NamesAxis()
@@ -34,7 +32,7 @@ class BarView(ScrolledView):
         return plot
 
     def show_bars(
-        self, bars: Sequence[Bar], axis: pg.AxisItem | None, x_label: str, *, log: bool
+        self, bars: Sequence[Bar], axis: SolidAxis | None, x_label: str, *, log: bool
     ) -> None:
         plot = self.show_rows([bar.name for bar in bars], axis, x_label)
         self.lay(BarLayer(plot, bars, self.theme, log=log))

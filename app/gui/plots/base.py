@@ -6,16 +6,16 @@ all views, so that nothing is drawn more often than it is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, TypeVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from app.gui.look.choice import Choice
+from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.axes import SolidAxis
@@ -51,7 +51,8 @@ class PlotView(QWidget):
         self.controls.setContentsMargins(8, 6, 8, 0)
         self.controls.setSpacing(12)
         self.controls.addStretch(1)
-        self.fit_button = QToolButton(text="Fit")
+        self.fit_button = QToolButton()
+        self.fit_button.setText("Fit")
         self.fit_button.setAccessibleName(f"{self.title}: show all data")
         self.fit_button.setToolTip("Show all data again after zooming or panning (Ctrl+0).")
         self.fit_button.clicked.connect(self.fit)
@@ -63,14 +64,14 @@ class PlotView(QWidget):
         self.canvas.setAccessibleDescription(self.hint)
         self.canvas.setFrameStyle(0)
         self.heading, self.legend = Heading(), Legend()
-        layout = self.canvas.ci.layout
-        layout.setContentsMargins(8, 8, 14, 8)
-        layout.setVerticalSpacing(4)
-        self.canvas.addItem(self.heading, row=0, col=0)
-        self.canvas.addItem(self.legend, row=1, col=0)
-        self.body = self.canvas.addLayout(row=2, col=0)
+        rows = self.canvas.ci
+        rows.layout.setContentsMargins(8, 8, 14, 8)
+        rows.layout.setVerticalSpacing(4)
+        rows.addItem(self.heading, row=0, col=0)
+        rows.addItem(self.legend, row=1, col=0)
+        self.body = rows.addLayout(row=2, col=0)
         self.body.layout.setSpacing(8)
-        layout.setRowStretchFactor(2, 1)
+        rows.layout.setRowStretchFactor(2, 1)
 
         self._missing = QLabel(self.canvas)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -87,7 +88,9 @@ class PlotView(QWidget):
     def _add_keys(self) -> None:
         """What the mouse can do, for the keyboard: zoom, move, show all."""
         steps = {"Left": (-0.2, 0.0), "Right": (0.2, 0.0), "Up": (0.0, 0.2), "Down": (0.0, -0.2)}
-        keys = {f"Ctrl+{key}": partial(self._move, *step) for key, step in steps.items()}
+        keys: dict[str, Callable[[], None]] = {
+            f"Ctrl+{key}": partial(self._move, *step) for key, step in steps.items()
+        }
         keys |= {"Ctrl++": partial(self._zoom, 0.8), "Ctrl+=": partial(self._zoom, 0.8)}
         keys |= {"Ctrl+-": partial(self._zoom, 1.25), "Ctrl+0": self.fit}
         for key, act in keys.items():
@@ -110,13 +113,12 @@ class PlotView(QWidget):
         """What stands in the view for the canvas; views that scroll wrap it."""
         return canvas
 
-    def add_controls(self, *controls: QCheckBox | Choice) -> None:
+    def add_controls(self, *controls: Choice | Switch) -> None:
         """Put a view's own controls before the shared ones; changing one redraws."""
         for place, control in enumerate(controls):
             if isinstance(control, Choice):
                 control.currentIndexChanged.connect(self._option_changed)
             else:
-                control.setAccessibleName(control.text())
                 control.toggled.connect(self._option_changed)
             self.controls.insertWidget(place, control)
 
@@ -222,7 +224,7 @@ class PlotView(QWidget):
         if name:
             plot.setTitle(name, color=self.theme.text, size=f"{plot_font().pointSizeF():.1f}pt")
         for side, label in (("bottom", x_label), ("left", y_label)):
-            axis = plot.getAxis(side)
+            axis = axes[side]
             axis.setPen(QColor(self.theme.grid))
             axis.setTextPen(QColor(self.theme.muted))
             axis.setTickFont(plot_font(-1.0))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import pyqtgraph as pg
@@ -27,6 +28,15 @@ _FIGURES = {
 _PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One case on a line: log10 of its batch size, of its figure, and of the interval's ends."""
+
+    batch: float
+    figure: float
+    interval: tuple[float, float] | None
+
+
 class BatchView(ScrolledView):
     """A grid of models; in each, one line per runtime over the batch sizes measured."""
 
@@ -44,11 +54,8 @@ class BatchView(ScrolledView):
 
     def draw(self) -> str:
         column, name, unit = _FIGURES[self.figure_choice.value]
-        shown = [
-            one
-            for one in ranked(self.series)
-            if batch(one) is not None and number(one, column) is not None
-        ]
+        points = {one.key: _point(one, column, unit) for one in ranked(self.series)}
+        shown = [one for one in ranked(self.series) if points[one.key] is not None]
         self.reset()
         if not shown:
             self.canvas.setMinimumHeight(0)
@@ -72,7 +79,7 @@ class BatchView(ScrolledView):
             plot.getAxis("left").setWidth(76 if place % columns == 0 else 58)
             for label, style in styles.items():
                 line = [one for one in shown if one.model == model and labels[one.key] == label]
-                self._line(plot, sorted(line, key=batch), style, column, unit)
+                self._line(plot, [point for one in line if (point := points[one.key])], style)
             plot.autoRange(padding=0.08)
             plot.getViewBox().setMouseEnabled(False, False)
         self.show_legend(
@@ -94,27 +101,22 @@ class BatchView(ScrolledView):
             self.mark_dirty()  # more or fewer plots fit beside each other
 
     @staticmethod
-    def _line(
-        plot: pg.PlotItem, line: Sequence[Series], style: SeriesStyle, column: str, unit: float
-    ) -> None:
-        if not line:
+    def _line(plot: pg.PlotItem, points: list[Point], style: SeriesStyle) -> None:
+        if not points:
             return
-        x = np.log10([batch(one) for one in line])
-        y = np.log10([number(one, column) * unit for one in line])
-        if unit != 1.0:
-            stem = column.removesuffix("_us")
-            lows = [number(one, f"{stem}_ci_low_us") for one in line]
-            highs = [number(one, f"{stem}_ci_high_us") for one in line]
-            known = [k for k in range(len(line)) if lows[k] and highs[k]]
+        points.sort(key=lambda point: point.batch)
+        bounded = [(point, point.interval) for point in points if point.interval]
+        if bounded:
             bars = pg.ErrorBarItem(
-                x=x[known],
-                y=y[known],
-                bottom=y[known] - np.log10([lows[k] * unit for k in known]),
-                top=np.log10([highs[k] * unit for k in known]) - y[known],
+                x=np.array([point.batch for point, _ in bounded]),
+                y=np.array([point.figure for point, _ in bounded]),
+                bottom=np.array([point.figure - low for point, (low, _) in bounded]),
+                top=np.array([high - point.figure for point, (_, high) in bounded]),
                 beam=0.02,
                 pen=pg.mkPen(style.color),
             )
             plot.addItem(bars)
+        x, y = [point.batch for point in points], [point.figure for point in points]
         plot.plot(
             x,
             y,
@@ -137,3 +139,14 @@ class BatchView(ScrolledView):
                 for one in shown
             ],
         )
+
+
+def _point(series: Series, column: str, unit: float) -> Point | None:
+    """None for a case whose batch size or figure is not known."""
+    size, figure = batch(series), number(series, column)
+    if not size or not figure:
+        return None
+    stem = column.removesuffix("_us")
+    low, high = number(series, f"{stem}_ci_low_us"), number(series, f"{stem}_ci_high_us")
+    interval = (math.log10(low * unit), math.log10(high * unit)) if low and high else None
+    return Point(math.log10(size), math.log10(figure * unit), interval)

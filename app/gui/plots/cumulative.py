@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QWidget
 
+from app.gui.look.choice import Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import PercentAxis, time_axis
 from app.gui.plots.base import PlotView
@@ -27,8 +28,9 @@ class CumulativeView(PlotView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.published_box = QCheckBox("Published", checked=True)
-        self.published_box.setToolTip("Figures that a source document prints for the model.")
+        self.published_box = Switch(
+            "Published", "Figures that a source document prints for the model."
+        )
         self.add_controls(self.published_box)
 
     def reset(self) -> None:

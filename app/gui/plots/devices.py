@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QWidget
 
-from app.gui.look.choice import Choice
+from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis
 from app.gui.plots.bars import Bar
@@ -24,8 +24,9 @@ class DevicesView(BarView):
         super().__init__(parent)
         self.model_choice = Choice("Model", {}, "The model whose runtimes are compared.")
         self.batch_choice = Choice("Batch", {}, "How many inputs one inference takes at once.")
-        self.log_box = QCheckBox("Log scale")
-        self.log_box.setToolTip("For devices whose throughput differs by orders of magnitude.")
+        self.log_box = Switch(
+            "Log scale", "For devices whose throughput differs by orders of magnitude.", on=False
+        )
         self.add_controls(self.model_choice, self.batch_choice, self.log_box)
 
     def draw(self) -> str:

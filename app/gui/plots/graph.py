@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyqtgraph as pg
-from PySide6.QtCore import QObject, QPointF, QRunnable, QThreadPool, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, QRunnable, QThreadPool, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -38,7 +38,8 @@ class GraphView(PlotView):
         self._told = "No graph. Choose a case, or drop an .onnx file on the window."
         self._reading: _Reading | None = None
         self._details: CaseDetails | None = None
-        self.find_box = QLineEdit(placeholderText="Find a node or operator", minimumWidth=260)
+        self.find_box = QLineEdit(placeholderText="Find a node or operator")
+        self.find_box.setMinimumWidth(260)
         self.find_box.setAccessibleName("Find a node")
         self.find_box.setToolTip("Marks the nodes whose name or operator holds this text.")
         self.find_box.setClearButtonEnabled(True)
@@ -110,7 +111,7 @@ class GraphView(PlotView):
         self._item = GraphItem(graph, layout, [colors[e] for e in engines], self.theme)
         plot.addItem(self._item)
         if kept is None:
-            self._frame(plot)
+            self._frame(plot, self._item.boundingRect(), layout.places[0])
         else:
             plot.setRange(xRange=kept[0], yRange=kept[1], padding=0)
         clear = pg.mkPen(QColor(0, 0, 0, 0))
@@ -141,16 +142,14 @@ class GraphView(PlotView):
                 colors[engine] = QColor(others[(len(colors) - 1) % len(others)])
         return colors
 
-    def _frame(self, plot: pg.PlotItem) -> None:
+    def _frame(self, plot: pg.PlotItem, bounds: QRectF, first: tuple[float, float]) -> None:
         """All of it if that can be read, else the top at a size that can."""
-        bounds = self._item.boundingRect()
         size = plot.getViewBox().rect()
         whole = min(size.width() / bounds.width(), size.height() / bounds.height())
         if whole >= _NATURAL_ZOOM or size.isEmpty():
             plot.setRange(bounds, padding=0.0)
             return
         width, height = size.width() / 0.85, size.height() / 0.85
-        first = self._layout.places[0]
         self._center(plot, QPointF(first[0], bounds.top() + height / 2), width, height)
 
     @staticmethod
@@ -163,7 +162,7 @@ class GraphView(PlotView):
 
     def _find(self, text: str) -> None:
         """Mark what matches, and go to the first of it."""
-        if self._item is None or self._graph is None:
+        if self._item is None or self._graph is None or self._layout is None:
             return
         words = text.lower()
         matches = [

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QGraphicsSceneHoverEvent, QStyleOptionGraphicsItem, QWidget
 
 from app.gui.look.theme import Theme
 from app.gui.plots.graph_layout import COLUMN, LEVEL, Layout
@@ -56,7 +56,7 @@ class GraphItem(pg.GraphicsObject):
                 return k
         return None
 
-    def hoverMoveEvent(self, event: object) -> None:  # noqa: N802
+    def hoverMoveEvent(self, event: QGraphicsSceneHoverEvent) -> None:  # noqa: N802
         place = self.node_at(event.pos())
         if place is None:
             self.setToolTip("")

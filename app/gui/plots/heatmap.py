@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
-from app.gui.look.theme import Theme
+from app.gui.look.theme import Theme, mixed
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.barview import BarView
 from app.gui.plots.legend import Entry, plot_font
@@ -130,9 +130,7 @@ class HeatmapView(BarView):
 def tile_color(ratio: float, theme: Theme) -> QColor:
     """From the accent at the best to the plot's ground at ten times worse, by the logarithm."""
     share = min(1.0, math.log10(max(1.0, ratio)) / math.log10(_WORST))
-    near, far = QColor(theme.accent), QColor(theme.raised)
-    parts = zip(near.getRgb()[:3], far.getRgb()[:3], strict=True)
-    return QColor(*(round(a + (b - a) * share) for a, b in parts))
+    return mixed(QColor(theme.accent), QColor(theme.raised), share)
 
 
 class TileLayer(Overlay):
@@ -172,7 +170,7 @@ class TileLayer(Overlay):
             self._write(painter, rect, f"{tile.text}{ratio}", plain)
 
     @staticmethod
-    def _write(painter: QPainter, rect: QRectF, text: str, font: object) -> None:
+    def _write(painter: QPainter, rect: QRectF, text: str, font: QFont) -> None:
         painter.setFont(font)
         room = rect.adjusted(3, 0, -3, 0)
         text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, room.width())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QWidget
 
-from app.gui.look.choice import Choice
+from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis, share_axis, time_axis
 from app.gui.plots.base import PlotView
@@ -55,12 +55,13 @@ class HistogramView(PlotView):
             "Counts: samples in a bin. Density: their share of the series' samples, so that "
             "series of different length compare. A bin is 1/100 of a decade wide.",
         )
-        self.log_box = QCheckBox("Log height", checked=True)
-        self.log_box.setToolTip("A logarithmic height shows single slow samples beside thousands.")
-        self.marks_box = QCheckBox("Percentiles", checked=True)
-        self.marks_box.setToolTip("p99: 99 of 100 samples were at most this slow.")
-        self.published_box = QCheckBox("Published", checked=True)
-        self.published_box.setToolTip("Figures that a source document prints for the model.")
+        self.log_box = Switch(
+            "Log height", "A logarithmic height shows single slow samples beside thousands."
+        )
+        self.marks_box = Switch("Percentiles", "p99: 99 of 100 samples were at most this slow.")
+        self.published_box = Switch(
+            "Published", "Figures that a source document prints for the model."
+        )
         self.add_controls(
             self.layout_choice, self.height_choice, self.log_box, self.marks_box, self.published_box
         )
@@ -179,7 +180,7 @@ class _Panel:
         group: Sequence[Series],
         styles: dict[str, SeriesStyle],
         marks: Sequence[Mark],
-        height: object,
+        height: Callable[[Series], np.ndarray],
         log: bool,
     ) -> None:
         tops, bottoms = [], []

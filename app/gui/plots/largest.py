@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.cases.status import FAILED, FITS
+from app.cases.status import FAILED, FITS, Status
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis
 from app.gui.plots.bars import Bar
@@ -42,7 +42,7 @@ class LargestBatchView(BarView):
         names = variants(tried)
         groups: dict[tuple[str, str], list[Series]] = {}
         for one in tried:
-            if one.status in FITS or one.status in FAILED:
+            if one.status in FITS | FAILED:
                 groups.setdefault((one.model, names[one.key]), []).append(one)
         return [(model, name, group) for (model, name), group in sorted(groups.items())]
 
@@ -56,7 +56,11 @@ class LargestBatchView(BarView):
 
 def _reach(group: Sequence[Series]) -> tuple[int | None, str]:
     """The largest batch that ran, and a phrase for what is known beyond it."""
-    tried = {batch(one) or 0: one.status for one in group}
+    tried: dict[int, Status] = {
+        batch(one) or 0: one.status
+        for one in group
+        if one.status != "waiting" and one.status != "measuring"
+    }
     ran, ending = largest_fit(tried), stopped_by(tried)
     if not ran:
         return None, ending

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyqtgraph as pg
+from pyqtgraph.graphicsItems.ScatterPlotItem import Symbols
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
-from app.gui.look.theme import Theme
+from app.gui.look.theme import LIGHT, Theme
 
 _SWATCH_PX, _GAP_PX, _ROWS = 26.0, 22.0, 3
 
@@ -32,7 +32,7 @@ class Heading(QGraphicsWidget):
     def __init__(self) -> None:
         super().__init__()
         self._title = self._note = ""
-        self._theme: Theme | None = None
+        self._theme = LIGHT
         self.setMinimumHeight(24)
         self.setMaximumHeight(24)
 
@@ -43,8 +43,6 @@ class Heading(QGraphicsWidget):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        if self._theme is None:
-            return
         rect = self.rect().adjusted(6, 0, -6, 0)
         bold, plain = plot_font(1.0, bold=True), plot_font()
         title = QFontMetricsF(bold).elidedText(
@@ -78,7 +76,7 @@ class Legend(QGraphicsWidget):
     def __init__(self) -> None:
         super().__init__()
         self._entries: tuple[Entry, ...] = ()
-        self._theme: Theme | None = None
+        self._theme = LIGHT
         self._set_height(0.0)
 
     def set_entries(self, entries: Sequence[Entry], theme: Theme) -> None:
@@ -122,8 +120,6 @@ class Legend(QGraphicsWidget):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        if self._theme is None:
-            return
         places, _ = self._places()
         left_out = len(self._entries) - len(places)
         if left_out:
@@ -168,11 +164,11 @@ def draw_symbol(painter: QPainter, symbol: str, at: QPointF, entry: Entry) -> No
     painter.save()
     painter.translate(at)
     painter.scale(10.0, 10.0)
-    color = entry.pen.color() if entry.pen else entry.brush.color()
+    color = (entry.pen or entry.brush or QBrush()).color()
     pen = QPen(color, 1.5)
     pen.setCosmetic(True)
     painter.setPen(pen)
     painter.setBrush(entry.brush or QBrush(color))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.drawPath(pg.graphicsItems.ScatterPlotItem.Symbols[symbol])
+    painter.drawPath(Symbols[symbol])
     painter.restore()

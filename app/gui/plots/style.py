@@ -71,7 +71,8 @@ def _shade(color: QColor, index: int, of: int, theme: Theme) -> QColor:
     """The colour itself for the first, lighter and darker ones around it for the rest."""
     if index == 0:
         return color
-    hue, saturation, lightness, _ = color.getHslF()
+    hue, saturation = color.hslHueF(), color.hslSaturationF()
+    lightness = color.lightnessF()
     turn = 0.05 if index % 2 else -0.05
 
     def at(share: float, end: float) -> QColor:

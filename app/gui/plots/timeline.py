@@ -126,12 +126,12 @@ class TimelineView(PlotView):
         return [0.0, *np.cumsum(lengths).tolist()]
 
     def _draw_traces(self, drawn: Sequence[Series], offsets: Sequence[float]) -> None:
-        view = tuple(self.plots[0].viewRange()[0])
+        low, high = self.plots[0].viewRange()[0]
         warm: dict[str, list[tuple[float, float]]] = {}
         for one in drawn:
             for number, records in enumerate(one.rounds):
                 trace = self._traces[one.key, number]
-                trace.draw(records, offsets[number], view)
+                trace.draw(records, offsets[number], (low, high))
                 end = offsets[number] + trace.envelope.warmup_end_s
                 warm.setdefault(one.key, []).append((offsets[number], end))
         for key, shade in self._shades.items():

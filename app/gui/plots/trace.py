@@ -6,7 +6,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
-from app.gui.look.theme import Theme
+from app.gui.look.theme import Theme, mixed
 from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.style import SeriesStyle
 
@@ -22,10 +22,11 @@ class Trace:
 
     def __init__(self, plot: pg.PlotItem, style: SeriesStyle, theme: Theme) -> None:
         self.envelope = Envelope()
-        faint = _mixed(style.color, QColor(theme.base), 0.55)
+        # Opaque, as thousands of thin lines overlap.
+        faint = mixed(style.color, QColor(theme.base), 0.55)
         self._style = style
         self._samples = plot.plot(pen=pg.mkPen(faint, width=1), symbolSize=4)
-        strong = _mixed(style.color, QColor(theme.text), 0.35)
+        strong = mixed(style.color, QColor(theme.text), 0.35)
         self._median = plot.plot(pen=pg.mkPen(strong, width=2.2))
         self._median.setZValue(5)
         self._drawn: tuple[object, ...] = ()
@@ -89,9 +90,3 @@ class Trace:
 def _log(seconds: np.ndarray) -> np.ndarray:
     """log10 of what may be zero: clocks tick in nanoseconds at best."""
     return np.log10(np.maximum(seconds, 1e-9))
-
-
-def _mixed(color: QColor, other: QColor, share: float) -> QColor:
-    """The colour with a share of the other; opaque, as thousands of thin lines overlap."""
-    parts = zip(color.getRgb()[:3], other.getRgb()[:3], strict=True)
-    return QColor(*(round(a + (b - a) * share) for a, b in parts))

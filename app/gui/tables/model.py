@@ -154,6 +154,8 @@ class ResultsModel(QAbstractTableModel):
         if series.status != "ok" or base.status != "ok":
             return None
         value, reference = column.raw(series), column.raw(base)
+        if isinstance(value, str) or isinstance(reference, str):
+            return None
         return value / reference if value and reference else None
 
     def _color(self, series: Series, column: Column) -> QColor | None:

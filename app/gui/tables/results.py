@@ -87,13 +87,16 @@ class ResultsTable(QWidget):
             "Which rows to show by how their case ended.",
         )
         self.status_choice.currentIndexChanged.connect(self._filter_changed)
-        self.baseline_button = QToolButton(text="Baseline", checkable=True)
+        self.baseline_button = QToolButton()
+        self.baseline_button.setText("Baseline")
+        self.baseline_button.setCheckable(True)
         self.baseline_button.setAccessibleName("Use the current row as baseline")
         self.baseline_button.setToolTip(
             "Compares all rows with the current one: every figure tells its distance (Ctrl+B)."
         )
         self.baseline_button.clicked.connect(self.toggle_baseline)
-        self.columns_button = QToolButton(text="Columns")
+        self.columns_button = QToolButton()
+        self.columns_button.setText("Columns")
         self.columns_button.setAccessibleName("Choose columns")
         self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
         self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

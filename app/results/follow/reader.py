@@ -29,7 +29,7 @@ from app.results.live import Live
 from app.results.reader import JournalReader
 from app.results.rows import NOT_REACHED, worst
 from app.results.run import SAMPLES
-from app.results.series import Series
+from app.results.series import Series, Standing
 from app.results.table import read_rows
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
@@ -272,7 +272,7 @@ class RunReader:
 
     def _status(
         self, rounds: Mapping[int, RoundResult], measured_now: bool, alive: bool
-    ) -> tuple[str, str]:
+    ) -> tuple[Standing, str]:
         if measured_now:
             return "measuring", ""
         decisive = worst(rounds.values())

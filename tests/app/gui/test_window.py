@@ -273,14 +273,15 @@ def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(window, qt
 
 
 def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(window, qtbot, run) -> None:
-    _open(window, qtbot, run)
-    journal = next((run / "journal").glob("*.jsonl"))
+    folder = run.rename(run.with_name("run: monday"))
+    _open(window, qtbot, folder)
+    journal = next((folder / "journal").glob("*.jsonl"))
     with journal.open("ab") as file:
         file.write(b'{"kind" "round"}\n')
     qtbot.waitUntil(lambda: len(_dialogs(window)) == 1, timeout=10_000)
     cause, remedy = _dialogs(window)[0].text.split("\n")
-    assert "Expecting ':' delimiter: line 1" in cause
-    assert remedy.startswith("restore the file")
+    assert str(journal) in cause and "is damaged" in cause
+    assert remedy == "remove that line and resume the run"
     _dialogs(window)[0].close()
 
 

@@ -102,7 +102,7 @@ def test_a_release_and_an_unknown_device_keep_the_runtimes_colour() -> None:
 
 
 def test_applying_a_theme_reaches_widgets(qapp) -> None:
-    apply_theme(qapp, "dark")
+    apply_theme("dark")
     assert qapp.palette().color(QPalette.ColorRole.Base) == QColor(DARK.base)
-    apply_theme(qapp, "light")
+    apply_theme("light")
     assert qapp.palette().color(QPalette.ColorRole.Base) == QColor(LIGHT.base)
