@@ -33,6 +33,8 @@ from tests.app.sweep.sweeps import (
     script,
 )
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def model(tmp_path: Path) -> ExportedModel:
