@@ -234,8 +234,9 @@ def round_of(work: Work) -> int | None:
 
 
 def phase_of(event: Event) -> str:
-    told = isinstance(event, Told) and isinstance(event.work, RoundWork)
-    return event.work.phase if told else ""
+    if isinstance(event, Told) and isinstance(event.work, RoundWork):
+        return event.work.phase
+    return ""
 
 
 def is_measuring(event: Event) -> bool:
