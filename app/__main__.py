@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from app.cases.errors import DiskError, PlanError
+from app.console.error_file import write_error_file
 from app.plan.flags import parse, size_of
 from exporters.cache import LIMIT_VARIABLE
 from exporters.types import GraphlapError
@@ -22,7 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--debug" in given:
             raise
         sys.stderr.write(f"graphlap: {error}\n")
-        return 1 if isinstance(error, DiskError) else 2
+        if isinstance(error, DiskError):
+            return 1
+        write_error_file(error)
+        return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

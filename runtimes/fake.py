@@ -15,18 +15,9 @@ from typing import ClassVar, NoReturn
 
 import numpy as np
 
-from exporters.types import ExportedModel, Reference, axes_key, load_reference
-from runtimes.base import (
-    Availability,
-    Available,
-    Device,
-    Execution,
-    Option,
-    OptionValue,
-    Runtime,
-    Session,
-    Settings,
-)
+from exporters.types import Reference, axes_key
+from runtimes.base import Availability, Available, Runtime, Session
+from runtimes.execution import Execution
 from runtimes.faults import (
     CompileFault,
     NotAvailable,
@@ -35,8 +26,9 @@ from runtimes.faults import (
     RuntimeFault,
     Unsupported,
 )
-from runtimes.options import SESSIONS, chosen
-from runtimes.session.host import HostSession, aligned_empty, closed, fixed_shapes, input_buffers
+from runtimes.options import SESSIONS, Option, OptionValue
+from runtimes.request import Request
+from runtimes.session.host import HostSession, aligned_empty, closed, input_buffers
 
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2
@@ -96,19 +88,12 @@ class Fake(Runtime):
     def availability(self) -> Availability:
         return Available("1")
 
-    def devices(self) -> tuple[Device, ...]:
-        return ()
-
-    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        self.refuse_device(settings.device, settings.release)
-        fixed_shapes(model, model.inputs, axes)
-        super().refuse(model, axes, settings)
-        if chosen(self, settings)["fail"] == "unsupported":
+    def _refuse(self, request: Request) -> None:
+        if request.options["fail"] == "unsupported":
             raise Unsupported("fake was told to refuse the graph", "use fail=none")
 
-    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
-        self.refuse(model, axes, settings)
-        script = chosen(self, settings)
+    def _compile(self, request: Request) -> Session:
+        script = dict(request.options)
         if int(script["fail_session"]) not in (-1, FakeSession.open):
             script["fail"] = "none"
         if script["fail"] == "unavailable":
@@ -116,13 +101,14 @@ class Fake(Runtime):
         if script["fail"] == "compile":
             raise CompileFault("fake was told not to compile", "use fail=none")
         try:
-            reference = load_reference(model.references[axes_key(axes)])
+            reference = request.reference()
         except (KeyError, OSError, ValueError) as error:
             raise CompileFault(
-                f"fake has no reference outputs of {model.name} at {axes_key(axes)}",
+                f"fake has no reference outputs of {request.model.name} "
+                f"at {axes_key(request.axes)}",
                 "export the model for these axes",
             ) from error
-        return FakeSession(model, axes, settings, reference, script)
+        return FakeSession(request, reference, script)
 
 
 class FakeSession(HostSession):
@@ -132,22 +118,17 @@ class FakeSession(HostSession):
     """How many there are in this process that are not closed."""
 
     def __init__(
-        self,
-        model: ExportedModel,
-        axes: Mapping[str, int],
-        settings: Settings,
-        reference: Reference,
-        script: Mapping[str, OptionValue],
+        self, request: Request, reference: Reference, script: Mapping[str, OptionValue]
     ) -> None:
         outputs = {
             name: aligned_empty(array.shape, array.dtype)
             for name, array in reference.outputs.items()
         }
-        super().__init__(input_buffers(model, axes), outputs, model.states)
+        super().__init__(input_buffers(request), outputs, request.model.states)
         self.run = self._scripted(reference.outputs, script)
         self.execution = Execution(
             provider="fake",
-            precision=settings.precision,
+            precision=request.settings.precision,
             device_name="fake",
             call_path="a Python function that waits",
         )

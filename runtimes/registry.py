@@ -12,8 +12,8 @@ from runtimes.base import Runtime
 
 RUNTIMES: dict[str, str] = {
     "ort-cpu": "runtimes.ort.runtime:OrtCpu",
-    "ort-cuda": "runtimes.ort.gpu_runtime:OrtCuda",
-    "ort-tensorrt": "runtimes.ort.gpu_runtime:OrtTensorRt",
+    "ort-cuda": "runtimes.ort.cuda_runtime:OrtCuda",
+    "ort-tensorrt": "runtimes.ort.tensorrt_runtime:OrtTensorRt",
     "tensorrt": "runtimes.trt.runtime:TensorRt",
     "openvino-cpu": "runtimes.ov.runtime:OpenVinoCpu",
     "torch-cpu": "runtimes.pyt.runtime:TorchCpu",

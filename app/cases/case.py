@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, get_args
 
 from app.cases.given import NOTHING, Given
 from exporters.types import Precision
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 ScenarioKind = Literal["closed_loop", "paced"]
 WaitPolicy = Literal["spin", "hybrid", "sleep"]

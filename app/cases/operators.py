@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from app.cases.case import Case
 from app.cases.settings import settings_of
 from exporters.types import ExportedModel
-from runtimes.base import Clock, OpTime, Settings
+from runtimes.execution import Clock, OpTime
+from runtimes.options import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,19 @@ import numpy as np
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.status import Status
 from exporters.types import ExportedModel
-from runtimes.base import Boundary, Clock, OptionValue, Settings
+from runtimes.execution import Boundary, Clock
+from runtimes.options import OptionValue, Settings
 
 Phase = Literal[
     "import", "compile", "first_inference", "warmup", "correctness", "measure", "teardown"
 ]
-SAMPLE = np.dtype(
+RECORD = np.dtype(
     [
         ("scheduled_ns", "<i8"),
         ("started_ns", "<i8"),
         ("finished_ns", "<i8"),
         ("phase", "<i4"),  # 0 warm-up, 1 measured
-        ("slot", "<i4"),  # which session of several in flight; 0 where there is one
+        ("lane", "<i4"),  # which of several runs in flight; 0 where there is one
     ]
 )
 """One record of a `samples/<case>.<round>.bin` file."""
@@ -80,7 +81,7 @@ class MeasureJob:
 class Check:
     """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
 
-    `slot` is the one of several sessions at once that had it.
+    `lane` is the one of several that had it.
     """
 
     reference: str
@@ -90,7 +91,7 @@ class Check:
     tolerance: float
     output_ok: bool
     worst_output: str = ""
-    slot: int = 0
+    lane: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class RoundResult:
     `placement` lists only the nodes that the engine did not take. A round without samples
     (a failure, or an availability told beforehand) has `samples` empty. `options` are all
     of the runtime's with the values that held, the defaults among them. `concurrency` is how
-    many runs were in flight at once: the slots of its session.
+    many runs were in flight at once: the lanes of its session.
     """
 
     case_id: str

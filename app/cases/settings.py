@@ -6,7 +6,7 @@ All of them so run the engine that is kept, where the runtime keeps one.
 from __future__ import annotations
 
 from app.cases.case import Case
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.registry import parse_spec
 
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """`slot` is the window's method or one of its `files`; `icon` is a name in `glyphs`."""
+    """`slot` is a method of the window, of its `files` or `runs`; `icon` is a name in `glyphs`."""
 
     key: str
     menu: str
@@ -94,13 +94,19 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Copy the command that measures the same cases without a window",
     ),
     ActionSpec(
-        "run", "&Run", "&Run sweep", "run_or_resume", "F5", "Measure the sweep in the editor", "run"
+        "run",
+        "&Run",
+        "&Run sweep",
+        "runs.run_or_resume",
+        "F5",
+        "Measure the sweep in the editor",
+        "run",
     ),
     ActionSpec(
         "pause",
         "&Run",
         "&Pause",
-        "pause_or_resume",
+        "runs.pause_or_resume",
         "F6",
         "Pause between rounds, and go on",
         "pause",
@@ -109,7 +115,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "stop",
         "&Run",
         "&Stop",
-        "stop",
+        "runs.stop",
         "Shift+F5",
         "End after the block in flight; the run can be resumed",
         "stop",
@@ -118,7 +124,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "queue",
         "&Run",
         "Add to &queue",
-        "queue_sweep",
+        "runs.queue_sweep",
         "Ctrl+F5",
         "Measure the sweep in the editor after those that run or wait",
     ),
@@ -126,7 +132,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "resume_run",
         "&Run",
         "Resume open r&un",
-        "resume_open_run",
+        "runs.resume_open_run",
         "Ctrl+R",
         "Measure what the open run folder still lacks",
     ),

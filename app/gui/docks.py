@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
 
-from app.gui.preferences import LAYOUT_VERSION, Settings
+from app.gui.look.preferences import LAYOUT_VERSION, Preferences
 from app.gui.views import VIEWS, Page
 
 EDITOR_WIDTH = 352
@@ -24,9 +24,9 @@ class Docks(QObject):
 
     page_changed = Signal(str)
 
-    def __init__(self, window: QMainWindow, settings: Settings) -> None:
+    def __init__(self, window: QMainWindow, preferences: Preferences) -> None:
         super().__init__(window)
-        self._window, self._settings = window, settings
+        self._window, self._preferences = window, preferences
         self.docks: dict[str, QDockWidget] = {}
         self.page: Page = "measure"
         self._titles = QTimer(self, singleShot=True, interval=0)
@@ -66,7 +66,7 @@ class Docks(QObject):
 
     def save(self) -> None:
         """Remember the present page's arrangement."""
-        self._settings.save_layout(self.page, self._window.saveState(LAYOUT_VERSION))
+        self._preferences.save_layout(self.page, self._window.saveState(LAYOUT_VERSION))
 
     def reset(self) -> None:
         """Put the present page back to its default arrangement."""
@@ -76,11 +76,11 @@ class Docks(QObject):
     def keep_custom(self) -> None:
         """Keep the present page's arrangement as its custom layout."""
         state = self._window.saveState(LAYOUT_VERSION)
-        self._settings.save_layout(f"{self.page}-custom", state)
+        self._preferences.save_layout(f"{self.page}-custom", state)
 
     def restore_custom(self) -> bool:
         """Bring the custom layout of this page back; False if none was kept."""
-        state = self._settings.layout(f"{self.page}-custom")
+        state = self._preferences.layout(f"{self.page}-custom")
         return not state.isEmpty() and self._window.restoreState(state, LAYOUT_VERSION)
 
     def show(self, key: str) -> None:
@@ -115,7 +115,7 @@ class Docks(QObject):
                 dock.setTitleBarWidget(None)
 
     def _show_page(self) -> None:
-        state = self._settings.layout(self.page)
+        state = self._preferences.layout(self.page)
         # Some arrangement must be there before Qt can restore another over it.
         self._arrange()
         if not state.isEmpty():

@@ -2,73 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.gui.export_view import ask_and_export
+from app.gui.editor.editor import SweepEditor
+from app.gui.export_view import Exportable, ask_and_export
+from app.gui.look.errors import errors_to
+from app.gui.look.preferences import Preferences
+from app.gui.run_feed import RunFeed
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
-
-if TYPE_CHECKING:
-    from app.gui.window import MainWindow
 
 _PLANS = "Plans (*.toml)"
 
 
 class FileCommands(QObject):
-    """Each command but `open_paths` asks for a path and does nothing if none is given."""
+    """Each command but `open_paths` asks for a path and does nothing if none is given.
 
-    def __init__(self, window: MainWindow) -> None:
+    The signals carry what was chosen: a Path, or of models a list of them.
+    """
+
+    run_chosen = Signal(object)
+    second_run_chosen = Signal(object)
+    runs_folder_chosen = Signal(object)
+    models_chosen = Signal(list)
+    failed = Signal(object)
+
+    def __init__(
+        self,
+        window: QWidget,
+        editor: SweepEditor,
+        feed: RunFeed,
+        preferences: Preferences,
+        views: Sequence[Exportable],
+    ) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._editor, self._feed = window, editor, feed
+        self._preferences, self._views = preferences, views
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """A run folder or a plan is opened; anything else is taken for models."""
-        window = self._window
         if len(paths) == 1 and paths[0].is_dir():
-            window.open_run(paths[0])
+            self.run_chosen.emit(paths[0])
         elif len(paths) == 1 and paths[0].suffix == ".toml":
-            self._guarded(lambda: window.editor.open_plan(paths[0]))
+            with errors_to(self.failed.emit):
+                self._editor.open_plan(paths[0])
         else:
-            window.docks.show("editor")
-            window.editor.grid_form.models.add_files(map(str, paths))
+            self.models_chosen.emit(list(paths))
 
     def open_run(self) -> None:
-        start = str(self._window.settings.runs_folder)
-        folder = QFileDialog.getExistingDirectory(self._window, "Open run folder", start)
-        if folder:
-            self._window.open_run(Path(folder))
+        folder = self._ask_for_folder("Open run folder")
+        if folder is not None:
+            self.run_chosen.emit(folder)
 
     def compare_run(self) -> None:
-        window = self._window
-        if window.feed.folder is None:
-            window.show_error(
+        if self._feed.folder is None:
+            self.failed.emit(
                 GraphlapError("there is no run to compare with", "open one first, with Ctrl+O")
             )
             return
-        start = str(window.settings.runs_folder)
-        folder = QFileDialog.getExistingDirectory(window, "Compare with run", start)
-        if folder:
-            window.compare_with(Path(folder))
+        folder = self._ask_for_folder("Compare with run")
+        if folder is not None:
+            self.second_run_chosen.emit(folder)
 
     def open_plan(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self._window, "Open plan", "", _PLANS)
         if path:
-            self._guarded(lambda: self._window.editor.open_plan(Path(path)))
+            with errors_to(self.failed.emit):
+                self._editor.open_plan(Path(path))
 
     def save_plan(self) -> None:
-        name = f"{self._window.editor.draft.name}.toml"
+        name = f"{self._editor.draft.name}.toml"
         path, _ = QFileDialog.getSaveFileName(self._window, "Save plan", name, _PLANS)
         if path:
-            self._guarded(lambda: self.write_plan(Path(path)))
+            with errors_to(self.failed.emit):
+                self.write_plan(Path(path))
 
     def write_plan(self, path: Path) -> None:
         """Save the editor's plan; GraphlapError if it is incomplete or can't be written."""
-        text = plan_toml(self._window.editor.plan())
+        text = plan_toml(self._editor.plan())
         try:
             path.write_text(text, "utf-8")
         except OSError as error:
@@ -77,18 +92,17 @@ class FileCommands(QObject):
             ) from None
 
     def export_view(self) -> None:
-        views = {**self._window.views, "results": self._window.table}
-        self._guarded(lambda: ask_and_export(self._window, views))
+        with errors_to(self.failed.emit):
+            ask_and_export(self._window, self._views)
 
     def choose_runs_folder(self) -> None:
-        window = self._window
-        start = str(window.settings.runs_folder)
-        folder = QFileDialog.getExistingDirectory(window, "Runs folder", start)
-        if folder:
-            window.settings.runs_folder = window.control.runs_folder = Path(folder)
+        folder = self._ask_for_folder("Runs folder")
+        if folder is not None:
+            self._preferences.runs_folder = folder
+            self.runs_folder_chosen.emit(folder)
 
-    def _guarded(self, do: Callable[[], None]) -> None:
-        try:
-            do()
-        except GraphlapError as error:
-            self._window.show_error(error)
+    def _ask_for_folder(self, title: str) -> Path | None:
+        """A folder, looked for from where runs are written; None if none is given."""
+        start = str(self._preferences.runs_folder)
+        folder = QFileDialog.getExistingDirectory(self._window, title, start)
+        return Path(folder) if folder else None

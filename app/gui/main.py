@@ -12,10 +12,10 @@ from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessag
 from PySide6.QtWidgets import QApplication
 
 from app.cases.errors import PlanError
-from app.gui.errors import ErrorHooks
-from app.gui.icon import app_icon
 from app.gui.launch.cores import leave_last_core
-from app.gui.preferences import Settings
+from app.gui.look.errors import ErrorHooks
+from app.gui.look.icon import app_icon
+from app.gui.look.preferences import Preferences
 from app.plan.draft import draft_of
 from app.plan.flags import parse, plan_from_flags
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     app.setWindowIcon(app_icon())
     from app.gui.window import MainWindow
 
-    window = MainWindow(Settings())
+    window = MainWindow(Preferences())
     hooks = ErrorHooks(window)
     window.show()
     QTimer.singleShot(0, window.editor.learn_runtimes)

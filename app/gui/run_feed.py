@@ -6,23 +6,22 @@ view that nobody sees costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.gui.compared_run import ComparedRun
-from app.gui.follower import Follower
-from app.gui.launch.card import CardProcess
-from app.gui.plots.card_run import CardRun
-from app.gui.plots.profile import operator_times
-from app.gui.views import VIEWS
+from app.gui.card.process import CardProcess
+from app.gui.card.run import CardRun
+from app.gui.follow.compared_run import ComparedRun
+from app.gui.follow.follower import Follower
+from app.gui.views import VIEWS, SeriesView, Views
 from app.results.follow.details import CaseDetails
 from app.results.follow.state import RunState
+from exporters.types import GraphlapError
 
 BEAT_MS = 90
-_DETAILED = ("graph", "schedule", "profile")
 MOST_SHOWN = 12
 """More series than this in one plot can't be told apart."""
 
@@ -33,21 +32,20 @@ class RunFeed(QObject):
     opened = Signal(object)
     changed = Signal(object)
     failed = Signal(object)
-    problem = Signal(str)
     beat = Signal()
 
-    def __init__(self, views: Mapping[str, QWidget], table: QWidget, parent: QObject) -> None:
+    def __init__(self, views: Views, table: SeriesView, parent: QObject) -> None:
         super().__init__(parent)
         self.state: RunState | None = None
         self._views, self._table = views, table
-        self._fed = {kind: [v.key for v in VIEWS if v.fed == kind] for kind in ("shown", "all")}
+        self._inspected = [views.by_key[v.key] for v in VIEWS if v.fed in ("details", "card")]
         self._follower: Follower | None = None
         self._selected: tuple[str, ...] = ()
-        self._detailed: tuple[Path, str, int] | None = None
-        self._profiled: CaseDetails | None = None
+        self._detailed: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
-        self.compared = ComparedRun(views["compare"], self)
+        self.compared = ComparedRun(self)
+        self.compared.failed.connect(self.failed)
         self._timer = QTimer(self)
         self._timer.setInterval(BEAT_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -74,7 +72,7 @@ class RunFeed(QObject):
             self._follower = None
         self.state = None
         self._selected = ()
-        self._detailed = self._profiled = None
+        self._detailed = None
         self._revision = -1
         self._card.close()
 
@@ -100,70 +98,60 @@ class RunFeed(QObject):
         if state is not None:
             self._take(state)
         self._show_details()
-        self.compared.show_beside(self.state)
-        for view in self._views.values():
+        self._show_pair()
+        for view in self._views.by_key.values():
             view.refresh()
         self.beat.emit()
 
     def _take(self, state: RunState) -> None:
         first = self.state is None
-        had_problem = self.state.problem if self.state else ""
         self.state = state
-        if state.problem:
-            if state.problem != had_problem:
-                self.problem.emit(state.problem)
+        if state.problem is not None:
+            self.failed.emit(GraphlapError(state.problem.cause, state.problem.remedy))
             self.changed.emit(state)
             return
         chosen = set(state.shown)
         shown = [one for one in state.series if one.key in chosen]
-        for key in self._fed["shown"]:
-            self._views[key].set_series(shown)
+        for view in self._views.shown:
+            view.set_series(shown)
         if state.revision != self._revision:
             self._revision = state.revision
-            self._table.set_series(state.series)
-            for key in self._fed["all"]:
-                self._views[key].set_series(state.series)
+            for view in (self._table, *self._views.all):
+                view.set_series(state.series)
         if first:
             self.opened.emit(state)
         self.changed.emit(state)
+
+    def _show_pair(self) -> None:
+        sides = self.compared.beside(self.state) if self.state else None
+        if sides is not None:
+            for view in self._views.pair:
+                view.set_runs(*sides)
 
     def _show_details(self) -> None:
         """Look into one case, once somebody looks at a view that shows it."""
         answer = self._card.poll()
         if isinstance(answer, CardRun):
-            self._views["schedule"].set_run(answer)
-        elif answer:
-            self.problem.emit(answer)
+            self._show_card(answer)
+        elif answer is not None:
+            self.failed.emit(answer)
         state = self.state
-        if state is None or not any(map(self._seen, _DETAILED)):
+        if state is None or not any(map(_is_seen, self._inspected)):
             return
         key = self._case_in_focus(state)
-        found = state.details.get(key)
-        if found is None:
+        case, found = state.of(key), state.details.get(key)
+        if case is None or found is None or found == self._detailed:
             return
-        if found != self._profiled:
-            self._profiled = found
-            self._show_profile(state, found)
-        stamp = (state.folder, key, len(found.elsewhere) + bool(found.engine))
-        if stamp != self._detailed:
-            self._detailed = stamp
-            self._open_details(found)
+        before, self._detailed = self._detailed, found
+        for view in self._views.details:
+            view.set_details(found, case.label)
+        if before is None or found.without_operators() != before.without_operators():
+            self._show_card(None)
+            self._card.ask(found)
 
-    def _show_profile(self, state: RunState, found: CaseDetails) -> None:
-        view, one = self._views["profile"], state.of(found.case.case_id)
-        if one is None or found.operators is None:
-            view.set_profile((), one.label if one else "", "wall")
-            return
-        profile = found.operators
-        rows = operator_times(profile, found.engine or found.case.runtime, found.elsewhere)
-        view.set_profile(rows, one.label, profile.clock, profile.runs, profile.reason)
-
-    def _open_details(self, found: CaseDetails) -> None:
-        model = found.model
-        path = Path(model.path)
-        self._views["graph"].open_model(path, found.engine, found.elsewhere, name=model.name)
-        self._views["schedule"].set_run(None)
-        self._card.ask(found)
+    def _show_card(self, run: CardRun | None) -> None:
+        for view in self._views.card:
+            view.set_run(run)
 
     def _case_in_focus(self, state: RunState) -> str:
         """The first selected case, else the first shown one on a card, else the first."""
@@ -173,6 +161,6 @@ class RunFeed(QObject):
         on_card = (key for key in state.shown if runtimes.get(key, "").startswith("fpga"))
         return next(on_card, state.shown[0] if state.shown else "")
 
-    def _seen(self, key: str) -> bool:
-        view = self._views[key]
-        return view.isVisible() and not view.visibleRegion().isEmpty()
+
+def _is_seen(view: QWidget) -> bool:
+    return view.isVisible() and not view.visibleRegion().isEmpty()

@@ -1,16 +1,19 @@
 """Every view of a run: where its dock stands by default, and what it is fed.
 
-A literal table, so that adding a view is one line here and one file in `plots` or `tables`.
+A literal table, so that adding a view is one line here and one file in `plots`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
-from PySide6.QtWidgets import QWidget
-
+from app.gui.card.run import CardRun
+from app.gui.plots.base import PlotView
+from app.results.compare import RunSide
+from app.results.follow.details import CaseDetails
+from app.results.follow.series import Series
 from exporters import own
 
 Page = Literal["measure", "results", "inspect"]
@@ -20,14 +23,42 @@ PAGES: dict[Page, tuple[str, str]] = {
     "inspect": ("Inspect", "Look into a model, and into the card that ran it (Ctrl+3)"),
 }
 
-Fed = Literal["shown", "all", "pair", "details"]
+Fed = Literal["shown", "all", "pair", "details", "card"]
 """`shown`: the cases in flight or selected; `all`: every case; `pair`: this run and another;
-`details`: one case's graph."""
+`details`: the graph and the operators of one case; `card`: its schedule on the simulated card."""
+
+
+@runtime_checkable
+class SeriesView(Protocol):
+    """Fed with `shown` or with `all`."""
+
+    def set_series(self, series: Sequence[Series]) -> None: ...
+
+
+@runtime_checkable
+class PairView(Protocol):
+    """Fed with a `pair`."""
+
+    def set_runs(self, first: RunSide, second: RunSide) -> None: ...
+
+
+@runtime_checkable
+class DetailView(Protocol):
+    """Fed with `details`; `label` is how the case is called beside the others of its run."""
+
+    def set_details(self, details: CaseDetails, label: str) -> None: ...
+
+
+@runtime_checkable
+class CardView(Protocol):
+    """Fed with a `card`'s answer; None while there is none."""
+
+    def set_run(self, run: CardRun | None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ViewSpec:
-    """`target` is `module:Class`, imported when the window is built."""
+    """`target` is `module:Class`, a PlotView that can be fed with what `fed` says."""
 
     key: str
     title: str
@@ -35,8 +66,8 @@ class ViewSpec:
     fed: Fed
     target: str
 
-    def make(self) -> QWidget:
-        make: Callable[[], QWidget] = own.load(self.target)
+    def make(self) -> PlotView:
+        make: Callable[[], PlotView] = own.load(self.target)
         return make()
 
 
@@ -59,8 +90,23 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
     ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
     ViewSpec("graph", "Model graph", "inspect", "details", "app.gui.plots.graph:GraphView"),
+    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "app.gui.plots.schedule:ScheduleView"),
     ViewSpec(
-        "schedule", "FPGA schedule", "inspect", "details", "app.gui.plots.schedule:ScheduleView"
+        "operators", "Operators", "inspect", "details", "app.gui.plots.operators:OperatorsView"
     ),
-    ViewSpec("profile", "Operators", "inspect", "details", "app.gui.plots.profile:ProfileView"),
 )
+
+
+class Views:
+    """The views of one window: all of them by key, and again by what each is fed."""
+
+    def __init__(self) -> None:
+        self.by_key = {spec.key: spec.make() for spec in VIEWS}
+        self.shown: list[SeriesView] = [*self._fed("shown")]
+        self.all: list[SeriesView] = [*self._fed("all")]
+        self.pair = [view for view in self._fed("pair") if isinstance(view, PairView)]
+        self.details = [view for view in self._fed("details") if isinstance(view, DetailView)]
+        self.card = [view for view in self._fed("card") if isinstance(view, CardView)]
+
+    def _fed(self, how: Fed) -> list[PlotView]:
+        return [self.by_key[spec.key] for spec in VIEWS if spec.fed == how]

@@ -5,7 +5,7 @@ It measures nothing and imports no engine: a batch process does, and its folder 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QThreadPool, Slot
@@ -13,65 +13,63 @@ from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox
 
 from app.gui.actions import build_actions, build_tool_bar, menu
-from app.gui.chrome import window_style
 from app.gui.docks import Docks
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST, load_preset
-from app.gui.errors import ErrorDialog, show_error
 from app.gui.file_commands import FileCommands
-from app.gui.glyphs import glyph
-from app.gui.launch.control import MISUSE, RunControl, log_of
+from app.gui.launch.control import RunControl, log_of
 from app.gui.launch.queue import SweepQueue
+from app.gui.look.chrome import window_style
+from app.gui.look.errors import ErrorDialog, errors_to, show_error
+from app.gui.look.glyphs import glyph
+from app.gui.look.preferences import Preferences
+from app.gui.look.shortcuts import Sheet, shortcut_rows, term_rows
+from app.gui.look.theme import apply_theme
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
 from app.gui.panels.progress import ProgressPanel
 from app.gui.panels.queue import QueuePanel
-from app.gui.preferences import Settings
+from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
-from app.gui.shortcuts import Sheet, shortcut_rows, term_rows
 from app.gui.tables.results import ResultsTable
-from app.gui.theme import apply_theme
-from app.gui.views import PAGES, VIEWS
+from app.gui.views import PAGES, VIEWS, Views
 from app.plan.command import command_line
 from app.plan.draft import Draft
-from app.plan.estimate import ASK_ABOVE, Estimate
-from app.plan.plan import Plan
 from app.results.follow.state import RunState
-from app.results.manifest import MANIFEST, graphlap_version
-from app.results.text import duration
-from exporters.types import GraphlapError
+from app.results.manifest import graphlap_version
 
 
 class MainWindow(QMainWindow):
     """`open_run`, `editor.set_draft` and the actions' methods are its whole interface."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, preferences: Preferences | None = None) -> None:
         super().__init__()
-        self.settings = settings or Settings()
+        self.preferences = preferences or Preferences()
         self.setWindowTitle("Graphlap")
         self.setMinimumSize(900, 560)
         self.setAcceptDrops(True)
-        self.control = RunControl(SweepQueue(self), self.settings.runs_folder, self)
-        self.editor = SweepEditor(self.settings)
-        self.views = {spec.key: spec.make() for spec in VIEWS}
+        self.control = RunControl(SweepQueue(self), self.preferences.runs_folder, self)
+        self.editor = SweepEditor(self.preferences)
+        self.views = Views()
         self.table = ResultsTable()
         self.progress, self.log = ProgressPanel(), LogPanel()
-        self._waiting_for: Path | None = None
         self.queue_panel = QueuePanel(self.control)
         self.welcome = FirstRunPanel()
         self.feed = RunFeed(self.views, self.table, self)
-        self.docks = Docks(self, self.settings)
+        self.docks = Docks(self, self.preferences)
         self._make_docks()
-        self.files = FileCommands(self)
+        self.runs = RunCommands(self, self.editor, self.control, self.feed)
+        exported = [*self.views.by_key.values(), self.table]
+        self.files = FileCommands(self, self.editor, self.feed, self.preferences, exported)
         self.actions_by_key = build_actions(self)
         self._complete_menus()
         self.tool_bar = build_tool_bar(self, self.actions_by_key)
         self.statusBar().showMessage("Ready")
         self._connect()
-        self.set_theme(self.settings.theme)
+        self.set_theme(self.preferences.theme)
         self._restore_geometry()
-        if self.settings.columns:
-            self.table.set_visible_columns(self.settings.columns)
+        if self.preferences.columns:
+            self.table.set_visible_columns(self.preferences.columns)
         self.docks.start()
         self._show_control_state(self.control.state)
 
@@ -80,7 +78,7 @@ class MainWindow(QMainWindow):
         self.docks.add("progress", "Progress", self.progress)
         self.docks.add("welcome", "Welcome", self.welcome)
         for spec in VIEWS:
-            self.docks.add(spec.key, spec.title, self.views[spec.key])
+            self.docks.add(spec.key, spec.title, self.views.by_key[spec.key])
         self.docks.add("results", "Results table", self.table)
         self.docks.add("queue", "Queue", self.queue_panel)
         self.docks.add("log", "Log", self.log)
@@ -105,39 +103,37 @@ class MainWindow(QMainWindow):
             pages.addAction(self.actions_by_key[page])
 
     def _connect(self) -> None:
-        self.editor.run_asked.connect(self.run_plan)
-        self.editor.queue_asked.connect(self.queue_plan)
         self.editor.copy_asked.connect(self.copy_command)
-        self.editor.failed.connect(self.show_error)
-        self.control.started.connect(self._run_started)
-        self.control.ended.connect(self._run_ended)
-        self.control.refused.connect(self.show_error)
+        for part in (self.editor, self.runs, self.files, self.feed):
+            part.failed.connect(self.show_error)
+        self.runs.started.connect(lambda folder: self.log.follow(log_of(folder)))
+        self.runs.there.connect(self._open_if_another)
+        self.files.run_chosen.connect(self.open_run)
+        self.files.second_run_chosen.connect(self.compare_with)
+        self.files.models_chosen.connect(self._add_models)
+        self.files.runs_folder_chosen.connect(self._write_runs_to)
         self.control.state_changed.connect(self._show_control_state)
         self.feed.opened.connect(self._run_opened)
         self.feed.changed.connect(self._show_run)
-        self.feed.failed.connect(self.show_error)
-        self.feed.problem.connect(self._show_problem)
-        self.feed.compared.failed.connect(self.show_error)
         self.feed.beat.connect(self.log.read_on)
-        self.feed.beat.connect(self._open_when_there)
         self.table.selected.connect(self.feed.select)
         self.docks.page_changed.connect(self._page_changed)
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
         self.welcome.suite_asked.connect(self._begin_with_starter)
         self.welcome.open_asked.connect(lambda f: self.open_run(f) if f else self.files.open_run())
-        self.welcome.show_recent(self.settings.recent_runs())
+        self.welcome.show_recent(self.preferences.recent_runs())
 
     def set_theme(self, name: str) -> None:
         """Dress everything in a theme and remember it."""
         theme = apply_theme(QApplication.instance(), name)
         self.setStyleSheet(window_style(theme))
-        for view in (*self.views.values(), self.table):
+        for view in (*self.views.by_key.values(), self.table):
             view.apply_theme(theme)
         for key in ("run", "pause", "stop", "open_run", *PAGES):
             name_of_glyph = "open" if key == "open_run" else key
             self.actions_by_key[key].setIcon(glyph(name_of_glyph, theme.text, theme.muted))
         self.actions_by_key["dark"].setChecked(theme.dark)
-        self.settings.theme = theme.name
+        self.preferences.theme = theme.name
 
     def open_run(self, folder: Path) -> None:
         """Follow a run folder, finished or still being written."""
@@ -149,72 +145,8 @@ class MainWindow(QMainWindow):
         self.feed.compared.open(folder)
         self.docks.show("compare")
 
-    def run_plan(self, plan: Plan, found: Estimate) -> None:
-        """Measure a checked plan now or after the present one; a huge one is asked about."""
-        if self._agreed(found):
-            self._guarded(lambda: self.control.run(plan))
-
-    def queue_plan(self, plan: Plan, found: Estimate) -> None:
-        if self._agreed(found):
-            self.control.queue.add(plan)
-            self.control.run_next()
-            self.statusBar().showMessage(f"{plan.name} waits in the queue", 5000)
-
-    def _agreed(self, found: Estimate) -> bool:
-        if found.cases <= ASK_ABOVE:
-            return True
-        text = (
-            f"This sweep has {found.cases:,} cases and would take at least "
-            f"{duration(found.shortest_s)}. Measure all of it?"
-        )
-        answer = QMessageBox.question(self, "A very large sweep", text)
-        return answer == QMessageBox.StandardButton.Yes
-
-    def _queue_may_go(self) -> bool:
-        """A sweep that is measured outlives the window, those that wait do not."""
-        waiting = len(self.control.queue.plans)
-        if not waiting:
-            return True
-        noun = "sweep that waits" if waiting == 1 else f"{waiting} sweeps that wait"
-        text = f"The {noun} in the queue would be forgotten. Close all the same?"
-        answer = QMessageBox.question(self, "Sweeps are waiting", text)
-        return answer == QMessageBox.StandardButton.Yes
-
     def show_error(self, error: Exception) -> ErrorDialog:
         return show_error(error, self)
-
-    def _guarded(self, do: Callable[[], None]) -> None:
-        try:
-            do()
-        except GraphlapError as error:
-            self.show_error(error)
-
-    @Slot()
-    def run_or_resume(self) -> None:
-        if self.control.state == "paused":
-            self.control.resume()
-        else:
-            self.editor.ask_to_run()
-
-    @Slot()
-    def pause_or_resume(self) -> None:
-        if self.control.state == "paused":
-            self.control.resume()
-        else:
-            self.control.pause()
-
-    @Slot()
-    def stop(self) -> None:
-        self.control.stop()
-
-    @Slot()
-    def queue_sweep(self) -> None:
-        self.editor.ask_to_queue()
-
-    @Slot()
-    def resume_open_run(self) -> None:
-        if self.feed.folder is not None:
-            self._guarded(lambda: self.control.resume_folder(self.feed.folder))
 
     @Slot()
     def follow_measurement(self) -> None:
@@ -223,13 +155,10 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def copy_command(self) -> None:
-        def copy() -> None:
-            plan = self.editor.plan()
-            line = command_line(plan, self.settings.runs_folder.with_name("plans"))
+        with errors_to(self.show_error):
+            line = command_line(self.editor.plan(), self.preferences.runs_folder.with_name("plans"))
             QGuiApplication.clipboard().setText(line)
             self.statusBar().showMessage(f"Copied: {line}", 8000)
-
-        self._guarded(copy)
 
     @Slot()
     def page_measure(self) -> None:
@@ -245,7 +174,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def toggle_theme(self) -> None:
-        self.set_theme("light" if self.settings.theme == "dark" else "dark")
+        self.set_theme("light" if self.preferences.theme == "dark" else "dark")
 
     @Slot()
     def reset_layout(self) -> None:
@@ -285,34 +214,24 @@ class MainWindow(QMainWindow):
         self.statusBar().showMessage("“Run sweep” (F5) measures what the editor shows", 10_000)
 
     def _begin_with_starter(self) -> None:
-        self._guarded(
-            lambda: self._begin_with(
-                load_preset("Suites", "starter", self.settings), "preset starter"
-            )
-        )
+        with errors_to(self.show_error):
+            starter = load_preset("Suites", "starter", self.preferences)
+            self._begin_with(starter, "preset starter")
 
-    def _run_started(self, folder: Path) -> None:
-        self.statusBar().showMessage(f"Measuring into {folder}")
-        self._waiting_for = folder
-        self.log.follow(log_of(folder))
+    def _add_models(self, paths: Sequence[Path]) -> None:
+        self.docks.show("editor")
+        self.editor.grid_form.models.add_files(map(str, paths))
 
-    def _open_when_there(self) -> None:
-        """The batch process checks the plan before it makes its folder."""
-        folder = self._waiting_for
-        if folder is not None and (folder / MANIFEST).is_file():
-            self._waiting_for = None
-            if self.feed.folder != folder:
-                self.open_run(folder)
+    def _write_runs_to(self, folder: Path) -> None:
+        self.control.runs_folder = folder
 
-    def _run_ended(self, folder: Path, code: int) -> None:
-        ends = {0: "finished", 1: "finished, some cases failed", 130: "stopped, can be resumed"}
-        self._waiting_for = None if code == MISUSE else self._waiting_for
-        how = ends.get(code, f"ended with exit code {code}")
-        self.statusBar().showMessage(f"{folder.name}: {how}")
+    def _open_if_another(self, folder: Path) -> None:
+        if self.feed.folder != folder:
+            self.open_run(folder)
 
     def _run_opened(self, state: RunState) -> None:
-        self.settings.add_recent(state.folder)
-        self.welcome.show_recent(self.settings.recent_runs())
+        self.preferences.add_recent(state.folder)
+        self.welcome.show_recent(self.preferences.recent_runs())
         self.setWindowTitle(f"{state.folder.name} - Graphlap")
         self.docks.docks["welcome"].hide()
         if self.docks.page == "measure":
@@ -334,10 +253,6 @@ class MainWindow(QMainWindow):
         in_front = self.editor.grid_form.models.search if page == "measure" else self.table.view
         in_front.setFocus()
 
-    def _show_problem(self, sentence: str) -> None:
-        cause, _, remedy = sentence.partition(": ")
-        self.show_error(GraphlapError(cause, remedy))
-
     def _show_control_state(self, state: str) -> None:
         moving = state in ("running", "paused")
         self.actions_by_key["run"].setEnabled(state != "running")
@@ -353,7 +268,7 @@ class MainWindow(QMainWindow):
 
     def _fill_recent(self) -> None:
         self.recent_menu.clear()
-        for folder in self.settings.recent_runs():
+        for folder in self.preferences.recent_runs():
             action = self.recent_menu.addAction(folder.name)
             action.setToolTip(str(folder))
             action.triggered.connect(lambda _=False, folder=folder: self.open_run(folder))
@@ -361,11 +276,11 @@ class MainWindow(QMainWindow):
             self.recent_menu.addAction("No run was opened yet").setEnabled(False)
             return
         self.recent_menu.addSeparator()
-        self.recent_menu.addAction("Forget all", self.settings.clear_recent)
+        self.recent_menu.addAction("Forget all", self.preferences.clear_recent)
 
     def _restore_geometry(self) -> None:
         self.resize(1280, 800)
-        kept = self.settings.layout("geometry")
+        kept = self.preferences.layout("geometry")
         if not kept.isEmpty():
             self.restoreGeometry(kept)
 
@@ -379,13 +294,13 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Remember everything and end what is ours; a batch process goes on by itself."""
-        if not self._queue_may_go():
+        if not self.runs.queue_may_go():
             event.ignore()
             return
         self.docks.save()
-        self.settings.save_layout("geometry", self.saveGeometry())
-        self.settings.columns = self.table.visible_columns()
-        self.settings.sync()
+        self.preferences.save_layout("geometry", self.saveGeometry())
+        self.preferences.columns = self.table.visible_columns()
+        self.preferences.sync()
         self.docks.close()
         self.editor.close_background()
         self.feed.close()

@@ -15,7 +15,7 @@ from app.plan.plan import Plan, Sweep
 from app.plan.toml_text import plan_toml
 from exporters import own
 from exporters.types import GraphlapError
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 
 def command_line(plan: Plan, plan_folder: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.plan.plan import Plan, Sweep, parse_plan
 from exporters.types import Precision
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 
 @dataclass(frozen=True, slots=True)

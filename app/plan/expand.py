@@ -26,8 +26,9 @@ from app.plan.plan import Plan, Sweep
 from exporters import catalogue
 from exporters.factory_file import is_factory_file, locate
 from exporters.types import ExportError, GraphlapError, TensorSpec
-from runtimes.base import Available, OptionValue
+from runtimes.base import Available
 from runtimes.faults import RuntimeFault
+from runtimes.options import OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from app.cases.errors import PlanError, suggestion
 from app.plan.lengths import Lengths, named_lengths
 from exporters import own
 from exporters.types import Precision
-from runtimes.base import OptionValue
+from runtimes.options import OptionValue
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[KMGT]i?B)", re.IGNORECASE)
 _UNITS = {

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from app.cases.errors import DiskError, ResultsError
 from app.cases.reading import Reading
-from app.cases.round import SAMPLE, RoundResult
+from app.cases.round import RECORD, RoundResult
 from app.results.atomic import write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
@@ -206,8 +206,8 @@ def _flush_samples(path: Path, result: RoundResult) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size
-    expected = (result.warmup_iterations + result.iterations) * SAMPLE.itemsize
-    if size % SAMPLE.itemsize or size < expected:
+    expected = (result.warmup_iterations + result.iterations) * RECORD.itemsize
+    if size % RECORD.itemsize or size < expected:
         raise DiskError(f"{path} does not hold all of its samples", "free space, then --resume")
 
 

@@ -15,7 +15,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from exporters.codec import CodecError, from_json, to_json
 from exporters.types import ExportedModel, Precision
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,15 @@ def read(data: Any, schema: int) -> Line | None:
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
-    """In the words of today: operator times were profiles, and a case did not say its naming."""
+    """In the words of today: operator times were profiles, a lane a slot, and a case did not say
+    how it is named."""
     match data.get("kind"):
         case "profile":
             file = data.get("profile")
             return {**data, "kind": "operators", "file": f"profiles/{file}" if file else ""}
         case "case":
             return {**data, "case": {**data["case"], "naming": 1}}
+        case "round" if data.get("check"):
+            check = data["check"]
+            return {**data, "check": {"lane": check.get("slot", 0), **check}}
     return data

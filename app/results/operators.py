@@ -11,7 +11,7 @@ from app.cases.operators import OperatorTimes
 from app.results.folder import RunFolder
 from app.results.lines import Operators
 from app.results.table import to_csv
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 
 FOLDER = "operators"
 COLUMNS = ("node", "op", "time_us", "share", "engine_name")

@@ -15,7 +15,7 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
     """Write `results.parquet` and `samples.parquet` into the run folder.
 
     The latter has one record for each iteration, warm-up included: case_id, round, phase
-    (`warmup` or `measured`), slot, and the three times in int64 nanoseconds. It is written
+    (`warmup` or `measured`), lane, and the three times in int64 nanoseconds. It is written
     a round at a time, so that memory does not grow with the run.
     """
     import pyarrow as pa
@@ -29,7 +29,7 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
             ("case_id", pa.string()),
             ("round", pa.int32()),
             ("phase", pa.string()),
-            ("slot", pa.int32()),
+            ("lane", pa.int32()),
             ("scheduled_ns", pa.int64()),
             ("started_ns", pa.int64()),
             ("finished_ns", pa.int64()),

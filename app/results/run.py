@@ -11,11 +11,11 @@ import numpy as np
 from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.errors import ResultsError
-from app.cases.round import MEASURED, SAMPLE, RoundResult
+from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.lines import Operators
 from app.results.manifest import Manifest
 from exporters.types import ExportedModel
-from runtimes.base import Clock, Samples
+from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
 
@@ -60,14 +60,14 @@ class Run:
 
 
 def read_records(path: Path) -> np.ndarray:
-    """The `SAMPLE` records of one file [n]; a torn last record is left out."""
+    """The `RECORD` records of one file [n]; a torn last record is left out."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ResultsError(
             f"{path} can't be read ({error.strerror})", "restore it, or measure again"
         ) from None
-    records: np.ndarray = np.frombuffer(data, SAMPLE, len(data) // SAMPLE.itemsize)
+    records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
     return records
 
 

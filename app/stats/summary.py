@@ -21,7 +21,7 @@ from app.stats.quantiles import (
     order_interval,
     order_statistic,
 )
-from runtimes.base import Samples
+from runtimes.execution import Samples
 
 QUANTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 

@@ -133,7 +133,7 @@ def in_company(slots: list[np.ndarray], skipped: list[int]) -> np.ndarray:
     begun = max(records["started_ns"][0] for records in slots)
     ended = min(records["finished_ns"][-1] for records in slots)
     for slot, (records, skip) in enumerate(zip(slots, skipped, strict=True)):
-        records["slot"] = slot
+        records["lane"] = slot
         records["phase"][:skip] = WARMUP
         alone = (records["started_ns"] < begun) | (records["finished_ns"] > ended)
         records["phase"][alone] = WARMUP

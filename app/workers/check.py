@@ -55,7 +55,7 @@ def _check_slot(
     if any(output.dtype == np.float16 for output in outputs.values()):
         # A half has 11 bits of mantissa, whatever the engine computed in.
         tolerance = max(tolerance, TOLERANCE["fp16"])
-    return replace(compare(outputs, expected, reference, tolerance), slot=slot)
+    return replace(compare(outputs, expected, reference, tolerance), lane=slot)
 
 
 def compare(

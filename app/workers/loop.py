@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from app.cases.case import WaitPolicy
-from app.cases.round import SAMPLE
+from app.cases.round import RECORD
 
 clock_ns = time.perf_counter_ns
 
@@ -32,8 +32,8 @@ class Block:
         self.finished = array("q", bytes(8 * capacity))
 
     def records(self, count: int, phase: int) -> np.ndarray:
-        """The first `count` iterations as `SAMPLE` records [count]."""
-        records = np.zeros(count, dtype=SAMPLE)
+        """The first `count` iterations as `RECORD` records [count]."""
+        records = np.zeros(count, dtype=RECORD)
         records["scheduled_ns"] = np.frombuffer(self.scheduled, np.int64, count)
         records["started_ns"] = np.frombuffer(self.started, np.int64, count)
         records["finished_ns"] = np.frombuffer(self.finished, np.int64, count)

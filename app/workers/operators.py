@@ -17,7 +17,8 @@ from app.workers.serve import serve
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import AfterCompletion, Session, Unavailable
+from runtimes.base import Session, Unavailable
+from runtimes.execution import AfterCompletion
 from runtimes.faults import NotAvailable
 
 FOR_S = 0.5

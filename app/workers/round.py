@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from app.cases.round import MEASURED, SAMPLE, Check, MeasureJob, Phase, RoundResult
+from app.cases.round import MEASURED, RECORD, Check, MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.stats.quantiles import order_statistic
 from app.workers.abreast import Abreast
@@ -32,9 +32,10 @@ from app.workers.sampling import Progress, Sampler
 from app.workers.slots import Alone, Slots
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import AfterCompletion, Execution, Runtime, Session, Settings, Unavailable
+from runtimes.base import Runtime, Session, Unavailable
+from runtimes.execution import AfterCompletion, Execution
 from runtimes.faults import NotAvailable
-from runtimes.options import all_options, sessions_of
+from runtimes.options import Settings, all_options, sessions_of
 from runtimes.session.precision import refuse_wider
 from runtimes.session.side_by_side import compile_abreast
 
@@ -154,10 +155,10 @@ class _Round:
         if isinstance(state, Unavailable):
             raise NotAvailable(state.reason, state.remedy)
         settings, cores = self.job.settings, len(self.result.environment["affinity"])
-        sessions = sessions_of(runtime, settings.options)
+        sessions = sessions_of(runtime.options, settings.options)
         self.note(
             runtime_version=state.version,
-            options=all_options(runtime, settings.options),
+            options=all_options(runtime.options, settings.options),
             warnings=(*self.result.warnings, *_crowd_warning(sessions, settings.threads, cores)),
         )
         return runtime
@@ -252,7 +253,7 @@ class _Round:
         self.enter("measure")
         arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
         samples = session.simulate(arrivals, np.random.default_rng(job.seed))
-        records = np.zeros(len(samples.started_ns), dtype=SAMPLE)
+        records = np.zeros(len(samples.started_ns), dtype=RECORD)
         records["scheduled_ns"] = samples.scheduled_ns
         records["started_ns"] = samples.started_ns
         records["finished_ns"] = samples.finished_ns
@@ -280,7 +281,7 @@ class _Round:
         self.note(check=check)
         if not check.output_ok:
             slots = self.result.concurrency
-            where = f" of session {check.slot + 1} of {slots}" if slots > 1 else ""
+            where = f" of session {check.lane + 1} of {slots}" if slots > 1 else ""
             self.note(
                 status="wrong_output",
                 reason=f"output {check.worst_output!r}{where} differs from the {check.reference} "

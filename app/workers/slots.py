@@ -1,6 +1,6 @@
 """The slots of a bound session as something to time in blocks: one here, several in abreast.py.
 
-A block is an array of `SAMPLE` records in the order of their start; those marked `MEASURED`
+A block is an array of `RECORD` records in the order of their start; those marked `MEASURED`
 count, whatever the block was run for.
 """
 

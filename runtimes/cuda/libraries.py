@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from runtimes.base import Device, Runtime, Settings, Unavailable
+from runtimes.base import Device, Unavailable
 from runtimes.cuda import driver
 
 CUDA_REMEDY = 'pip install "graphlap[cuda]"'
@@ -113,13 +113,6 @@ def devices() -> tuple[Device, ...]:
     except (OSError, driver.CudaError):
         return ()
     return tuple(Device(str(index), name) for index, name in enumerate(names))
-
-
-def device_index(runtime: Runtime, settings: Settings) -> int:
-    """The GPU that the case names, 0 where it names none; NotAvailable if it isn't there."""
-    key = settings.device or "0"
-    runtime.refuse_device(key, settings.release)
-    return int(key)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.base import Option
+from runtimes.options import Option
 
 BOUNDARY = Option(
     "boundary",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import onnxruntime as ort
 
-from exporters.types import ExportedModel
-from runtimes.base import AfterCompletion, Arrivals, Execution, OpTime, Samples
+from runtimes.execution import AfterCompletion, Arrivals, Execution, OpTime, Samples
 from runtimes.faults import RunFault
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.op_times import op_times
 from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, simulate
 from runtimes.ort.session import OrtSession
+from runtimes.request import Request
 
 
 class FpgaSession(OrtSession):
@@ -27,12 +26,11 @@ class FpgaSession(OrtSession):
     def __init__(
         self,
         session: ort.InferenceSession,
-        model: ExportedModel,
-        axes: Mapping[str, int],
+        request: Request,
         execution: Execution,
         compiled: Compiled | None,
     ) -> None:
-        super().__init__(session, model, axes, execution)
+        super().__init__(session, request, execution)
         self._compiled = None if execution.elsewhere else compiled
         self._idle_us = 0.0
         if self._compiled is not None:

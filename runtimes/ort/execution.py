@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runtimes.base import Arrays, NodePlacement
+from runtimes.base import Arrays
+from runtimes.execution import NodePlacement
+from runtimes.request import Request
 from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN, is_matrix_op, of_graph
 
 _FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
@@ -52,14 +54,12 @@ class Executed:
     inspection_ms: float = 0.0
 
 
-def read(
-    session: Any, open_profiled: Callable[[Path], Any], inputs: Callable[[], Arrays]
-) -> Executed:
+def read(session: Any, open_profiled: Callable[[Path], Any], request: Request) -> Executed:
     """What `session` executes.
 
     `open_profiled(prefix)` opens a second session like it with profiling into files that
-    begin with `prefix`; `inputs` gives what that one is run with. Neither is called for a
-    graph of one type.
+    begin with `prefix`, which is run with the inputs of the reference. A graph of one type
+    needs none.
     """
     assigned = [
         (node.name, node.op_type, node.domain, part.ep_name)
@@ -75,7 +75,7 @@ def read(
         return Executed(precision, _placed(assigned, precision))
     begun = time.perf_counter()
     try:
-        kernels = _profile(open_profiled, inputs())
+        kernels = _profile(open_profiled, request.reference().inputs)
     except Exception as error:
         reason = f"the executed precision could not be read ({type(error).__name__})"
         return Executed(UNKNOWN, _placed(assigned, UNKNOWN), (reason,))

@@ -7,15 +7,14 @@ to the standard error stream of C code.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters import own
-from exporters.types import ExportedModel
-from runtimes.base import Settings
 from runtimes.cuda import libraries
 from runtimes.faults import NotAvailable
+from runtimes.ort.opening import session_options
+from runtimes.request import Request
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -23,15 +22,12 @@ if TYPE_CHECKING:
 Providers = list[tuple[str, dict[str, str]]]
 """In the order of preference, each with ONNX Runtime's own names of its options."""
 
-_LOG_ERRORS = 3
 _LOADER_WORDS = re.compile(r"Failed to load library \S+ with error: (?P<words>[^\n]+)")
 
 
 def open_session(
     provider: str,
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    settings: Settings,
+    request: Request,
     providers: Providers,
     profile: Path | None = None,
 ) -> onnxruntime.InferenceSession:
@@ -40,21 +36,13 @@ def open_session(
 
     from runtimes.ort.faults import compile_fault
 
-    wanted = ort.SessionOptions()
-    wanted.log_severity_level = _LOG_ERRORS
-    wanted.intra_op_num_threads = settings.threads
-    wanted.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-    for axis, size in axes.items():
-        wanted.add_free_dimension_override_by_name(axis, size)
-    if profile is not None:
-        wanted.enable_profiling = True
-        wanted.profile_file_prefix = str(profile)
+    wanted = session_options(request, profile)
     session, failure = None, None
     with libraries.standard_error_captured() as said:
         try:
             # Without this ONNX Runtime tries again on the CPU after an error of the provider's.
             session = ort.InferenceSession(
-                model.path, wanted, providers=providers, enable_fallback=0
+                request.model.path, wanted, providers=providers, enable_fallback=0
             )
         except Exception as error:
             failure = error

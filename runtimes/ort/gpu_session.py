@@ -17,11 +17,13 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding_types
 
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, Execution, OpTime
+from runtimes.base import Arrays
+from runtimes.execution import Execution, OpTime
 from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.ort.faults import run_fault
 from runtimes.ort.operators import Recording
 from runtimes.ort.session import tensor_type, timed_call
+from runtimes.request import Request
 from runtimes.session.host import HostSession, aligned_empty, input_buffers
 
 HOST_CALL = "run_with_ortvaluevector of the C binding"
@@ -53,15 +55,14 @@ class OrtGpuSession(HostSession):
     def __init__(
         self,
         session: ort.InferenceSession,
-        model: ExportedModel,
-        axes: Mapping[str, int],
+        request: Request,
         execution: Execution,
         memory: DeviceMemory,
         profile: Recording | None = None,
     ) -> None:
-        inputs = input_buffers(model, axes)
-        outputs = _output_buffers(session, model, inputs)
-        super().__init__(inputs, outputs, model.states)
+        inputs = input_buffers(request)
+        outputs = _output_buffers(session, request.model, inputs)
+        super().__init__(inputs, outputs, request.model.states)
         self._memory: DeviceMemory | None = memory
         self._session: ort.InferenceSession | None = session
         self._profile = profile

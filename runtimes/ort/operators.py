@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 
 LAUNCHES_WAIT = {"CUDA_LAUNCH_BLOCKING": "1"}
 """What the environment must say when the CUDA driver is loaded, for launches to wait."""

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from importlib import metadata
-from importlib.util import find_spec
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from exporters.types import ExportedModel, Precision, axes_key, load_reference
-from runtimes.base import (
-    Arrays,
-    Availability,
-    Available,
-    Device,
-    Execution,
-    Option,
-    OptionValue,
-    Runtime,
-    Session,
-    Settings,
-    Unavailable,
-)
+from exporters.types import ExportedModel, Precision
+from runtimes.base import Availability, Available, Runtime, Session, Unavailable
+from runtimes.execution import Execution
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS, chosen
+from runtimes.options import SESSIONS, Option
+from runtimes.ort.opening import flag, installed_release, session_options
 from runtimes.ort.operators import Recording
-from runtimes.session.host import fixed_shapes
+from runtimes.request import Request
 from runtimes.session.host_cpu import cpu_name
 
 if TYPE_CHECKING:
     import onnxruntime
 
 _PROVIDER = "CPUExecutionProvider"
-_PACKAGES = ("onnxruntime-gpu", "onnxruntime")
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 _OPTIMISATION = {
     "all": "ORT_ENABLE_ALL",
@@ -41,7 +27,6 @@ _OPTIMISATION = {
     "basic": "ORT_ENABLE_BASIC",
     "off": "ORT_DISABLE_ALL",
 }
-_LOG_ERRORS = 3
 
 OPTIONS = (
     Option(
@@ -73,26 +58,18 @@ class OrtCpu(Runtime):
     precisions = ("fp32", "int8")
 
     def availability(self) -> Availability:
-        if find_spec("onnxruntime") is not None:
-            for package in _PACKAGES:
-                try:
-                    return Available(metadata.version(package))
-                except metadata.PackageNotFoundError:
-                    continue
-        return Unavailable("the package onnxruntime is not installed", "pip install onnxruntime")
+        version = installed_release()
+        if version is None:
+            return Unavailable(
+                "the package onnxruntime is not installed", "pip install onnxruntime"
+            )
+        return Available(version)
 
-    def devices(self) -> tuple[Device, ...]:
-        return ()
-
-    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        self.refuse_device(settings.device, settings.release)
-        chosen(self, settings)
-        fixed_shapes(model, model.inputs, axes)
+    def _refuse(self, request: Request) -> None:
+        model = request.model
         halves = any(spec.dtype == "float16" for spec in (*model.inputs, *model.outputs))
-        self.refuse_precision(settings.precision)
-        if settings.precision == "int8" or halves:
+        if request.settings.precision == "int8" or halves:
             self._refuse_recurrent(model, "fp16" if halves else "int8")
-        super().refuse(model, axes, settings)
 
     def refuse_precision(self, precision: Precision) -> None:
         if precision == "fp16":
@@ -114,23 +91,14 @@ class OrtCpu(Runtime):
     def load(self) -> None:
         from runtimes.ort import session  # noqa: F401 - and with it onnxruntime
 
-    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+    def _compile(self, request: Request) -> Session:
         from runtimes.ort import execution as ort_execution
         from runtimes.ort.session import OrtSession
 
-        self.refuse(model, axes, settings)
-        options = chosen(self, settings)
-        profile = Recording() if settings.profile else None
-        session = _open(model, axes, settings, options, profile.prefix if profile else None)
-
-        def open_profiled(prefix: Path) -> onnxruntime.InferenceSession:
-            return _open(model, axes, settings, options, prefix)
-
-        def inputs() -> Arrays:
-            return load_reference(model.references[axes_key(axes)]).inputs
-
-        executed = ort_execution.read(session, open_profiled, inputs)
-        idle = options["execution_mode"] == "parallel" and settings.threads == 1
+        profile = Recording() if request.settings.profile else None
+        session = _open(request, profile.prefix if profile else None)
+        executed = ort_execution.read(session, partial(_open, request), request)
+        idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
         execution = Execution(
             provider=_PROVIDER,
             precision=executed.precision,
@@ -141,52 +109,34 @@ class OrtCpu(Runtime):
             warnings=executed.warnings
             + (("execution_mode=parallel does nothing with one thread",) if idle else ()),
         )
-        return OrtSession(session, model, axes, execution, profile)
+        return OrtSession(session, request, execution, profile)
 
 
-def _open(
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    settings: Settings,
-    options: Mapping[str, OptionValue],
-    profile: Path | None = None,
-) -> onnxruntime.InferenceSession:
+def _open(request: Request, profile: Path | None = None) -> onnxruntime.InferenceSession:
     """A session of the engine with every axis fixed; raises what `compile` may raise."""
     import onnxruntime as ort
 
     from runtimes.ort.faults import compile_fault
 
-    wanted = ort.SessionOptions()
-    wanted.log_severity_level = _LOG_ERRORS
-    wanted.intra_op_num_threads = settings.threads
-    wanted.inter_op_num_threads = 1
+    options = request.options
+    wanted = session_options(request, profile)
     if options["execution_mode"] == "parallel":
         wanted.execution_mode = ort.ExecutionMode.ORT_PARALLEL
-        wanted.inter_op_num_threads = settings.threads
+        wanted.inter_op_num_threads = request.settings.threads
     level = _OPTIMISATION[str(options["graph_optimization"])]
     wanted.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     wanted.enable_mem_pattern = bool(options["memory_pattern"])
     wanted.enable_cpu_mem_arena = bool(options["memory_arena"])
-    wanted.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     wanted.add_session_config_entry(
-        "session.intra_op.allow_spinning", _flag(options["intra_op_spinning"])
+        "session.intra_op.allow_spinning", flag(options["intra_op_spinning"])
     )
     wanted.add_session_config_entry(
-        "session.set_denormal_as_zero", _flag(options["flush_denormals"])
+        "session.set_denormal_as_zero", flag(options["flush_denormals"])
     )
-    for axis, size in axes.items():
-        wanted.add_free_dimension_override_by_name(axis, size)
-    if profile is not None:
-        wanted.enable_profiling = True
-        wanted.profile_file_prefix = str(profile)
     try:
-        return ort.InferenceSession(model.path, wanted, providers=[_PROVIDER])
+        return ort.InferenceSession(request.model.path, wanted, providers=[_PROVIDER])
     except Exception as error:
         raise compile_fault(error) from error
-
-
-def _flag(value: Any) -> str:
-    return "1" if value else "0"
 
 
 @lru_cache(maxsize=4)

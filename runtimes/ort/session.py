@@ -6,7 +6,7 @@ is the engine's C binding itself where that private entry is there, else the pub
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from exporters.types import ExportedModel
-from runtimes.base import Execution, OpTime
+from runtimes.execution import Execution, OpTime
 from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.ort.faults import run_fault
 from runtimes.ort.operators import Recording
+from runtimes.request import Request
 from runtimes.session.host import HostSession, aligned_empty, input_buffers
 
 DIRECT_CALL = "run_with_iobinding of the C binding"
@@ -50,13 +50,12 @@ class OrtSession(HostSession):
     def __init__(
         self,
         session: ort.InferenceSession,
-        model: ExportedModel,
-        axes: Mapping[str, int],
+        request: Request,
         execution: Execution,
         profile: Recording | None = None,
     ) -> None:
-        inputs = input_buffers(model, axes)
-        states = {pair.output: inputs[pair.input].shape for pair in model.states}
+        inputs = input_buffers(request)
+        states = {pair.output: inputs[pair.input].shape for pair in request.model.states}
         outputs: dict[str, np.ndarray] = {}
         binding = session.io_binding()
         for name, array in inputs.items():
@@ -69,7 +68,7 @@ class OrtSession(HostSession):
                 binding.bind_ortvalue_output(value.name, owned)
             else:
                 binding.bind_output(value.name)
-        super().__init__(inputs, outputs, model.states)
+        super().__init__(inputs, outputs, request.model.states)
         self._binding: Any = binding
         self._session: ort.InferenceSession | None = session
         self._profile = profile

@@ -10,30 +10,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from exporters.types import ExportedModel, axes_key
-from runtimes.base import OptionValue, Settings
+from exporters.types import axes_key
 from runtimes.cuda import libraries
 from runtimes.ort.gpu_open import Providers
+from runtimes.request import Request
 
 INFER = "libnvinfer.so.10"
 
 
-def engine_folder(
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    settings: Settings,
-    options: Mapping[str, OptionValue],
-) -> Path | None:
+def engine_folder(request: Request) -> Path | None:
     """A folder of this graph's engines; None where nothing is to be, or can be, kept.
 
     ONNX Runtime names the files in it by graph and GPU, but an engine of another TensorRT
     makes it fail: so the release is part of the folder's name.
     """
+    model, settings = request.model, request.settings
     if not settings.cache_dir:
         return None
-    build = {name: options[name] for name in ("tf32", "builder_level")}
+    build = {name: request.options[name] for name in ("tf32", "builder_level")}
     release = libraries.infer_version(INFER)
-    key = json.dumps([model.sha256, axes_key(axes), settings.precision, build], sort_keys=True)
+    key = json.dumps(
+        [model.sha256, axes_key(request.axes), settings.precision, build], sort_keys=True
+    )
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
     folder = Path(settings.cache_dir) / f"ort-tensorrt-{release}" / name
     try:
@@ -43,21 +41,16 @@ def engine_folder(
     return folder if os.access(folder, os.W_OK) else None
 
 
-def copy_engines(
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    settings: Settings,
-    options: Mapping[str, OptionValue],
-    folder: Path,
-) -> Settings:
-    """Settings like `settings` that keep engines under `folder`, where copies of the kept ones are.
+def copy_engines(request: Request, folder: Path) -> Request:
+    """The request with engines kept under `folder`, where copies of the kept ones are.
 
     A profile runs the engine that was timed. If that is gone, the one it builds has been tuned
     with launches that wait, and must not be found by what is timed later.
     """
-    copied = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")
-    kept = engine_folder(model, axes, settings, options)
-    own = engine_folder(model, axes, copied, options)
+    settings = request.settings
+    there = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")
+    copied = replace(request, settings=there)
+    kept, own = engine_folder(request), engine_folder(copied)
     if kept is not None and own is not None:
         shutil.copytree(kept, own, dirs_exist_ok=True)
         for timings in kept.parent.glob("*.timing"):
@@ -65,13 +58,12 @@ def copy_engines(
     return copied
 
 
-def cache_warning(providers: Providers, settings: Settings) -> tuple[str, ...]:
+def cache_warning(providers: Providers, request: Request) -> tuple[str, ...]:
     asks = any("trt_builder_optimization_level" in options for _, options in providers)
-    if not (asks and settings.cache_dir) or _kept_in(providers) is not None:
+    wanted = request.settings.cache_dir
+    if not (asks and wanted) or _kept_in(providers) is not None:
         return ()
-    return (
-        f"the engine could not be kept in {settings.cache_dir}: give a folder that can be written",
-    )
+    return (f"the engine could not be kept in {wanted}: give a folder that can be written",)
 
 
 def _kept_in(providers: Providers) -> Path | None:

@@ -7,27 +7,15 @@ processor has it, and is read back from the kernels that it executed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from exporters.types import ExportedModel, axes_key, load_reference
-from runtimes.base import (
-    Availability,
-    Available,
-    Device,
-    Execution,
-    NodePlacement,
-    Option,
-    OptionValue,
-    Runtime,
-    Session,
-    Settings,
-    Unavailable,
-)
+from runtimes.base import Availability, Available, Runtime, Session, Unavailable
+from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS, chosen
-from runtimes.session.host import fixed_shapes
+from runtimes.options import SESSIONS, Option
+from runtimes.request import Request
 from runtimes.session.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
 
 if TYPE_CHECKING:
@@ -74,42 +62,31 @@ class OpenVinoCpu(Runtime):
                 "the package openvino is not installed", 'pip install "graphlap[openvino]"'
             )
 
-    def devices(self) -> tuple[Device, ...]:
-        return ()
-
-    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        self.refuse_device(settings.device, settings.release)
-        chosen(self, settings)
-        fixed_shapes(model, model.inputs, axes)
-        super().refuse(model, axes, settings)
-
     def load(self) -> None:
         from runtimes.ov.library import library
 
         _ = library().cpu_name  # asked so that the engine loads its CPU plugin
 
-    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+    def _compile(self, request: Request) -> Session:
         from runtimes.ov.faults import compile_fault
         from runtimes.ov.library import OpenVinoError, library
         from runtimes.ov.session import OpenVinoSession
 
-        self.refuse(model, axes, settings)
-        options = chosen(self, settings)
-        properties = _properties(settings, options)
+        properties = _properties(request)
         engine = library()
         try:
-            graph = engine.read(model.path, fixed_shapes(model, model.inputs, axes))
+            graph = engine.read(request.model.path, request.shapes)
             try:
                 # Two compilations: one to see which kernels run, given back at once so that
                 # the memory peak stays one model's, and one to time. What counts as the
                 # time of compiling is the first, cold one.
                 observed = {**properties, "PERF_COUNT": "YES"}
-                with OpenVinoSession(graph, model, axes, observed) as trial:
+                with OpenVinoSession(graph, request, observed) as trial:
                     compiled = time.perf_counter()
-                    _refuse_fewer_streams(trial.slots, int(options["streams"]))
-                    placement, unread = _executed(trial, model, axes)
+                    _refuse_fewer_streams(trial.slots, int(request.options["streams"]))
+                    placement, unread = _executed(trial, request)
                 session = OpenVinoSession(
-                    graph, model, axes, observed if settings.profile else properties
+                    graph, request, observed if request.settings.profile else properties
                 )
             finally:
                 engine.free("model", graph)
@@ -137,7 +114,8 @@ def _refuse_fewer_streams(made: int, asked: int) -> None:
         )
 
 
-def _properties(settings: Settings, options: Mapping[str, OptionValue]) -> dict[str, str]:
+def _properties(request: Request) -> dict[str, str]:
+    options, threads = request.options, request.settings.threads
     properties = {
         "INFERENCE_PRECISION_HINT": str(options["inference_precision"]),
         "NUM_STREAMS": str(options["streams"]),
@@ -145,17 +123,17 @@ def _properties(settings: Settings, options: Mapping[str, OptionValue]) -> dict[
         "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
         "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
     }
-    if settings.threads:
-        properties["INFERENCE_NUM_THREADS"] = str(settings.threads)
+    if threads:
+        properties["INFERENCE_NUM_THREADS"] = str(threads)
     return properties
 
 
 def _executed(
-    trial: OpenVinoSession, model: ExportedModel, axes: Mapping[str, int]
+    trial: OpenVinoSession, request: Request
 ) -> tuple[tuple[NodePlacement, ...], tuple[str, ...]]:
     """The kernels of one run on the reference's inputs, or a warning why there are none."""
     try:
-        trial.bind(load_reference(model.references[axes_key(axes)]).inputs)
+        trial.bind(request.reference().inputs)
         trial.run()
     except Exception as error:
         return (), (f"the executed precision could not be read ({type(error).__name__})",)

@@ -8,11 +8,11 @@ from ctypes import c_void_p
 
 import numpy as np
 
-from exporters.types import ExportedModel
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 from runtimes.faults import RuntimeFault
 from runtimes.ov.faults import run_fault
 from runtimes.ov.library import Kernel, Library, library
+from runtimes.request import Request
 from runtimes.session.host import HostSession, aligned_empty, input_buffers, poison, tensor_dtype
 from runtimes.session.parts import SessionOfParts
 
@@ -29,8 +29,7 @@ class OpenVinoSession(SessionOfParts):
     def __init__(
         self,
         model: c_void_p,
-        described: ExportedModel,
-        axes: Mapping[str, int],
+        request: Request,
         properties: Mapping[str, str],
     ) -> None:
         engine = library()
@@ -38,7 +37,7 @@ class OpenVinoSession(SessionOfParts):
             compiled = engine.compile(model, properties)
             opened.callback(engine.free, "compiled_model", compiled)
             self._requests = [
-                opened.enter_context(_Request(engine, compiled, described, axes))
+                opened.enter_context(_Request(engine, compiled, request))
                 for _ in range(int(engine.property(compiled, "NUM_STREAMS")))
             ]
             self._handles = opened.pop_all()
@@ -75,10 +74,9 @@ class _Request(HostSession):
         self,
         engine: Library,
         compiled: c_void_p,
-        described: ExportedModel,
-        axes: Mapping[str, int],
+        request: Request,
     ) -> None:
-        super().__init__(input_buffers(described, axes), {}, described.states)
+        super().__init__(input_buffers(request), {}, request.model.states)
         self._c = engine
         self._handles = ExitStack()
         self._allocated: dict[str, tuple[c_void_p, np.dtype]] = {}
@@ -87,7 +85,7 @@ class _Request(HostSession):
             for name, array in self._inputs.items():
                 port = self._port(compiled, "input", name)
                 self._own("tensor", self._c.share(self._request, port, array))
-            for spec in described.outputs:
+            for spec in request.model.outputs:
                 port = self._port(compiled, "output", spec.name)
                 shape, dtype = self._c.fixed_shape(port), tensor_dtype(spec)
                 if shape is None:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-from exporters.types import ExportedModel, Precision
-from runtimes.base import Availability, Available, Device, Runtime, Session, Settings, Unavailable
+from exporters.types import Precision
+from runtimes.base import Availability, Available, Session, Unavailable
 from runtimes.cuda import libraries
 from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
-from runtimes.options import SESSIONS, chosen
+from runtimes.cuda.runtime import GpuRuntime
+from runtimes.options import SESSIONS
 from runtimes.pyt.runtime import MODE, refuse_without_module
-from runtimes.session.host import fixed_shapes
+from runtimes.request import Request
 
 
-class TorchCuda(Runtime):
+class TorchCuda(GpuRuntime):
     """The module under inference mode; an fp16 case converts its weights."""
 
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
-    accelerator = "gpu"
     options = (MODE, BOUNDARY, CUDA_GRAPH, TF32, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
 
@@ -38,25 +37,16 @@ class TorchCuda(Runtime):
             )
         return reason or Available(version)
 
-    def devices(self) -> tuple[Device, ...]:
-        return libraries.devices()
-
-    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        libraries.device_index(self, settings)
-        chosen(self, settings)
-        fixed_shapes(model, model.inputs, axes)
-        super().refuse(model, axes, settings)
-        refuse_without_module(model)
-
     def load(self) -> None:
         from runtimes.pyt import cuda_session  # noqa: F401 - and with it torch
 
-    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+    def _refuse(self, request: Request) -> None:
+        refuse_without_module(request.model)
+
+    def _compile(self, request: Request) -> Session:
         from runtimes.pyt.cuda_session import CudaPlace, TorchCudaSession
 
-        self.refuse(model, axes, settings)
-        place = CudaPlace(libraries.device_index(self, settings))
-        return TorchCudaSession(model, axes, settings, chosen(self, settings), place)
+        return TorchCudaSession(request, CudaPlace(int(request.settings.device)))
 
 
 def cuda_of_build() -> int | None:

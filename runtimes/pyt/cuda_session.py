@@ -6,7 +6,7 @@ device's it computes and waits. What is the GPU's own is in `CudaPlace`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -14,12 +14,15 @@ import numpy as np
 import torch
 
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, Execution, Memory, OpTime, OptionValue, Settings, Spans
+from runtimes.base import Arrays
 from runtimes.cuda.options import stated
+from runtimes.execution import Execution, Memory, OpTime, Spans
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.pyt.module import build_module, out_of_memory
 from runtimes.pyt.session import compile_module, first_line, flat, module_precision, shared_process
-from runtimes.session.host import HostSession, fixed_shapes, tensor_dtype
+from runtimes.request import Request
+from runtimes.session.host import HostSession, tensor_dtype
 
 Part = Callable[[], object]
 _RECORDING_WARM_UP = 3
@@ -104,18 +107,11 @@ class CudaPlace:
 class TorchCudaSession(HostSession):
     """The arrays are views of the host tensors, so what is bound is what the device copies."""
 
-    def __init__(
-        self,
-        model: ExportedModel,
-        axes: Mapping[str, int],
-        settings: Settings,
-        options: Mapping[str, OptionValue],
-        place: Place,
-    ) -> None:
+    def __init__(self, request: Request, place: Place) -> None:
+        model, settings, options = request.model, request.settings, request.options
         assert model.factory is not None
-        shapes = fixed_shapes(model, model.inputs, axes)
         self._host_inputs = [
-            place.host_tensor(shapes[spec.name], _torch_dtype(tensor_dtype(spec)))
+            place.host_tensor(request.shapes[spec.name], _torch_dtype(tensor_dtype(spec)))
             for spec in model.inputs
         ]
         names = [spec.name for spec in model.inputs]

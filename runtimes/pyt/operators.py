@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 from runtimes.faults import Unsupported
 
 _MODULE = "graphlap module "

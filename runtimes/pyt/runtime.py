@@ -6,24 +6,14 @@ user's own .onnx, is unsupported here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import metadata
 from importlib.util import find_spec
 
 from exporters.types import ExportedModel
-from runtimes.base import (
-    Availability,
-    Available,
-    Device,
-    Option,
-    Runtime,
-    Session,
-    Settings,
-    Unavailable,
-)
+from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS, chosen
-from runtimes.session.host import fixed_shapes
+from runtimes.options import SESSIONS, Option
+from runtimes.request import Request
 
 MODE = Option(
     "mode",
@@ -45,26 +35,16 @@ class TorchCpu(Runtime):
             return Unavailable("the package torch is not installed", "pip install torch")
         return Available(metadata.version("torch"))
 
-    def devices(self) -> tuple[Device, ...]:
-        return ()
-
-    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        self.refuse_device(settings.device, settings.release)
-        chosen(self, settings)
-        fixed_shapes(model, model.inputs, axes)
-        super().refuse(model, axes, settings)
-        refuse_without_module(model)
-
     def load(self) -> None:
         from runtimes.pyt import session  # noqa: F401 - and with it torch
 
-    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+    def _refuse(self, request: Request) -> None:
+        refuse_without_module(request.model)
+
+    def _compile(self, request: Request) -> Session:
         from runtimes.pyt.session import TorchSession
 
-        self.refuse(model, axes, settings)
-        return TorchSession(
-            model, axes, settings, compiled=chosen(self, settings)["mode"] == "compile"
-        )
+        return TorchSession(request)
 
 
 def refuse_without_module(model: ExportedModel) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from exporters.types import ExportedModel
-from runtimes.base import Execution, OpTime, Settings
+from runtimes.execution import Execution, OpTime
 from runtimes.faults import (
     CompileFault,
     NotAvailable,
@@ -23,7 +22,9 @@ from runtimes.faults import (
     RuntimeFault,
     Unsupported,
 )
+from runtimes.options import Settings
 from runtimes.pyt.module import build_module, out_of_memory
+from runtimes.request import Request
 from runtimes.session.host import HostSession, input_buffers
 from runtimes.session.host_cpu import cpu_name
 
@@ -38,15 +39,11 @@ _PRECISIONS = {
 class TorchSession(HostSession):
     """Eager torch makes new output tensors in each run: that is its nature, and is timed."""
 
-    def __init__(
-        self,
-        model: ExportedModel,
-        axes: Mapping[str, int],
-        settings: Settings,
-        compiled: bool,
-    ) -> None:
+    def __init__(self, request: Request) -> None:
+        model, settings = request.model, request.settings
+        compiled = request.options["mode"] == "compile"
         assert model.factory is not None
-        super().__init__(input_buffers(model, axes), {}, model.states)
+        super().__init__(input_buffers(request), {}, model.states)
         if settings.threads:
             torch.set_num_threads(settings.threads)
         torch.set_float32_matmul_precision("highest")

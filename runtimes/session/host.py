@@ -8,14 +8,15 @@ allocator happened to put them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 import numpy as np
 
-from exporters.types import ExportedModel, StatePair, TensorSpec
+from exporters.types import StatePair, TensorSpec
 from runtimes.base import Arrays, Session
 from runtimes.faults import RunFault, Unsupported
+from runtimes.request import Request
 
 _ALIGNMENT = 64
 
@@ -26,23 +27,6 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     return memory[start : start + size].view(dtype).reshape(shape)
-
-
-def fixed_shapes(
-    model: ExportedModel, specs: Iterable[TensorSpec], axes: Mapping[str, int]
-) -> dict[str, tuple[int, ...]]:
-    """The shape of each tensor at `axes`; Unsupported for an axis left open or unknown."""
-    unknown = sorted(axes.keys() - model.axes.keys())
-    if unknown:
-        known = ", ".join(model.axes) or "none"
-        raise Unsupported(f"{model.name} has no axis {unknown[0]!r}", f"its axes are: {known}")
-    try:
-        return {spec.name: spec.shape_at(axes) for spec in specs}
-    except KeyError as error:
-        axis = error.args[0]
-        raise Unsupported(
-            f"the axis {axis!r} of {model.name} has no size", f"set it, as in {axis}=1"
-        ) from None
 
 
 def tensor_dtype(spec: TensorSpec) -> np.dtype:
@@ -132,11 +116,11 @@ class HostSession(Session):
             raise NotImplementedError(f"this session has one slot, not {slot + 1}")
 
 
-def input_buffers(model: ExportedModel, axes: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """Zeroed buffers for every input of the model at `axes`."""
-    shapes = fixed_shapes(model, model.inputs, axes)
+def input_buffers(request: Request) -> dict[str, np.ndarray]:
+    """Zeroed buffers for every input."""
     buffers = {
-        spec.name: aligned_empty(shapes[spec.name], tensor_dtype(spec)) for spec in model.inputs
+        spec.name: aligned_empty(request.shapes[spec.name], tensor_dtype(spec))
+        for spec in request.model.inputs
     }
     for buffer in buffers.values():
         buffer.fill(0)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from exporters.types import Precision
-from runtimes.base import NodePlacement
+from runtimes.execution import NodePlacement
 from runtimes.faults import Unsupported
 
 INTEGER, UNKNOWN = "integer", "unknown"

@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from exporters.types import ExportedModel
-from runtimes.base import Execution, Memory, Runtime, Session, Settings
+from runtimes.base import Runtime, Session
+from runtimes.execution import Execution, Memory
 from runtimes.faults import RuntimeFault
-from runtimes.options import sessions_of
+from runtimes.options import Settings, sessions_of
 from runtimes.session.parts import SessionOfParts
 
 
@@ -25,7 +26,7 @@ def compile_abreast(
     One is exactly what `runtime.compile` gives. Raises what that raises; the sessions that
     were compiled before one that fails are closed.
     """
-    count = sessions_of(runtime, settings.options)
+    count = sessions_of(runtime.options, settings.options)
     if count == 1:
         return runtime.compile(model, axes, settings)
     with ExitStack() as opened:

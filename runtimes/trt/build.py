@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import tensorrt as trt
 
-from exporters.types import ExportedModel, Precision
+from exporters.types import Precision
 from runtimes.faults import CompileFault, OutOfMemory, RuntimeFault, Unsupported
-from runtimes.session.host import fixed_shapes
+from runtimes.request import Request
 
 _OUT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|could not allocate", re.IGNORECASE)
 
@@ -71,13 +71,9 @@ def plain(text: str) -> str:
 
 
 def build(
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    settings: BuildSettings,
-    timing: bytes,
-    log: Log,
+    request: Request, settings: BuildSettings, timing: bytes, log: Log
 ) -> tuple[bytes, bytes]:
-    """A serialised engine for the shapes at `axes`, and the timings that building it took.
+    """A serialised engine for the request's shapes, and the timings that building it took.
 
     `timing` is an earlier build's, empty for none; of another release or GPU it is ignored.
     Raises Unsupported, CompileFault or OutOfMemory.
@@ -86,7 +82,7 @@ def build(
     builder: trt.Builder = trt.Builder(log)
     typed = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
     network: trt.INetworkDefinition = builder.create_network(typed if settings.strong else 0)
-    parse(model.path, network, log)
+    parse(request.model.path, network, log)
     config: trt.IBuilderConfig = builder.create_builder_config()
     config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
     config.builder_optimization_level = settings.builder_level
@@ -96,7 +92,7 @@ def build(
         config.clear_flag(trt.BuilderFlag.TF32)
     if not settings.strong:
         _allow(settings.precision, config)
-    _fix_shapes(builder, network, config, fixed_shapes(model, model.inputs, axes))
+    _fix_shapes(builder, network, config, request.shapes)
     cache: trt.ITimingCache = config.create_timing_cache(timing)
     if not config.set_timing_cache(cache, ignore_mismatch=False):
         empty: trt.ITimingCache = config.create_timing_cache(b"")

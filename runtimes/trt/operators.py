@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from runtimes.base import NodePlacement, OpTime
+from runtimes.execution import NodePlacement, OpTime
 from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN
 
 PROVIDER = "TensorRT"

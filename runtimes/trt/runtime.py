@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from exporters.types import ExportedModel, Precision, axes_key
-from runtimes.base import (
-    Availability,
-    Available,
-    Device,
-    Execution,
-    Option,
-    OptionValue,
-    Runtime,
-    Session,
-    Settings,
-    Unavailable,
-)
+from exporters.types import Precision, axes_key
+from runtimes.base import Availability, Available, Session, Unavailable
 from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.libraries import TENSORRT_REMEDY, Libraries
 from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32, stated
+from runtimes.cuda.runtime import GpuRuntime
+from runtimes.execution import Execution
 from runtimes.faults import CompileFault, OutOfMemory, Unsupported
-from runtimes.options import SESSIONS, chosen
-from runtimes.session.host import fixed_shapes
+from runtimes.options import SESSIONS, Option
+from runtimes.request import Request
 from runtimes.session.precision import UNKNOWN, of_graph
 from runtimes.trt.cache import Entry
 
@@ -63,12 +53,11 @@ OPTIONS = (
 )
 
 
-class TensorRt(Runtime):
+class TensorRt(GpuRuntime):
     """The parser, the builder and `execute_async_v3` over named tensors."""
 
     name = "tensorrt"
     summary = "TensorRT itself"
-    accelerator = "gpu"
     options = OPTIONS
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "int8")
 
@@ -88,57 +77,39 @@ class TensorRt(Runtime):
             reason = Unavailable(f"TensorRT {version} is older than 10", TENSORRT_REMEDY)
         return reason or Available(version)
 
-    def devices(self) -> tuple[Device, ...]:
-        return cuda_libraries.devices()
+    def load(self) -> None:
+        from runtimes.trt import session  # noqa: F401 - and with it tensorrt
 
-    def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
-        cuda_libraries.device_index(self, settings)
-        options = chosen(self, settings)
-        fixed_shapes(model, model.inputs, axes)
+    def _refuse(self, request: Request) -> None:
         installed = installed_release()
         strong_only = installed is not None and int(installed[0].partition(".")[0]) >= (
             _STRONG_ONLY_MAJOR
         )
-        if options["typing"] == "flags" and strong_only:
+        if request.options["typing"] == "flags" and strong_only:
             raise Unsupported(
                 "TensorRT 11 has no flags for precision, every network keeps its types",
                 "set typing=strong",
             )
-        super().refuse(model, axes, settings)
 
-    def load(self) -> None:
-        from runtimes.trt import session  # noqa: F401 - and with it tensorrt
-
-    def compile(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Session:
+    def _compile(self, request: Request) -> Session:
         from runtimes.cuda import driver
         from runtimes.trt.build import BuildSettings, Log
         from runtimes.trt.session import TensorRtSession
 
-        self.refuse(model, axes, settings)
-        options = chosen(self, settings)
+        options = request.options
         wanted = BuildSettings(
-            precision=settings.precision,
+            precision=request.settings.precision,
             strong=options["typing"] == "strong",
             tf32=bool(options["tf32"]),
             builder_level=int(options["builder_level"]),
         )
         log = Log()
         try:
-            gpu = driver.Gpu(cuda_libraries.device_index(self, settings))
+            gpu = driver.Gpu(int(request.settings.device))
             try:
-                made = _engine(model, axes, settings, wanted, gpu, log)
-                execution = _execution(made, gpu, options, wanted)
-                return TensorRtSession(
-                    made.loaded,
-                    model,
-                    axes,
-                    execution,
-                    gpu,
-                    log,
-                    streams=int(options["streams"]),
-                    cuda_graph=bool(options["cuda_graph"]),
-                    profile=settings.profile,
-                )
+                made = _engine(request, wanted, gpu, log)
+                execution = _execution(request, made, gpu)
+                return TensorRtSession(request, made.loaded, execution, gpu, log)
             except BaseException:
                 gpu.close()
                 raise
@@ -171,20 +142,14 @@ def installed_release() -> tuple[str, int] | None:
     return None
 
 
-def _engine(
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    settings: Settings,
-    wanted: BuildSettings,
-    gpu: Gpu,
-    log: Log,
-) -> _Made:
+def _engine(request: Request, wanted: BuildSettings, gpu: Gpu, log: Log) -> _Made:
     """The kept engine where it still fits, else one that is built and kept."""
     from runtimes.trt import build
 
-    if not settings.cache_dir:
-        return _Made(_built(build.build(model, axes, wanted, b"", log)[0], log), "", ())
-    entry, timing = _entries(model, axes, settings, wanted, gpu)
+    cache_dir = request.settings.cache_dir
+    if not cache_dir:
+        return _Made(_built(build.build(request, wanted, b"", log)[0], log), "", ())
+    entry, timing = _entries(request, wanted, gpu)
     found = entry.find()
     reason = found.reason
     if found.payload is not None:
@@ -193,14 +158,14 @@ def _engine(
             return _Made(loaded, "hit", ())
         reason = "was refused by TensorRT"
     known = timing.find().payload
-    data, timings = build.build(model, axes, wanted, known or b"", log)
+    data, timings = build.build(request, wanted, known or b"", log)
     warnings = [f"the kept engine {reason} and was built again"] if reason else []
     try:
         entry.keep(data)
         timing.keep(timings)
     except OSError as error:
         warnings.append(
-            f"the engine could not be kept in {settings.cache_dir} ({error.strerror}): "
+            f"the engine could not be kept in {cache_dir} ({error.strerror}): "
             "give a folder that can be written"
         )
     return _Made(_built(data, log), "rebuilt" if reason else "miss", tuple(warnings))
@@ -215,31 +180,21 @@ def _built(data: bytes, log: Log) -> LoadedEngine:
     return loaded
 
 
-def _entries(
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    settings: Settings,
-    wanted: BuildSettings,
-    gpu: Gpu,
-) -> tuple[Entry, Entry]:
+def _entries(request: Request, wanted: BuildSettings, gpu: Gpu) -> tuple[Entry, Entry]:
     """The files of this engine and of the timings that all engines of the GPU share."""
-    folder = Path(settings.cache_dir) / "tensorrt"
+    folder = Path(request.settings.cache_dir) / "tensorrt"
     installed = installed_release()
     capability = ".".join(map(str, gpu.compute_capability))
     device = {"gpu": gpu.name, "compute_capability": capability}
     made_by = {"TensorRT": installed[0] if installed else ""}
-    graph = {"sha256": model.sha256, "axes": axes_key(axes), **asdict(wanted)}
+    axes = axes_key(request.axes)
+    graph = {"sha256": request.model.sha256, "axes": axes, **asdict(wanted)}
     return Entry(folder, "engine", graph | device, made_by), Entry(
         folder, "timing", device, made_by
     )
 
 
-def _execution(
-    made: _Made,
-    gpu: Gpu,
-    options: Mapping[str, OptionValue],
-    wanted: BuildSettings,
-) -> Execution:
+def _execution(request: Request, made: _Made, gpu: Gpu) -> Execution:
     from runtimes.trt import build, operators
 
     warnings = made.warnings
@@ -252,10 +207,10 @@ def _execution(
         warnings += (f"the executed precision could not be read ({error})",)
     return Execution(
         provider=operators.PROVIDER,
-        precision=stated(precision, wanted.tf32, gpu.compute_capability),
+        precision=stated(precision, bool(request.options["tf32"]), gpu.compute_capability),
         device_name=gpu.name,
         call_path="",
-        boundary="device" if options["boundary"] == "device" else "host",
+        boundary="device" if request.options["boundary"] == "device" else "host",
         placement=placement,
         facts={"engine_cache": made.cache} if made.cache else {},
         warnings=warnings,

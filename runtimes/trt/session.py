@@ -7,17 +7,18 @@ by layer, and TensorRT marks them with the device's own clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import tensorrt as trt
 
-from exporters.types import ExportedModel
-from runtimes.base import Arrays, Execution, Memory, OpTime, Spans
+from runtimes.base import Arrays
 from runtimes.cuda.driver import OUT_OF_MEMORY, Call, CudaError, Gpu
+from runtimes.execution import Execution, Memory, OpTime, Spans
 from runtimes.faults import OutOfMemory, RunFault, RuntimeFault, Unsupported
-from runtimes.session.host import HostSession, fixed_shapes, tensor_dtype
+from runtimes.request import Request
+from runtimes.session.host import HostSession, tensor_dtype
 from runtimes.session.parts import SessionOfParts
 from runtimes.trt import operators
 from runtimes.trt.build import Log, layers_json
@@ -30,24 +31,20 @@ class TensorRtSession(SessionOfParts):
 
     def __init__(
         self,
+        request: Request,
         loaded: LoadedEngine,
-        model: ExportedModel,
-        axes: Mapping[str, int],
         execution: Execution,
         gpu: Gpu,
         log: Log,
-        streams: int,
-        cuda_graph: bool,
-        profile: bool,
     ) -> None:
         self._runtime, self._engine = loaded
         self._gpu = gpu
+        streams, profile = int(request.options["streams"]), request.settings.profile
         on_host = execution.boundary == "host"
-        cuda_graph = cuda_graph and not profile
+        cuda_graph = bool(request.options["cuda_graph"]) and not profile
         self._profiled = profile
         self._streams = [
-            _Stream(self._engine, model, axes, gpu, log, on_host, cuda_graph)
-            for _ in range(streams)
+            _Stream(request, self._engine, gpu, log, on_host, cuda_graph) for _ in range(streams)
         ]
         super().__init__(self._streams)
         self._memory = Memory(_device_bytes(self._engine, streams, gpu))
@@ -92,9 +89,8 @@ class _Stream(HostSession):
 
     def __init__(
         self,
+        request: Request,
         engine: trt.ICudaEngine,
-        model: ExportedModel,
-        axes: Mapping[str, int],
         gpu: Gpu,
         log: Log,
         on_host: bool,
@@ -111,7 +107,7 @@ class _Stream(HostSession):
         self._stream = gpu.stream()
         self._handle = self._stream.value
         self._marks = [gpu.event() for _ in range(4)]
-        shapes = fixed_shapes(model, model.inputs, axes)
+        model, shapes = request.model, request.shapes
         inputs = {s.name: gpu.pinned(shapes[s.name], tensor_dtype(s)) for s in model.inputs}
         for name, array in inputs.items():
             _check_type(engine, name, array)

@@ -18,10 +18,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from exporters.types import axes_key, load_reference
-from runtimes.base import Settings
 from runtimes.fpga import cards
 from runtimes.fpga.card import compiler, importer, timing
 from runtimes.fpga.runtime import Fpga
+from runtimes.options import Settings
 from tests.benchmarks.rounds import export
 
 SEEDS = ("cnn_tiny", "cnn_med", "lstm_tiny", "lstm_med_deep", "lstm_large", "mlp")

@@ -19,11 +19,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.cases.round import MEASURED, SAMPLE
+from app.cases.round import MEASURED, RECORD
+from app.gui.look.theme import apply_theme
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView
 from app.gui.tables.results import ResultsTable
-from app.gui.theme import apply_theme
 from app.stats.histogram import BINS, Histogram
 from tests.app.gui.synthetic import latencies_ns, records, series
 
@@ -113,7 +113,7 @@ def open_many_s(app: QApplication) -> float:
     """From a samples file on disk to a drawn timeline."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "case.0.bin"
-        rows = np.zeros(MANY, SAMPLE)
+        rows = np.zeros(MANY, RECORD)
         latency = latencies_ns(20.0, MANY, 1)
         rows["finished_ns"] = np.cumsum(latency)
         rows["started_ns"] = rows["finished_ns"] - latency
@@ -124,7 +124,7 @@ def open_many_s(app: QApplication) -> float:
         view = _shown(TimelineView(), app)
 
         def act() -> None:
-            view.set_series([replace(one, rounds=(np.memmap(path, SAMPLE, "r"),))])
+            view.set_series([replace(one, rounds=(np.memmap(path, RECORD, "r"),))])
             view.refresh()
             view.grab()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.round import MEASURED, SAMPLE, RoundResult
+from app.cases.round import MEASURED, RECORD, RoundResult
 from app.machine.environment import describe_host
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep
@@ -126,7 +126,7 @@ def _pour(path: Path, per_s: int, total: int, run: RunFolder, live: Live) -> Non
 
 def _records(count: int, seed: int, first_ns: int = 0) -> np.ndarray:
     latency = np.random.default_rng(seed).lognormal(3.0, 0.2, count) * 1e3
-    made = np.zeros(count, SAMPLE)
+    made = np.zeros(count, RECORD)
     made["started_ns"] = first_ns + np.arange(count) * 10_000
     made["finished_ns"] = made["started_ns"] + latency.astype(np.int64)
     made["phase"] = MEASURED

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.gui.launch.cores import leave_last_core
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from app.results.manifest import MANIFEST
 
@@ -17,7 +17,7 @@ from app.results.manifest import MANIFEST
 def main() -> None:
     leave_last_core()
     app = QApplication(sys.argv[:1])
-    window = MainWindow(Settings())
+    window = MainWindow(Preferences())
     window.show()
     wanted: list[Path] = []
     look = QTimer(window, interval=50)

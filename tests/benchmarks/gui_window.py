@@ -14,7 +14,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.gui.launch.cores import leave_last_core
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.benchmarks.bench_gui_plots import redraw_ms
 
@@ -23,7 +23,7 @@ def main() -> None:
     mode, *rest = sys.argv[1:]
     leave_last_core()
     app = QApplication(sys.argv[:1])
-    window = MainWindow(Settings())
+    window = MainWindow(Preferences())
     window.show()
     app.processEvents()
     visible_s = (time.time_ns() - int(os.environ["GRAPHLAP_LAUNCHED_NS"])) / 1e9
@@ -66,7 +66,7 @@ def _open(window: MainWindow, folder: Path, samples: int = 1) -> dict[str, float
         return state is not None and sum(one.counts.sum() for one in state.series) >= samples
 
     longest = _until(there)
-    window.views["histogram"].draw_now()
+    window.views.by_key["histogram"].draw_now()
     return {"opened_s": time.monotonic() - begun, "longest_s": longest}
 
 
@@ -92,7 +92,7 @@ def _done() -> Any:
 
 
 def _frames(window: MainWindow) -> dict[str, float]:
-    view, drawn = window.views["histogram"], []
+    view, drawn = window.views.by_key["histogram"], []
     original = view.draw_now
     view.draw_now = lambda: (original(), view.canvas.viewport().repaint(), drawn.append(1))
     begun = time.monotonic()

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.case import Scenario
-from app.cases.round import MEASURED, SAMPLE, Limits, MeasureJob, RoundResult
+from app.cases.round import MEASURED, RECORD, Limits, MeasureJob, RoundResult
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
-from runtimes.base import OptionValue, Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.registry import parse_spec
 
 
@@ -56,7 +56,7 @@ def sample(
     scenario: Scenario | None = None,
     options: Mapping[str, OptionValue] | None = None,
 ) -> tuple[RoundResult, np.ndarray]:
-    """One round in a fresh process: its result and its measured `SAMPLE` records [n]."""
+    """One round in a fresh process: its result and its measured `RECORD` records [n]."""
     spec = parse_spec(runtime)
     with tempfile.TemporaryDirectory() as folder:
         samples = Path(folder) / "samples.bin"
@@ -86,5 +86,5 @@ def sample(
         events = [json.loads(line) for line in child.stdout]
         child.wait()
         result = {k: v for k, v in events[-1].items() if k != "event"}
-        records = np.fromfile(samples, dtype=SAMPLE)
+        records = np.fromfile(samples, dtype=RECORD)
     return from_json(RoundResult, result), records[records["phase"] == MEASURED]

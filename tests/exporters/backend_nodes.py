@@ -22,8 +22,8 @@ from exporters.export import export
 from exporters.onnx_file import NotBenchmarkable
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, load_reference
-from runtimes.base import Settings
 from runtimes.faults import RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.ort.runtime import OrtCpu
 
 PASSED = "pass"

@@ -16,8 +16,8 @@ from exporters.export import export
 from exporters.onnx_file import NotBenchmarkable
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel, ExportError, Precision, load_reference
-from runtimes.base import Settings
 from runtimes.faults import Unsupported
+from runtimes.options import Settings
 from runtimes.ort.runtime import OrtCpu
 from tests.exporters.support import WorkerProcess, save_affine
 

@@ -13,9 +13,10 @@ import pytest
 
 from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
-from runtimes.base import OptionValue, Runtime, Settings
+from runtimes.base import Runtime
 from runtimes.cuda import driver
 from runtimes.faults import Unsupported
+from runtimes.options import OptionValue, Settings
 from runtimes.session.side_by_side import compile_abreast
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.runtimes.abreast import bind_apart, run_all_at_once
@@ -128,7 +129,7 @@ import json, subprocess, sys
 from exporters.codec import from_json
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
-from runtimes.base import Settings
+from runtimes.options import Settings
 query = ["nvidia-smi", "-i", "0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
 runtime = registry.load(sys.argv[1])
 assert runtime.availability()

@@ -11,7 +11,8 @@ import pytest
 
 from app.cases.case import Case
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
-from runtimes.base import Runtime, Settings
+from runtimes.base import Runtime
+from runtimes.options import Settings
 from tests.app.workers.profiles import profiled
 from tests.gpu.conftest import available
 from tests.gpu.slow import LAYERS

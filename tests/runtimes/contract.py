@@ -20,8 +20,9 @@ import pytest
 
 from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import Available, OptionValue, Runtime, Settings
+from runtimes.base import Available, Runtime
 from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
+from runtimes.options import OptionValue, Settings
 from tests.runtimes.graphs import BATCHES, STEPS, Graphs, streamed
 from tests.runtimes.torch_factories import CHANNELS
 

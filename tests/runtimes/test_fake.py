@@ -11,10 +11,10 @@ import time
 import pytest
 
 from exporters.codec import to_json
-from runtimes.base import OptionValue, Runtime, Session, Settings
+from runtimes.base import Runtime, Session
 from runtimes.fake import Fake, latencies_ns
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
-from runtimes.options import chosen
+from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs
 
@@ -51,9 +51,7 @@ def test_a_run_takes_at_least_its_latency(graphs: Graphs) -> None:
 
 
 def test_the_second_mode_is_later_by_the_spread(graphs: Graphs) -> None:
-    script = chosen(
-        Fake(), Settings(options={"latency_us": 5.0, "spread_us": 7.0, "distribution": "bimodal"})
-    )
+    script = {"latency_us": 5.0, "spread_us": 7.0, "distribution": "bimodal", "seed": 0}
     latencies = latencies_ns(script)
     assert set(latencies.tolist()) == {5000, 12000}
     assert 0.15 < (latencies == 12000).mean() < 0.25
@@ -101,9 +99,8 @@ SCRIPT = """
 import json, sys
 from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
-from runtimes.fake import Fake, latencies_ns
-from runtimes.options import chosen
+from runtimes.options import Settings
+from runtimes.fake import Fake
 model = from_json(ExportedModel, json.loads(sys.argv[1]))
 session = Fake().compile(model, {"batch": 1}, Settings(options={"fail": sys.argv[2]}))
 print("ready", flush=True)

@@ -16,10 +16,12 @@ from app.cases.case import Scenario
 from app.cases.round import Limits, MeasureJob, RoundResult
 from app.workers.round import measure_round
 from exporters.types import ExportedModel
-from runtimes.base import Available, Device, Settings
+from runtimes.base import Available, Device
 from runtimes.cuda import libraries
-from runtimes.ort import gpu_runtime
-from runtimes.ort.gpu_runtime import OrtCuda, OrtTensorRt
+from runtimes.options import Settings
+from runtimes.ort import tensorrt_runtime
+from runtimes.ort.cuda_runtime import OrtCuda
+from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.trt.runtime import TensorRt
 from tests.runtimes.graphs import Graphs
 
@@ -86,7 +88,7 @@ def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
 ) -> None:
     monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
     monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
-    monkeypatch.setattr(gpu_runtime, "_tf32_of_process", [])
+    monkeypatch.setattr(tensorrt_runtime, "_tf32_of_process", [])
     monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
     result = measured(graphs.dense, runtime.name, tmp_path)
     assert result.status == "unavailable"

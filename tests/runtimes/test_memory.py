@@ -21,7 +21,7 @@ import psutil
 from exporters.codec import from_json
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 runtime, settings = registry.load(sys.argv[1]), Settings(threads=2, options=json.loads(sys.argv[3]))
 model = from_json(ExportedModel, json.loads(sys.argv[2]))

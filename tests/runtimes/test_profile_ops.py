@@ -13,8 +13,10 @@ import pytest
 
 from exporters.types import ExportedModel
 from runtimes import registry
-from runtimes.base import AfterCompletion, OpTime, Session, Settings
+from runtimes.base import Session
+from runtimes.execution import AfterCompletion, OpTime
 from runtimes.faults import Unsupported
+from runtimes.options import Settings
 from runtimes.ort import operators
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs

@@ -22,13 +22,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.background import Background
+from app.gui.editor.background import Background
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.plan.draft import Draft, Grid, draft_of
 from app.plan.estimate import Estimate, check_plan, estimate
 from app.plan.plan import Plan, load_plan
@@ -48,14 +48,14 @@ class SweepEditor(QWidget):
     copy_asked = Signal()
     failed = Signal(object)
 
-    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+    def __init__(self, preferences: Preferences, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.draft = Draft()
         self.estimate: Estimate | None = None
         self.undo_stack = QUndoStack(self)
         self._background = Background(self)
         self._index = 0
-        self.preset_button = PresetButton(settings, lambda: self.draft)
+        self.preset_button = PresetButton(preferences, lambda: self.draft)
         self.preset_button.chosen.connect(self.set_draft)
         self.preset_button.failed.connect(self.failed)
         self.plan_bar = PlanBar()

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QW
 
 from app.cases.case import Scenario
 from app.gui.editor.flow import FlowLayout
-from runtimes.base import Option, OptionValue
+from runtimes.options import Option, OptionValue
 
 _SEPARATORS = re.compile(r"[,\s]+")
 

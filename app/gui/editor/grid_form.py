@@ -22,7 +22,7 @@ from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField
 from app.gui.editor.models import ModelPicker
 from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
-from app.gui.terms import TERMS
+from app.gui.look.terms import TERMS
 from app.plan.draft import Grid
 from exporters.types import PRECISIONS
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidg
 
 from app.gui.editor.fields import ChoicesField, NumbersField, option_field
 from app.machine import available
-from runtimes.base import Option, OptionValue
+from runtimes.options import Option, OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
 
 Options = Mapping[str, tuple[OptionValue, ...]]

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.editor.flow import FlowLayout
-from app.gui.terms import TERMS
+from app.gui.look.terms import TERMS
 from app.plan.draft import Draft
 from app.plan.lengths import named_lengths
 from app.results.text import duration

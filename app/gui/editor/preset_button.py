@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 
 from app.gui.editor.presets import FIRST, load_preset, preset_names
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.plan.draft import Draft
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
@@ -20,11 +20,11 @@ class PresetButton(QPushButton):
     chosen = Signal(object, str)
     failed = Signal(object)
 
-    def __init__(self, settings: Settings, draft: Callable[[], Draft]) -> None:
+    def __init__(self, preferences: Preferences, draft: Callable[[], Draft]) -> None:
         super().__init__("Presets and suites")
         self.setAccessibleName("presets and suites")
         self.setToolTip("Begin with a plan that ships or that you kept")
-        self._settings, self._draft = settings, draft
+        self._preferences, self._draft = preferences, draft
         menu = QMenu(self)
         menu.aboutToShow.connect(self._fill)
         self.setMenu(menu)
@@ -34,22 +34,22 @@ class PresetButton(QPushButton):
         menu = self.menu()
         menu.clear()
         menu.addAction("First measurement", lambda: self.chosen.emit(FIRST, "first measurement"))
-        for heading, names in preset_names(self._settings).items():
+        for heading, names in preset_names(self._preferences).items():
             if names:
                 menu.addSection(heading)
             for name in names:
                 menu.addAction(name, lambda h=heading, n=name: self._choose(h, n))
         menu.addSeparator()
         menu.addAction("Keep as preset…", self._keep)
-        kept = self._settings.presets()
+        kept = self._preferences.presets()
         if kept:
             forget = menu.addMenu("Forget preset")
             for name in kept:
-                forget.addAction(name, lambda n=name: self._settings.remove_preset(n))
+                forget.addAction(name, lambda n=name: self._preferences.remove_preset(n))
 
     def _choose(self, heading: str, name: str) -> None:
         try:
-            self.chosen.emit(load_preset(heading, name, self._settings), f"preset {name}")
+            self.chosen.emit(load_preset(heading, name, self._preferences), f"preset {name}")
         except GraphlapError as error:
             self.failed.emit(error)
 
@@ -63,6 +63,8 @@ class PresetButton(QPushButton):
     def keep(self, name: str) -> None:
         """Keep the present draft under a name; `failed` tells why it can't be."""
         try:
-            self._settings.save_preset(name.replace("/", "-"), plan_toml(self._draft().to_plan()))
+            self._preferences.save_preset(
+                name.replace("/", "-"), plan_toml(self._draft().to_plan())
+            )
         except GraphlapError as error:
             self.failed.emit(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.plan.draft import Draft, Grid, draft_of
 from app.plan.plan import load_suite, parse_plan, suite_names
 
@@ -15,13 +15,13 @@ FIRST = Draft(
 """Two small models on the runtime that every installation has: a result in seconds."""
 
 
-def preset_names(settings: Settings) -> dict[str, tuple[str, ...]]:
+def preset_names(preferences: Preferences) -> dict[str, tuple[str, ...]]:
     """Heading -> names of the presets under it."""
-    return {"Suites": suite_names(), "My presets": tuple(sorted(settings.presets()))}
+    return {"Suites": suite_names(), "My presets": tuple(sorted(preferences.presets()))}
 
 
-def load_preset(heading: str, name: str, settings: Settings) -> Draft:
+def load_preset(heading: str, name: str, preferences: Preferences) -> Draft:
     """The draft of a preset; PlanError if a kept one is of another version's words."""
     if heading == "Suites":
         return draft_of(load_suite(name))
-    return draft_of(parse_plan(tomllib.loads(settings.presets()[name]), f"the preset {name}"))
+    return draft_of(parse_plan(tomllib.loads(preferences.presets()[name]), f"the preset {name}"))

@@ -1,1 +1,1 @@
-"""From a plan to a running batch process: its text, its command line, the child, the queue."""
+"""From a plan to a running batch process: its text, the child, its steering, the queue."""

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.console.error_file import ERROR_FILE, take_error_file
 from app.gui.launch.cores import all_cores
 from exporters import own
 from exporters.types import GraphlapError
@@ -26,6 +27,7 @@ class BatchChild:
 
     def __init__(self, arguments: Sequence[str], log: Path) -> None:
         self.log = log
+        self._error_file = log.with_name(f"{log.name}.error.json")
         try:
             with log.open("ab") as output, all_cores():
                 self._process = subprocess.Popen(
@@ -35,7 +37,7 @@ class BatchChild:
                     stderr=subprocess.STDOUT,
                     bufsize=0,
                     start_new_session=True,
-                    env=own.child_environment(),
+                    env={**own.child_environment(), ERROR_FILE: str(self._error_file)},
                 )
         except OSError as error:
             raise GraphlapError(
@@ -63,11 +65,17 @@ class BatchChild:
         if self._process.poll() is None:
             _let_go.append(self._process)
 
-    def last_words(self) -> str:
-        """The last line of its output, without the program's own name."""
+    def error(self) -> GraphlapError:
+        """Why it ended: the error that it told, else the last line of its output."""
+        return take_error_file(self._error_file) or GraphlapError(
+            self._last_line() or "the batch process gave no reason",
+            "its log, beside the run folder, has the rest",
+        )
+
+    def _last_line(self) -> str:
         try:
             text = self.log.read_bytes()[-_LAST_BYTES:].decode("utf-8", "replace")
         except OSError:
             return ""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return lines[-1].removeprefix("graphlap: ") if lines else ""
+        return lines[-1] if lines else ""

@@ -95,9 +95,7 @@ class RunControl(QObject):
         self._timer.stop()
         self._set_state("idle")
         if code == MISUSE:
-            words = child.last_words() or "the batch process gave no reason"
-            cause, _, remedy = words.partition(": ")
-            self.refused.emit(GraphlapError(cause, remedy))
+            self.refused.emit(child.error())
         self.ended.emit(folder, code)
         self.run_next()
 

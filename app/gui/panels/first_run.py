@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtSvgWidgets import QSvgWidget
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.gui.icon import icon_bytes
+from app.gui.look.icon import icon_bytes
 
 _MOST_RECENT = 5
 _INTRODUCTION = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QWidget
 
-from app.gui.terms import TERMS
+from app.gui.look.terms import TERMS
 from app.results.follow.state import RunState
 from app.results.live import Live
 from app.results.text import NOT_MEASURED, duration, latency

@@ -8,9 +8,10 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
 from app.gui.plots.axes import PercentAxis, count_axis
-from app.gui.plots.base import PlotView, Table
-from app.gui.plots.choice import Choice
+from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.points import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text

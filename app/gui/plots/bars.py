@@ -11,10 +11,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.theme import Theme
 from app.gui.plots.legend import plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import SeriesStyle
-from app.gui.theme import Theme
 
 ROW_HEIGHT = 30
 _THICKNESS = 0.62

@@ -1,4 +1,4 @@
-"""What all plots share: a heading, a legend, controls, a theme, lazy redrawing and export.
+"""What all plots share: a heading, a legend, controls, a theme and lazy redrawing.
 
 Data only marks a view as dirty. Whoever owns the view calls `refresh()` from one timer for
 all views, so that nothing is drawn more often than it is looked at.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, TypeVar
 
 import pyqtgraph as pg
@@ -16,18 +15,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from app.gui.plots import export
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.axes import SolidAxis
-from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.theme import LIGHT, Theme
 from app.results.follow.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
-
-Table = tuple[list[str], list[list[object]]]
-"""Column names and rows: what a plot shows, as numbers."""
 
 
 class PlotView(QWidget):
@@ -132,6 +128,7 @@ class PlotView(QWidget):
         raise NotImplementedError
 
     def table(self) -> Table:
+        """What is shown, as numbers."""
         raise NotImplementedError
 
     def reset(self) -> None:
@@ -250,18 +247,3 @@ class PlotView(QWidget):
 
     def show_heading(self, title: str, note: str = "") -> None:
         self.heading.set_text(title, note, self.theme)
-
-    def export_png(self, path: Path, scale: float = 2.0) -> None:
-        """The plot as shown, on the light theme, `scale` pixels for each of its own."""
-        with export.on_light(self):
-            export.scene_to_png(self.canvas, path, LIGHT.base, scale)
-
-    def export_svg(self, path: Path) -> None:
-        """The plot as shown, on the light theme, as vectors."""
-        with export.on_light(self):
-            export.scene_to_svg(self.canvas, path, self.title)
-
-    def export_csv(self, path: Path) -> None:
-        """The numbers behind the plot."""
-        header, rows = self.table()
-        export.write_csv(path, header, rows)

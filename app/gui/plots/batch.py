@@ -9,9 +9,9 @@ import pyqtgraph as pg
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis, count_axis, time_axis
-from app.gui.plots.base import Table
-from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle, clocks_text, series_styles

@@ -11,13 +11,13 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.barview import BarView
-from app.gui.plots.base import Table
 from app.gui.plots.marks import bin_quantile_s
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
-from app.gui.theme import Theme
 from app.results.follow.series import Series
 from app.stats.quantiles import needed_samples
 

@@ -10,15 +10,15 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import Theme
 from app.gui.plots.axes import LogAxis, NamesAxis
 from app.gui.plots.bars import ROW_HEIGHT
-from app.gui.plots.base import Table
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import legend_text
 from app.gui.plots.text import significant
-from app.gui.theme import Theme
 from app.results.compare import PERCENTILES, Pair, RunSide, differences, pairs
 from app.stats.ratio import Ratio
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
-from app.gui.plots.base import Table
-from app.gui.plots.choice import Choice
 from app.gui.plots.style import clocks_text, series_styles
 from app.gui.plots.text import CLOCK_TEXT, rate_text
 from app.results.follow.figures import batches, number, of_batch, ranked, variants

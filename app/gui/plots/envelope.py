@@ -31,7 +31,7 @@ class Envelope:
         self._warm_until = 0
 
     def follow(self, records: np.ndarray) -> None:
-        """Take in what was added to the round's SAMPLE records since the last call."""
+        """Take in what was added to the round's RECORD records since the last call."""
         if len(records) < self.samples:
             self._clear()
         if len(records) == 0:

@@ -10,11 +10,13 @@ from PySide6.QtCore import QObject, QPointF, QRunnable, QThreadPool, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from app.gui.plots.base import PlotView, Table
+from app.gui.look.csv_file import Table
+from app.gui.plots.base import PlotView
 from app.gui.plots.graph_item import GraphItem
 from app.gui.plots.graph_layout import Layout, lay_out
 from app.gui.plots.graph_model import ModelGraph, NoModel, load_graph
 from app.gui.plots.legend import Entry
+from app.results.follow.details import CaseDetails
 
 _NATURAL_ZOOM = 0.6
 """A graph that would be smaller than this as a whole is shown from its top instead."""
@@ -35,12 +37,21 @@ class GraphView(PlotView):
         self._item: GraphItem | None = None
         self._told = "No graph. Choose a case, or drop an .onnx file on the window."
         self._reading: _Reading | None = None
+        self._details: CaseDetails | None = None
         self.find_box = QLineEdit(placeholderText="Find a node or operator", minimumWidth=260)
         self.find_box.setAccessibleName("Find a node")
         self.find_box.setToolTip("Marks the nodes whose name or operator holds this text.")
         self.find_box.setClearButtonEnabled(True)
         self.find_box.textChanged.connect(self._find)
         self.controls.insertWidget(0, self.find_box)
+
+    def set_details(self, details: CaseDetails, label: str) -> None:
+        """Open the case's model, unless all that is new of the case are its operator times."""
+        wanted = details.without_operators()
+        if wanted != self._details:
+            self._details = wanted
+            model = details.model
+            self.open_model(Path(model.path), details.engine, details.elsewhere, model.name)
 
     def open_model(
         self,

@@ -11,15 +11,15 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import Theme
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.barview import BarView
-from app.gui.plots.base import Table
-from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import clocks_text
 from app.gui.plots.text import rate_text, significant, time_text
-from app.gui.theme import Theme
 from app.results.follow.figures import batches, number, of_batch, ranked, variants
 
 _FIGURES = {

@@ -10,9 +10,10 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis, share_axis, time_axis
-from app.gui.plots.base import PlotView, Table
-from app.gui.plots.choice import Choice
+from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import (
     HEADROOM,

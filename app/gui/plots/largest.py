@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.cases.status import FAILED, FITS
+from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
-from app.gui.plots.base import Table
 from app.gui.plots.style import series_styles
 from app.results.follow.figures import batch, variants
 from app.results.follow.series import Series

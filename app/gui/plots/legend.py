@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
-from app.gui.theme import Theme
+from app.gui.look.theme import Theme
 
 _SWATCH_PX, _GAP_PX, _ROWS = 26.0, 22.0, 3
 

@@ -16,10 +16,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.text import time_text
-from app.gui.theme import Theme
 from app.results.follow.series import Series
 from app.stats.histogram import Histogram
 from app.stats.quantiles import Interval, needed_samples

@@ -9,8 +9,9 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
+from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NinesAxis, nines_of, time_axis
-from app.gui.plots.base import PlotView, Table
+from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles

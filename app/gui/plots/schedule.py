@@ -9,15 +9,16 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.card.run import CardEvent, CardRun
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import Theme, runtime_color
 from app.gui.plots.axes import NamesAxis
-from app.gui.plots.base import PlotView, Table
-from app.gui.plots.card_run import CardEvent, CardRun
+from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.text import significant
-from app.gui.theme import Theme, runtime_color
 
-_LANE_HEIGHT, _FIT_ROW = 76, 30
+_UNIT_HEIGHT, _FIT_ROW = 76, 30
 
 
 class ScheduleView(PlotView):
@@ -42,7 +43,7 @@ class ScheduleView(PlotView):
         kept = self.kept_range()
         self.reset()
         color = runtime_color(f"fpga:{run.card.lower()}", self.theme)
-        self._draw_lanes(run, color, kept)
+        self._draw_units(run, color, kept)
         self._draw_fit(run, color)
         issue, flow = _brushes(color)
         edge = pg.mkPen(color)
@@ -61,16 +62,16 @@ class ScheduleView(PlotView):
         )
         return ""
 
-    def _draw_lanes(
+    def _draw_units(
         self, run: CardRun, color: QColor, kept: tuple[list[float], list[float]] | None
     ) -> None:
         units = list(dict.fromkeys(event.unit for event in run.events))
-        lanes = NamesAxis()
-        lanes.set_names(units)
-        plot = self.add_plot(0, 0, None, lanes, x_label="Cycles after the request arrived")
-        lanes.setTextPen(self.theme.text)
-        lanes.setWidth(90)
-        plot.setMaximumHeight(70 + 2 * _LANE_HEIGHT * max(1, len(units)))
+        rows = NamesAxis()
+        rows.set_names(units)
+        plot = self.add_plot(0, 0, None, rows, x_label="Cycles after the request arrived")
+        rows.setTextPen(self.theme.text)
+        rows.setWidth(90)
+        plot.setMaximumHeight(70 + 2 * _UNIT_HEIGHT * max(1, len(units)))
         box = plot.getViewBox()
         box.invertY(True)
         box.setMouseEnabled(True, False)
@@ -120,7 +121,7 @@ def _brushes(color: QColor) -> tuple[QBrush, QBrush]:
 
 
 class EventLayer(Overlay):
-    """Instructions as bars in their unit's lane, the overlapping ones on lines of their own."""
+    """Instructions as bars in their unit's row, the overlapping ones on lines of their own."""
 
     def __init__(
         self,
@@ -134,11 +135,11 @@ class EventLayer(Overlay):
         self._color, self._theme = color, theme
         self._placed: list[tuple[CardEvent, float]] = []
         self._lines = 1
-        for lane, unit in enumerate(units):
-            self._place(lane, [event for event in events if event.unit == unit])
+        for row, unit in enumerate(units):
+            self._place(row, [event for event in events if event.unit == unit])
 
-    def _place(self, lane: int, events: Sequence[CardEvent]) -> None:
-        """The first line of the lane that is free again; at most four."""
+    def _place(self, row: int, events: Sequence[CardEvent]) -> None:
+        """The first line of the row that is free again; at most four."""
         free = [0] * 4
         placed = []
         for event in sorted(events, key=lambda e: e.begun):
@@ -147,7 +148,7 @@ class EventLayer(Overlay):
             placed.append((event, line))
         lines = max((line for _, line in placed), default=0) + 1
         for event, line in placed:
-            self._placed.append((event, lane - 0.5 + (line + 0.5) / lines))
+            self._placed.append((event, row - 0.5 + (line + 0.5) / lines))
         self._lines = max(self._lines, lines)
 
     def paint(
@@ -156,8 +157,8 @@ class EventLayer(Overlay):
         issue, flow = _brushes(self._color)
         painter.setFont(plot_font(-1.0))
         metrics = QFontMetricsF(painter.font())
-        lane = abs(self.y_px(1.0) - self.y_px(0.0))
-        height = min(44.0, 0.7 * lane / self._lines)
+        row_px = abs(self.y_px(1.0) - self.y_px(0.0))
+        height = min(44.0, 0.7 * row_px / self._lines)
         box = self.boundingRect()
         for event, y in self._placed:
             begun, issued, done = (self.x_px(c) for c in (event.begun, event.issued, event.done))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
+from app.gui.look.theme import Theme, contrast, runtime_color
 from app.gui.plots.text import CLOCK_TEXT
-from app.gui.theme import Theme, contrast, runtime_color
 from app.results.follow.series import Series
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

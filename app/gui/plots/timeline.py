@@ -15,14 +15,15 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.round import WARMUP
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
-from app.gui.plots.base import PlotView, Table
-from app.gui.plots.choice import Choice
+from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import clocks_text, legend_text, series_styles
 from app.gui.plots.trace import Trace
-from app.gui.theme import Theme
 from app.results.follow.series import Series
 
 MOST_PANELS = 8

@@ -6,9 +6,9 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
+from app.gui.look.theme import Theme
 from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.style import SeriesStyle
-from app.gui.theme import Theme
 
 RAW_LIMIT = 100_000
 """So many visible samples are drawn as they are."""

@@ -8,9 +8,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QFont
 
 from app.cases.status import FAILED
+from app.gui.look.theme import LIGHT, Theme, runtime_color
 from app.gui.plots.text import significant
 from app.gui.tables.columns import COLUMNS, Column
-from app.gui.theme import LIGHT, Theme, runtime_color
 from app.results.follow.series import Series
 
 SORT_ROLE = Qt.ItemDataRole.UserRole

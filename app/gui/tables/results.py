@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
@@ -20,12 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.cases.status import FAILED
-from app.gui.plots.choice import Choice
-from app.gui.plots.export import write_csv
+from app.cases.status import STATUSES
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import Theme
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
-from app.gui.theme import Theme
 from app.results.follow.series import Series
 
 
@@ -47,7 +46,7 @@ class ResultsFilter(QSortFilterProxyModel):
         self.endFilterChange(self.Direction.Rows)
 
     def set_statuses(self, which: str) -> None:
-        """ "" for all, `ok`, or `failed` for all that are neither ok nor running."""
+        """ "" for all, `ok`, or `not_ok` for all that ended in any other way."""
         self.beginFilterChange()
         self._statuses = which
         self.endFilterChange(self.Direction.Rows)
@@ -56,7 +55,7 @@ class ResultsFilter(QSortFilterProxyModel):
         status = self._model.series[row].status
         if self._statuses == "ok" and status != "ok":
             return False
-        if self._statuses == "failed" and status not in FAILED:
+        if self._statuses == "not_ok" and (status == "ok" or status not in STATUSES):
             return False
         text = self._model.searched_text(row) if self._words else ""
         return all(word in text for word in self._words)
@@ -84,7 +83,7 @@ class ResultsTable(QWidget):
         self.filter_box.textChanged.connect(self._filter_changed)
         self.status_choice = Choice(
             "Status",
-            {"": "All cases", "ok": "Only ok", "failed": "Only failed"},
+            {"": "All cases", "ok": "Only ok", "not_ok": "Only not ok"},
             "Which rows to show by how their case ended.",
         )
         self.status_choice.currentIndexChanged.connect(self._filter_changed)
@@ -175,7 +174,7 @@ class ResultsTable(QWidget):
         self.set_visible_columns(DEFAULT)
 
     def visible_columns(self) -> list[str]:
-        """The keys of the shown columns, for settings."""
+        """The keys of the shown columns, for preferences."""
         return [a.data() for a in self.columns_menu.actions() if a.isChecked()]
 
     def set_visible_columns(self, keys: Sequence[str]) -> None:
@@ -245,11 +244,11 @@ class ResultsTable(QWidget):
         ]
         QGuiApplication.clipboard().setText("\n".join(clean) + "\n")
 
-    def export_csv(self, path: Path) -> None:
+    def table(self) -> Table:
         """The rows and columns as shown, as raw values."""
-        write_csv(path, *self._raw(range(self.filter.rowCount())))
+        return self._raw(range(self.filter.rowCount()))
 
-    def _raw(self, rows: Sequence[int]) -> tuple[list[str], list[list[object]]]:
+    def _raw(self, rows: Sequence[int]) -> Table:
         header = self.view.horizontalHeader()
         order = sorted(range(len(COLUMNS)), key=header.visualIndex)
         shown = [COLUMNS[k] for k in order if not header.isSectionHidden(k)]

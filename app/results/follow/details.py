@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError
@@ -25,6 +25,10 @@ class CaseDetails:
     engine: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     operators: OperatorTimes | None = None
+
+    def without_operators(self) -> CaseDetails:
+        """All that is known before operator times are, which come last."""
+        return replace(self, operators=None)
 
 
 def details(run: Run, case: Case, operators: OperatorTimes | None = None) -> CaseDetails | None:

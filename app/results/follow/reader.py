@@ -23,7 +23,7 @@ from app.results.follow.details import CaseDetails, case_operators, details
 from app.results.follow.reference import reference_figures
 from app.results.follow.sample_tail import no_counts
 from app.results.follow.series import Series
-from app.results.follow.state import RunState
+from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
 from app.results.live import Live
@@ -33,7 +33,7 @@ from app.results.run import SAMPLES
 from app.results.table import read_rows
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
-from runtimes.base import Clock
+from runtimes.execution import Clock
 from runtimes.registry import parse_spec
 
 CARD_RUNTIME = "fpga"
@@ -72,7 +72,8 @@ class RunReader:
         try:
             changed = self._journal.poll()
         except ResultsError as error:
-            self._state = replace(before, problem=str(error), alive=False)
+            problem = Problem(error.cause, error.remedy)
+            self._state = replace(before, problem=problem, alive=False)
             return self._state if self._state.problem != before.problem else None
         changed |= self._take_tried()
         live, alive = self._read_live(), is_being_written(self.folder)

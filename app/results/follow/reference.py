@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from app.cases.case import Case
-from app.results.follow.series import Published
+from app.results.follow.series import ReferenceLine
 from app.results.published import published_for
 
 
-def reference_figures(case: Case) -> tuple[Published, ...]:
+def reference_figures(case: Case) -> tuple[ReferenceLine, ...]:
     """Mean and p99 of the same card where one is simulated, else the source's first mean.
 
     The sources measured at batch 1, so other batch sizes have none.
@@ -20,13 +20,13 @@ def reference_figures(case: Case) -> tuple[Published, ...]:
 
 
 @cache
-def _figures(model: str, runtime: str) -> tuple[Published, ...]:
+def _figures(model: str, runtime: str) -> tuple[ReferenceLine, ...]:
     figures = [(figure, mean) for figure in published_for(model) if (mean := figure.mean_us)]
     same = [pair for pair in figures if pair[0].runtime == runtime]
     lines = []
     for figure, mean_us in same or figures[:1]:
         label = f"{model} on {figure.device} ({figure.conditions})"
-        lines.append(Published(label, "mean", mean_us, figure.source))
+        lines.append(ReferenceLine(label, "mean", mean_us, figure.source))
         if same and figure.p99_us:
-            lines.append(Published(label, "p99", figure.p99_us, figure.source))
+            lines.append(ReferenceLine(label, "p99", figure.p99_us, figure.source))
     return tuple(lines)

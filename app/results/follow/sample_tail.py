@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.cases.round import MEASURED, SAMPLE
+from app.cases.round import MEASURED, RECORD
 from app.stats.histogram import BINS, Histogram
 
 CHUNK = 1 << 17
@@ -46,10 +46,10 @@ class SampleTail:
         try:
             with self.path.open("rb") as file:
                 self._notice_new_file(file)
-                file.seek(self.records * SAMPLE.itemsize)
+                file.seek(self.records * RECORD.itemsize)
                 for _ in range(chunks):
-                    data = file.read(CHUNK * SAMPLE.itemsize)
-                    records = np.frombuffer(data, SAMPLE, len(data) // SAMPLE.itemsize)
+                    data = file.read(CHUNK * RECORD.itemsize)
+                    records = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
                     self._add(records)
                     if len(records) < CHUNK:
                         break
@@ -59,8 +59,8 @@ class SampleTail:
 
     def _notice_new_file(self, file: BinaryIO) -> None:
         """By its first record, which no two rounds share; a file's number may be used again."""
-        first = file.read(SAMPLE.itemsize)
-        shrunk = os.fstat(file.fileno()).st_size < self.records * SAMPLE.itemsize
+        first = file.read(RECORD.itemsize)
+        shrunk = os.fstat(file.fileno()).st_size < self.records * RECORD.itemsize
         if shrunk or (self.records and first != self._first):
             self._begin_again()
         self._first = first
@@ -73,11 +73,11 @@ class SampleTail:
     def map(self) -> np.ndarray:
         """The records read so far as a read-only map [records]; empty if the file is gone."""
         if not self.records:
-            return np.empty(0, SAMPLE)
+            return np.empty(0, RECORD)
         try:
-            return np.memmap(self.path, SAMPLE, mode="r", shape=(self.records,))
+            return np.memmap(self.path, RECORD, mode="r", shape=(self.records,))
         except (OSError, ValueError):
-            return np.empty(0, SAMPLE)
+            return np.empty(0, RECORD)
 
 
 def no_counts() -> np.ndarray:

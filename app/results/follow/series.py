@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from app.stats.summary import Summary
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class ReferenceLine:
     """A figure that a source document prints for a model: a reference, never a result."""
 
     label: str
@@ -30,7 +30,7 @@ class Series:
     """One case: its identity, its histogram so far, its raw samples, and its row.
 
     `counts` are those of `app.stats.histogram.Histogram` (measured samples only).
-    `rounds` are `app.cases.round.SAMPLE` record arrays or memory maps, one per round, warm-up
+    `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
     included and marked. `summary` is None while only bins are known: markers are then
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
     """
@@ -44,5 +44,5 @@ class Series:
     counts: np.ndarray
     rounds: tuple[np.ndarray, ...] = ()
     summary: Summary | None = None
-    published: tuple[Published, ...] = ()
+    published: tuple[ReferenceLine, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)

@@ -14,14 +14,22 @@ from app.results.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a folder can't be read any more, and what to do about it."""
+
+    cause: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunState:
     """A run as it stands.
 
     `series` has every case in the plan's order; only `shown` ones have counts, rounds and,
     once their model was exported, details. `environments` are by host, of who measured.
     `revision` grows when more changed than samples being added. `alive` says that some
-    process is writing the folder now. `problem` is a sentence when the folder can't be read
-    any more; what was read before stays.
+    process is writing the folder now. `problem` is there when the folder can't be read any
+    more; what was read before stays.
     """
 
     folder: Path
@@ -32,7 +40,7 @@ class RunState:
     shown: tuple[str, ...] = ()
     revision: int = 0
     samples_in_flight: int = 0
-    problem: str = ""
+    problem: Problem | None = None
     details: Mapping[str, CaseDetails] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 

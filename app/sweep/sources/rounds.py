@@ -64,6 +64,7 @@ def round_work(
         engine.refuse(reply.model, case.axes, settings)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
+    sessions = sessions_of(engine.options, case.options)
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -76,7 +77,7 @@ def round_work(
         limits=schedule.limits,
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads * sessions_of(engine, case.options), usable_cores()),
+        affinity=cores_for(case.threads * sessions, usable_cores()),
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -108,7 +109,7 @@ def settled(
         reason=reason,
         started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
         runtime_version=state.version if isinstance(state, Available) else "",
-        options=all_options(runtime(name), case.options),
+        options=all_options(runtime(name).options, case.options),
     )
     return SettledRound(case, result, tried)
 

@@ -203,7 +203,7 @@ class RoundWork(ProcessWork):
             reason=reason,
             started_at_utc=self._started_at_utc,
             options=all_options(
-                runtime(parse_spec(self.job.runtime).name), self.job.settings.options
+                runtime(parse_spec(self.job.runtime).name).options, self.job.settings.options
             ),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
 from runtimes.fpga.card.timing import idle_cycles, io_us

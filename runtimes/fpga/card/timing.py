@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runtimes.base import AfterCompletion, Arrivals, Samples
+from runtimes.execution import AfterCompletion, Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.cards import Card, is_published
 

@@ -9,29 +9,21 @@ from __future__ import annotations
 import atexit
 import ctypes as c
 import threading
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtimes.faults import NotAvailable
-from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.card.graph import Graph
-from runtimes.fpga.provider.bridge import PROVIDER_NAME, Bridge
+from runtimes.fpga.provider.shim import PROVIDER_NAME, SHIM_REMEDY, shim_path
+
+if TYPE_CHECKING:
+    from runtimes.fpga.card.compiler import Compiled
+    from runtimes.fpga.card.graph import Graph
+    from runtimes.fpga.provider.bridge import Bridge
 
 OLDEST_ONNXRUNTIME = (1, 27)
 """Older ones ignore a plugin's name in `providers=[...]`."""
 
-SHIM_REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
-
 _lock = threading.Lock()
 _bridge: Bridge | None = None
-
-
-def shim_path() -> Path | None:
-    """The compiled C shim that ONNX Runtime loads, as an absolute path; None if not built."""
-    folder = Path(__file__).resolve().parent
-    built = (folder / f"_shim{suffix}" for suffix in EXTENSION_SUFFIXES)
-    return next((path for path in built if path.is_file()), None)
 
 
 def register() -> None:
@@ -56,6 +48,8 @@ def register() -> None:
                 "install onnxruntime 1.27 or newer",
             )
         if _bridge is None:
+            from runtimes.fpga.provider.bridge import Bridge
+
             _bridge = Bridge(c.CDLL(str(shim)))
             _bridge.fill_hooks()
             # Sessions may outlive the interpreter, which nothing may call into after its end.

@@ -30,8 +30,7 @@ from runtimes.fpga.provider.graph import (
     value_names,
 )
 from runtimes.fpga.provider.partition import claims, predecessors
-
-PROVIDER_NAME = "FpgaSimExecutionProvider"
+from runtimes.fpga.provider.shim import PROVIDER_NAME
 
 _VENDOR = b"Graphlap"
 _VENDOR_ID = 0xF96A

@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from app.cases.case import Case
-from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
+from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.gui.launch.child import BatchChild
 from app.machine.environment import describe_host
 from app.plan.lengths import named_lengths
@@ -42,9 +42,9 @@ def fake_plan(model: Path, name: str = "t", rounds: int = 1, **options: Sequence
 
 
 def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
-    """SAMPLE records back to back; the first `warmup` of them are marked so."""
+    """RECORD records back to back; the first `warmup` of them are marked so."""
     latency = np.round(np.asarray(list(latencies_us)) * 1e3).astype(np.int64)
-    made = np.zeros(len(latency), SAMPLE)
+    made = np.zeros(len(latency), RECORD)
     made["finished_ns"] = np.cumsum(latency)
     made["started_ns"] = made["scheduled_ns"] = made["finished_ns"] - latency
     made["phase"] = MEASURED

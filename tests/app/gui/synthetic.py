@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.cases.round import MEASURED, SAMPLE, WARMUP
-from app.results.follow.series import Published, Series
+from app.cases.round import MEASURED, RECORD, WARMUP
+from app.results.follow.series import ReferenceLine, Series
 from app.stats.histogram import Histogram
 from app.stats.summary import summarise
-from runtimes.base import Clock, Samples
+from runtimes.execution import Clock, Samples
 
 
 def latencies_ns(median_us: float, count: int, seed: int, *, tail: float = 0.02) -> np.ndarray:
@@ -23,8 +23,8 @@ def latencies_ns(median_us: float, count: int, seed: int, *, tail: float = 0.02)
 
 
 def records(latency_ns: np.ndarray, *, warmup: int = 0, gap_ns: int = 0) -> np.ndarray:
-    """SAMPLE records [n] of a closed loop; the first `warmup` are marked as such."""
-    rows = np.zeros(len(latency_ns), SAMPLE)
+    """RECORD records [n] of a closed loop; the first `warmup` are marked as such."""
+    rows = np.zeros(len(latency_ns), RECORD)
     rows["finished_ns"] = np.cumsum(latency_ns + gap_ns)
     rows["started_ns"] = rows["finished_ns"] - latency_ns
     rows["scheduled_ns"] = rows["started_ns"]
@@ -46,7 +46,7 @@ def series(
     status: str = "ok",
     seed: int = 1,
     tail: float = 0.02,
-    published: Sequence[Published] = (),
+    published: Sequence[ReferenceLine] = (),
     **row: object,
 ) -> Series:
     """A case of so many rounds of `count` measured samples each."""

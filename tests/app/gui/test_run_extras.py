@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from app.plan.plan import parse_plan
 from app.results.follow.figures import variants
@@ -22,9 +22,9 @@ TIMEOUT_MS = 90_000
 @pytest.fixture
 def window(qtbot, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    settings = Settings(tmp_path / "window.ini")
-    settings.runs_folder = tmp_path / "runs"
-    made = MainWindow(settings)
+    preferences = Preferences(tmp_path / "window.ini")
+    preferences.runs_folder = tmp_path / "runs"
+    made = MainWindow(preferences)
     qtbot.addWidget(made)
     made.show()
     yield made
@@ -44,8 +44,8 @@ def test_operator_times_of_a_real_run_are_shown(window, qtbot, tmp_path) -> None
     plan = parse_plan({"rounds": 1, "profile_ops": True, "sweeps": [sweep]}, "test")
     folder = _measure(window, qtbot, plan)
     window.docks.go_to("inspect")
-    window.docks.show("profile")
-    view = window.views["profile"]
+    window.docks.show("operators")
+    view = window.views.by_key["operators"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
     nodes, recorded = view.table()[1], read_run(folder).profiles
     assert [row[1] for row in nodes] == ["Relu"]

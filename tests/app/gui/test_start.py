@@ -10,9 +10,9 @@ import sys
 from PySide6.QtWidgets import QApplication
 app = QApplication([])
 from pathlib import Path
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
-window = MainWindow(Settings(Path(sys.argv[1]) / "window.ini"))
+window = MainWindow(Preferences(Path(sys.argv[1]) / "window.ini"))
 window.show()
 window.editor.learn_runtimes()
 window.welcome.try_button.click()

@@ -17,9 +17,9 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QMessageBox
 
 from app.cases.case import Case
-from app.gui.errors import ErrorDialog
 from app.gui.export_view import export
-from app.gui.preferences import Settings
+from app.gui.look.errors import ErrorDialog
+from app.gui.look.preferences import Preferences
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
 from app.plan.draft import draft_of
@@ -44,9 +44,9 @@ CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("ml
 @pytest.fixture
 def window(qtbot, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    settings = Settings(tmp_path / "window.ini")
-    settings.runs_folder = tmp_path / "runs"
-    made = MainWindow(settings)
+    preferences = Preferences(tmp_path / "window.ini")
+    preferences.runs_folder = tmp_path / "runs"
+    made = MainWindow(preferences)
     qtbot.addWidget(made)
     made.show()
     children = []
@@ -175,7 +175,7 @@ def test_a_sweep_by_mistake_is_asked_about_first(window, monkeypatch) -> None:
 
     monkeypatch.setattr(QMessageBox, "question", refuse)
     plan = parse_plan({"sweeps": [{"models": ["cnn_tiny"]}]}, "test")
-    window.run_plan(plan, Estimate(100_000, 2, 600_000.0, 900_000.0, exact=False))
+    window.runs.run_plan(plan, Estimate(100_000, 2, 600_000.0, 900_000.0, exact=False))
     assert "100,000 cases" in asked[0]
     assert window.control.state == "idle"
 
@@ -198,7 +198,7 @@ def test_every_view_takes_a_run_and_is_exported(window, qtbot, run, tmp_path) ->
     for spec in VIEWS:
         for ending in ("png", "svg", "csv"):
             path = tmp_path / f"{spec.key}.{ending}"
-            export(window.views[spec.key], path)
+            export(window.views.by_key[spec.key], path)
             assert path.stat().st_size > 0, path.name
     export(window.table, tmp_path / "table.csv")
     assert "cnn_tiny" in (tmp_path / "table.csv").read_text()
@@ -211,7 +211,7 @@ def test_rows_that_are_selected_are_the_series_that_are_shown(window, qtbot, run
     key = CASES[1].case_id
     window.table.select([key])
     qtbot.waitUntil(lambda: window.feed.state.shown == (key,), timeout=10_000)
-    qtbot.waitUntil(lambda: [s.key for s in window.views["histogram"].series] == [key])
+    qtbot.waitUntil(lambda: [s.key for s in window.views.by_key["histogram"].series] == [key])
     window.actions_by_key["follow"].trigger()
     qtbot.waitUntil(lambda: len(window.feed.state.shown) == 3, timeout=10_000)
 
@@ -238,7 +238,7 @@ def test_a_layout_is_saved_restored_kept_and_reset(window, qtbot, tmp_path) -> N
     window.docks.go_to("measure")
     assert log.isHidden(), "a page comes back as it was left"
     window.close()
-    again = MainWindow(Settings(tmp_path / "window.ini"))
+    again = MainWindow(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(again)
     again.show()
     assert again.docks.docks["log"].isHidden(), "and so it does in the next start"
@@ -248,11 +248,11 @@ def test_a_layout_is_saved_restored_kept_and_reset(window, qtbot, tmp_path) -> N
 def test_the_theme_is_switched_everywhere_and_remembered(window, qtbot, run, tmp_path) -> None:
     _open(window, qtbot, run)
     window.actions_by_key["dark"].trigger()
-    assert all(view.theme.dark for view in window.views.values())
+    assert all(view.theme.dark for view in window.views.by_key.values())
     assert window.palette().window().color().lightness() < 128
-    assert Settings(tmp_path / "window.ini").theme == "dark"
+    assert Preferences(tmp_path / "window.ini").theme == "dark"
     window.actions_by_key["dark"].trigger()
-    assert not any(view.theme.dark for view in window.views.values())
+    assert not any(view.theme.dark for view in window.views.by_key.values())
 
 
 def test_a_folder_that_is_no_run_is_one_dialog(window, qtbot, tmp_path) -> None:
@@ -272,11 +272,23 @@ def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(window, qt
     _dialogs(window)[0].close()
 
 
+def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(window, qtbot, run) -> None:
+    _open(window, qtbot, run)
+    journal = next((run / "journal").glob("*.jsonl"))
+    with journal.open("ab") as file:
+        file.write(b'{"kind" "round"}\n')
+    qtbot.waitUntil(lambda: len(_dialogs(window)) == 1, timeout=10_000)
+    cause, remedy = _dialogs(window)[0].text.split("\n")
+    assert "Expecting ':' delimiter: line 1" in cause
+    assert remedy.startswith("restore the file")
+    _dialogs(window)[0].close()
+
+
 def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(
     window, qtbot, tmp_path
 ) -> None:
     with new_run(tmp_path / "run", CASES):
-        second = MainWindow(Settings(tmp_path / "second.ini"))
+        second = MainWindow(Preferences(tmp_path / "second.ini"))
         qtbot.addWidget(second)
         for each in (window, second):
             _open(each, qtbot, tmp_path / "run")
@@ -297,14 +309,14 @@ def test_a_run_folder_dropped_on_the_window_is_opened(window, qtbot, run) -> Non
         )
     )
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
-    assert window.settings.recent_runs()[0] == run
+    assert window.preferences.recent_runs()[0] == run
 
 
 def test_the_first_result_is_two_clicks_away(window, qtbot) -> None:
     window.welcome.try_button.click()
     qtbot.waitUntil(window.editor.run_button.isEnabled, timeout=10_000)
     with qtbot.waitSignal(window.editor.run_asked, timeout=10_000) as asked:
-        window.editor.run_asked.disconnect(window.run_plan)
+        window.editor.run_asked.disconnect(window.runs.run_plan)
         window.editor.run_button.click()
     plan, found = asked.args
     assert plan.sweeps[0].runtimes == ("ort-cpu",)
@@ -325,7 +337,7 @@ def test_every_action_is_reached_by_keyboard_and_none_hides_another(window) -> N
 
 def test_repainting_loses_no_reference_to_none(window, qtbot, run) -> None:
     _open(window, qtbot, run)
-    view = window.views["histogram"]
+    view = window.views.by_key["histogram"]
     view.draw_now()
     qtbot.wait(50)
     gc.collect()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.round import MEASURED, SAMPLE, WARMUP, Limits, RoundResult
+from app.cases.round import MEASURED, RECORD, WARMUP, Limits, RoundResult
 from app.cases.status import Status
 from app.plan.plan import Plan, Sweep
 from app.results.folder import RunFolder
@@ -63,7 +63,7 @@ def write_samples(
     if not latencies_us:
         return ""
     latencies = np.array([9999.0] * warmup + list(latencies_us)) * 1e3
-    records = np.zeros(len(latencies), SAMPLE)
+    records = np.zeros(len(latencies), RECORD)
     records["finished_ns"] = np.cumsum(latencies)
     records["started_ns"] = records["finished_ns"] - latencies
     records["scheduled_ns"] = records["started_ns"]

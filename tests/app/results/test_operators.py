@@ -11,7 +11,7 @@ import pytest
 from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.results.operators import read_operators, write_operators
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 from tests.app.gui.runs import new_run
 from tests.app.results.runs import CASE
 

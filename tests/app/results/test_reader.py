@@ -17,7 +17,7 @@ from app.results.follow.reader import RunReader
 from app.results.lines import Exported, Tried
 from app.results.operators import write_operators
 from app.results.reader import JournalReader, read_run
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.sweep.sweeps import exported_add
 

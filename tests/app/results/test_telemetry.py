@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from app.cases.reading import Reading
-from app.cases.round import MEASURED, SAMPLE, WARMUP, RoundResult
+from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.results.telemetry import device_columns, read_readings
 from exporters.codec import to_json
-from runtimes.base import Clock
+from runtimes.execution import Clock
 
 SECOND = 1_000_000_000
 
@@ -24,7 +24,7 @@ def write_round(
     """A round of one warm-up run and then one run every 10 ms for 2 s, from second 1 on."""
     (run / "samples").mkdir(exist_ok=True)
     (run / "telemetry").mkdir(exist_ok=True)
-    records = np.zeros(201, SAMPLE)
+    records = np.zeros(201, RECORD)
     records["started_ns"] = SECOND + np.arange(-1, 200) * 10_000_000
     records["finished_ns"] = records["started_ns"] + 9_000_000
     records["phase"] = MEASURED
@@ -52,7 +52,7 @@ def test_the_span_ends_with_the_last_run_of_several_at_once(tmp_path: Path) -> N
     clocks = ((1.5, 1200.0), (3.2, 1400.0), (3.8, 9000.0))
     result = write_round(tmp_path, [Reading(at(t), "gpu:0", clock_mhz=c) for t, c in clocks])
     path = tmp_path / "samples" / result.samples
-    records = np.fromfile(path, SAMPLE)
+    records = np.fromfile(path, RECORD)
     records["finished_ns"][-2] = at(3.5)
     path.write_bytes(records.tobytes())
     assert device_columns(tmp_path, [result])["gpu_clock_mhz"] == 1300.0

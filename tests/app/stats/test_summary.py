@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.stats.summary import summarise
-from runtimes.base import Samples
+from runtimes.execution import Samples
 
 
 def samples(latency_ns: np.ndarray, late_ns: int = 0) -> Samples:

@@ -20,7 +20,7 @@ from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
-from runtimes.base import OptionValue, Settings
+from runtimes.options import OptionValue, Settings
 
 SHORT = Limits(
     min_s=0.1,

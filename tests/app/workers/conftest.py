@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from app.cases.case import Scenario
-from app.cases.round import SAMPLE, Limits, MeasureJob, RoundResult
+from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from exporters.codec import from_json, to_json
 from exporters.types import (
     ExportedModel,
@@ -26,7 +26,7 @@ from exporters.types import (
     axes_key,
     save_reference,
 )
-from runtimes.base import Settings
+from runtimes.options import Settings
 
 AXES = {"batch": 1}
 SHORT = Limits(min_s=0.05, max_s=1.0, min_samples=10, warmup_min_s=0.02, warmup_max_s=0.5)
@@ -117,7 +117,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             events = [json.loads(line) for line in child.stdout]
         assert child.returncode == 0
         result = {key: value for key, value in events[-1].items() if key != "event"}
-        records = np.fromfile(samples, SAMPLE) if samples.is_file() else np.zeros(0, SAMPLE)
+        records = np.fromfile(samples, RECORD) if samples.is_file() else np.zeros(0, RECORD)
         return from_json(RoundResult, result), records, events
 
     return run

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from app.cases.case import Scenario, WaitPolicy
-from app.cases.round import MEASURED, SAMPLE, WARMUP
+from app.cases.round import MEASURED, RECORD, WARMUP
 from app.machine.cores import usable_cores
 from app.workers.abreast import Abreast, in_company
 from app.workers.slots import REWARM, counted
-from runtimes.base import Arrays, Execution, Session
+from runtimes.base import Arrays, Session
+from runtimes.execution import Execution
 from tests.app.workers.conftest import Measure
 
 pytestmark = pytest.mark.alone
@@ -64,7 +65,7 @@ def abreast(session: Session, streaming: bool = False, scenario: str = "closed_l
 
 
 def spans(*times: tuple[int, int]) -> np.ndarray:
-    records = np.zeros(len(times), SAMPLE)
+    records = np.zeros(len(times), RECORD)
     records["started_ns"], records["finished_ns"] = np.transpose(times)
     records["phase"] = MEASURED
     return records
@@ -75,7 +76,7 @@ def test_a_run_counts_only_between_the_last_ones_start_and_the_first_ones_end() 
     late = spans((8, 18), (18, 28), (28, 38), (38, 48))
     together = in_company([early, late], [0, 0])
     assert together["started_ns"].tolist() == [0, 8, 10, 18, 20, 28, 30, 38]
-    assert together["slot"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
+    assert together["lane"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
     # Both run from 8 to 39: the first of one and the last of the other do not lie within.
     assert counted(together)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
 
@@ -84,7 +85,7 @@ def test_runs_that_warm_up_again_count_in_no_slot() -> None:
     early = spans((0, 9), (10, 19), (20, 29))
     late = spans((0, 10), (10, 20), (20, 29))
     kept = counted(in_company([early, late], [1, 2]))
-    assert list(zip(kept["slot"], kept["started_ns"], strict=True)) == [(0, 10), (0, 20), (1, 20)]
+    assert list(zip(kept["lane"], kept["started_ns"], strict=True)) == [(0, 10), (0, 20), (1, 20)]
 
 
 def test_slots_that_never_ran_together_give_nothing() -> None:
@@ -103,7 +104,7 @@ def test_each_slot_has_a_thread_of_its_own_for_all_blocks() -> None:
     assert session.threads == [{session.entered[slot]} for slot in range(3)]
     assert threading.get_ident() not in idents
     for slot in range(3):
-        recorded = np.count_nonzero(records["slot"] == slot)
+        recorded = np.count_nonzero(records["lane"] == slot)
         assert recorded == session.calls["run", slot] == session.calls["advance", slot] > 0
 
 
@@ -112,7 +113,7 @@ def test_the_first_runs_after_a_pause_are_warm_up_in_every_slot() -> None:
         slots.block(0.02, 1, rewarm=False)
         records = slots.block(0.02, 1, rewarm=True)
     for slot in range(2):
-        own = records[records["slot"] == slot]
+        own = records[records["lane"] == slot]
         assert (own["phase"][:REWARM] == WARMUP).all()
 
 
@@ -144,7 +145,7 @@ def test_paced_slots_keep_their_gaps(policy: WaitPolicy) -> None:
     with Abreast(Several(), Scenario.parse("paced:1ms"), policy, False, 1000.0) as slots:
         records = slots.block(0.05, 1, rewarm=False)
     for slot in range(2):
-        own = records[records["slot"] == slot]
+        own = records[records["lane"] == slot]
         assert (own["scheduled_ns"][1:] - own["finished_ns"][:-1] == 1_000_000).all()
         assert (own["started_ns"] >= own["scheduled_ns"]).all()
 
@@ -161,13 +162,13 @@ def test_a_round_of_several_sessions(
     assert result.check is not None
     assert result.check.output_ok
     assert len(counted(records)) == result.iterations
-    assert set(counted(records)["slot"]) == {0, 1}
+    assert set(counted(records)["lane"]) == {0, 1}
     assert {event.get("phase") for event in events} >= {"warmup", "measure", "teardown"}
 
 
 def test_a_measured_run_had_company_from_its_start_to_its_end(measure: Measure) -> None:
     _, records, _ = measure("fake", options={"sessions": 2, "latency_us": 300.0, "wait": "sleep"})
-    slots = [records[records["slot"] == slot] for slot in (0, 1)]
+    slots = [records[records["lane"] == slot] for slot in (0, 1)]
     for own, other in (slots, slots[::-1]):
         for run in counted(own):
             before = other["started_ns"] <= run["started_ns"]

@@ -156,7 +156,7 @@ def test_affinity_is_set_and_recorded(measure: Measure) -> None:
 def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions: int) -> None:
     from app.cases.case import Scenario
     from app.cases.round import MeasureJob
-    from runtimes.base import Settings
+    from runtimes.options import Settings
     from tests.app.workers.conftest import AXES
 
     samples = Path(counter.path).with_name("stopped.bin")

@@ -14,7 +14,8 @@ from app.workers import operators
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Availability, Runtime, Unavailable
-from runtimes.ort.gpu_runtime import OrtCuda, OrtTensorRt
+from runtimes.ort.cuda_runtime import OrtCuda
+from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.pyt.cuda_runtime import TorchCuda
 from runtimes.trt.runtime import TensorRt
 from tests.app.workers.conftest import AXES

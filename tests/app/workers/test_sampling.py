@@ -7,10 +7,11 @@ import io
 import numpy as np
 
 from app.cases.case import Scenario
-from app.cases.round import MEASURED, SAMPLE, Limits
+from app.cases.round import MEASURED, RECORD, Limits
 from app.workers.sampling import Progress, Sampler
 from app.workers.slots import Alone
-from runtimes.base import Arrays, Execution, Session
+from runtimes.base import Arrays, Session
+from runtimes.execution import Execution
 
 LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)
 
@@ -42,7 +43,7 @@ def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
     sampler = Sampler(slots, LIMITS, file, told.append, lambda: False)
     sampler.warm_up()
     measured = sampler.measure()
-    records = np.frombuffer(file.getvalue(), SAMPLE)
+    records = np.frombuffer(file.getvalue(), RECORD)
     return session, records, told, measured.iterations
 
 

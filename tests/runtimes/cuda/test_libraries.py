@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from runtimes import registry
-from runtimes.base import Available, Settings, Unavailable
+from runtimes.base import Available, Unavailable
 from runtimes.cuda import libraries
 from runtimes.cuda.libraries import CUDA_REMEDY, Libraries, why_not
-from runtimes.ort.gpu_runtime import OrtCuda
+from runtimes.faults import NotAvailable
+from runtimes.options import Settings
+from runtimes.ort.cuda_runtime import OrtCuda
 from tests.runtimes.contract import ENGINES
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver
 
 GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
@@ -117,7 +120,11 @@ def test_standard_error_is_taken_from_c_code_and_given_back() -> None:
 
 
 @pytest.mark.parametrize("name", GPU_RUNTIMES)
-def test_the_device_defaults_to_the_first(name: str, driver: Driver) -> None:
+def test_the_device_defaults_to_the_first(name: str, driver: Driver, graphs: Graphs) -> None:
     runtime = registry.load(name)
-    assert libraries.device_index(runtime, Settings()) == 0
-    assert libraries.device_index(runtime, Settings(device="1")) == 1
+    for asked, taken in (("", "0"), ("1", "1")):
+        request = runtime.request(graphs.dense, {"batch": 1}, Settings(device=asked))
+        assert request.settings.device == taken
+    driver.set(devices=0)
+    with pytest.raises(NotAvailable, match="'0'"):
+        runtime.request(graphs.dense, {"batch": 1}, Settings())

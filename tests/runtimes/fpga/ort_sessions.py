@@ -10,8 +10,10 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from runtimes.fpga import provider
+from runtimes.fpga.provider.shim import PROVIDER_NAME
 
 CPU = "CPUExecutionProvider"
+WEIGHTS = (np.random.default_rng(0).normal(size=(16, 8)) / 4).astype(np.float32)
 
 
 def model(
@@ -37,6 +39,22 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
+def mlp(batch: int | str = 2) -> onnx.ModelProto:
+    return model(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["h"]),
+            helper.make_node("Relu", ["h"], ["y"]),
+        ],
+        {"x": [batch, 16]},
+        {"y": [batch, 8]},
+        {"w": WEIGHTS},
+    )
+
+
+def rows(seed: int = 0, count: int = 2) -> dict[str, np.ndarray]:
+    return {"x": np.random.default_rng(seed).normal(size=(count, 16)).astype(np.float32)}
+
+
 def quiet_options() -> onnxruntime.SessionOptions:
     """Options of a session that tells who took which node and logs nothing."""
     options = onnxruntime.SessionOptions()
@@ -59,7 +77,7 @@ def cpu_session(proto: onnx.ModelProto) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(proto.SerializeToString(), quiet_options(), providers=[CPU])
 
 
-def taken(session: onnxruntime.InferenceSession, name: str = provider.PROVIDER_NAME) -> list[str]:
+def taken(session: onnxruntime.InferenceSession, name: str = PROVIDER_NAME) -> list[str]:
     """The operators that provider `name` was assigned, sorted."""
     return sorted(
         node.op_type

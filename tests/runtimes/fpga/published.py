@@ -14,7 +14,7 @@ from importlib import resources
 
 import numpy as np
 
-from runtimes.base import AfterCompletion
+from runtimes.execution import AfterCompletion
 from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.card.timing import latency_us, simulate
 from runtimes.fpga.cards import load_card

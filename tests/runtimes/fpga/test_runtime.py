@@ -16,10 +16,14 @@ from onnx.reference import ReferenceEvaluator
 
 from exporters.types import ExportedModel, StatePair, TensorSpec
 from runtimes import registry
-from runtimes.base import AfterCompletion, Available, Settings, Unavailable
+from runtimes.base import Available, Unavailable
+from runtimes.execution import AfterCompletion
 from runtimes.faults import CompileFault, NotAvailable, RunFault, Unsupported
-from runtimes.fpga import provider
+from runtimes.fpga import cards
+from runtimes.fpga.provider import shim
+from runtimes.fpga.provider.shim import shim_path
 from runtimes.fpga.runtime import Fpga
+from runtimes.options import Settings
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
 CARD = Settings(device="ia-420f", release="sdk26")
@@ -135,7 +139,7 @@ def test_options_make_a_hypothetical_card(save: Save) -> None:
 
 
 def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:
-    text = (Path(provider.__file__).parent / "cards" / "v80.toml").read_text("utf-8")
+    text = (Path(cards.__file__).parent / "cards" / "v80.toml").read_text("utf-8")
     path = tmp_path / "mine.toml"
     path.write_text(text.replace('name = "V80"', 'name = "Mine"'), encoding="utf-8")
     with Fpga().compile(save(mlp(32, 32)), {}, Settings(device=str(path))) as session:
@@ -211,14 +215,14 @@ def test_a_file_that_is_no_model_is_a_compile_fault(save: Save) -> None:
 
 
 def test_the_shim_that_is_looked_for_is_the_one_that_is_loaded() -> None:
-    path = provider.shim_path()
+    path = shim_path()
     assert path is not None
     assert path.name.startswith("_shim.")
     assert isinstance(Fpga().availability(), Available)
 
 
 def test_a_missing_shim_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtimes.fpga.runtime._SHIM", "runtimes.fpga._never_built")
+    monkeypatch.setattr(shim, "EXTENSION_SUFFIXES", [".never-built"])
     state = Fpga().availability()
     assert isinstance(state, Unavailable)
     assert "compiler" in state.remedy

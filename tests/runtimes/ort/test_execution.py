@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from exporters.types import Reference, TensorSpec
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.ort import execution
 from runtimes.ort.runtime import OrtCpu
 from tests.runtimes.contract import ONE_THREAD

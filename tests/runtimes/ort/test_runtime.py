@@ -15,8 +15,9 @@ import pytest
 
 from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.ort.runtime import OrtCpu
 from runtimes.ort.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -231,7 +232,7 @@ def test_what_crashes_or_flatters_is_refused_without_the_engine(graphs: Graphs) 
 import json, sys
 from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.faults import Unsupported
 from runtimes.ort.runtime import OrtCpu
 for line in sys.stdin:

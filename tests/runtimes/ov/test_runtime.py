@@ -14,8 +14,9 @@ import pytest
 
 from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 from runtimes.ov.session import DIRECT_CALL
@@ -190,7 +191,7 @@ QUIET = """
 import json, os, socket, sys, threading
 from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 

@@ -14,14 +14,17 @@ import torch
 from torch.autograd.profiler_util import FunctionEvent
 
 from exporters.types import ExportedModel
-from runtimes.base import Available, OpTime, Settings, Unavailable
+from runtimes.base import Available, Unavailable
+from runtimes.execution import OpTime
 from runtimes.faults import RunFault, Unsupported
+from runtimes.options import Settings
 from runtimes.pyt import cuda_runtime, operators
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
 from runtimes.session.side_by_side import SideBySide
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
 from tests.runtimes.torch_factories import CHANNELS
 
@@ -87,8 +90,8 @@ def opened(
     tf32: bool = False,
     place: HostPlace | None = None,
 ) -> TorchCudaSession:
-    options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": tf32}
-    return TorchCudaSession(model, {"batch": 1}, Settings(), options, place or HostPlace())
+    request = request_of(model, mode="eager", boundary=boundary, cuda_graph=cuda_graph, tf32=tf32)
+    return TorchCudaSession(request, place or HostPlace())
 
 
 def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
@@ -204,8 +207,9 @@ def test_a_profile_tells_the_operators_at_both_boundaries_and_without_a_graph(
 ) -> None:
     model: ExportedModel = getattr(graphs, name)
     options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": False}
-    settings, reference = Settings(profile=True), reference_of(model, 1)
-    with TorchCudaSession(model, {"batch": 1}, settings, options, HostPlace()) as session:
+    request = request_of(model, 1, Settings(profile=True), **options)
+    reference = reference_of(model, 1)
+    with TorchCudaSession(request, HostPlace()) as session:
         assert session.execution.call_path.startswith("module(*inputs)")
         session.bind(reference.inputs)
         ops = session.profile_ops(5)

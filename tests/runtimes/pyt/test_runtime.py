@@ -16,8 +16,8 @@ from torch._inductor.utils import clear_caches
 
 from exporters.codec import to_json
 from exporters.types import ExportedModel, Factory, TensorSpec
-from runtimes.base import Settings
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
+from runtimes.options import Settings
 from runtimes.pyt.runtime import TorchCpu
 from runtimes.session.side_by_side import compile_abreast
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -145,7 +145,7 @@ from pathlib import Path
 import psutil
 from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.base import Settings
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 from runtimes.pyt.runtime import TorchCpu
 model = from_json(ExportedModel, json.loads(sys.stdin.read()))

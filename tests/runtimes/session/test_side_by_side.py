@@ -10,9 +10,11 @@ import pytest
 
 from exporters.types import ExportedModel
 from runtimes import registry
-from runtimes.base import Memory, NodePlacement, OptionValue, Session, Settings
+from runtimes.base import Session
+from runtimes.execution import Memory, NodePlacement
 from runtimes.fake import Fake, FakeSession
 from runtimes.faults import CompileFault, RunFault
+from runtimes.options import OptionValue, Settings
 from runtimes.ort.session import OrtSession
 from runtimes.session.side_by_side import SideBySide, compile_abreast
 from tests.runtimes.abreast import bind_apart, run_all_at_once

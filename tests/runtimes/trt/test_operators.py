@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from runtimes.base import OpTime
+from runtimes.execution import OpTime
 from runtimes.session.precision import of_graph
 from runtimes.trt import operators
 

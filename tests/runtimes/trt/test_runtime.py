@@ -14,9 +14,10 @@ import onnx
 import pytest
 
 from exporters.types import TensorSpec
-from runtimes.base import Session, Settings
+from runtimes.base import Session
 from runtimes.cuda.driver import CudaError
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.options import Settings
 from runtimes.session.side_by_side import compile_abreast
 from runtimes.trt.runtime import TensorRt
 from tests.runtimes.abreast import bind_apart, run_all_at_once

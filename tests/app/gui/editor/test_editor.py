@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST
-from app.gui.preferences import Settings
+from app.gui.look.preferences import Preferences
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
 from runtimes.base import Available
@@ -21,7 +21,7 @@ from tests.app.gui.runs import tiny_model
 
 @pytest.fixture
 def editor(qtbot, tmp_path: Path):
-    made = SweepEditor(Settings(tmp_path / "window.ini"))
+    made = SweepEditor(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(made)
     made.resize(380, 900)
     made.show()
@@ -199,7 +199,7 @@ def test_a_preset_that_is_kept_comes_back(editor, tmp_path) -> None:
 
     editor.set_draft(FIRST, "first")
     editor.preset_button.keep("mine")
-    kept = load_preset("My presets", "mine", Settings(tmp_path / "window.ini"))
+    kept = load_preset("My presets", "mine", Preferences(tmp_path / "window.ini"))
     assert kept == FIRST
 
 

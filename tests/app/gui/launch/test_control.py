@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.gui.launch.child import BatchChild
-from app.gui.launch.control import RunControl
+from app.gui.launch.control import RunControl, log_of
 from app.gui.launch.queue import SweepQueue
 from app.results.folder import is_being_written
 from app.results.reader import read_run
@@ -93,10 +93,15 @@ def test_a_stopped_sweep_holds_the_queue(control, qtbot, model) -> None:
 def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
     control, qtbot, tmp_path
 ) -> None:
-    (tmp_path / "no-run").mkdir()
+    folder = tmp_path / "run: monday"
+    folder.mkdir()
     with qtbot.waitSignal(control.refused, timeout=TIMEOUT_MS) as told:
-        control.resume_folder(tmp_path / "no-run")
-    assert "is no run folder" in str(told.args[0])
+        control.resume_folder(folder)
+    error = told.args[0]
+    assert error.cause.startswith(f"{folder} is no run folder"), "all of it, colons and all"
+    assert error.remedy and error.remedy not in error.cause
+    assert str(error) in log_of(folder).read_text(), "people read one sentence"
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_two_writers_of_one_run_are_refused_in_one_sentence(control, qtbot, model) -> None:
@@ -105,7 +110,7 @@ def test_two_writers_of_one_run_are_refused_in_one_sentence(control, qtbot, mode
     qtbot.waitUntil(lambda: is_being_written(folder), timeout=TIMEOUT_MS)
     other = BatchChild(["--resume", str(folder)], folder.with_name("other.log"))
     assert wait_for_end(other) == 2
-    assert "is being written by another process" in other.last_words()
+    assert "is being written by another process" in other.error().cause
     other.let_go()
 
 

@@ -13,9 +13,11 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 
+from app.gui.export_view import export
+from app.gui.look.csv_file import NotWritten
+from app.gui.look.theme import DARK, LIGHT, THEMES
 from app.gui.plots.base import PlotView
-from app.gui.plots.export import NotWritten
-from app.gui.theme import DARK, LIGHT, THEMES
+from app.gui.plots.export import export_png, export_svg
 from tests.app.gui.plots.views import EMPTY, FILLED, live
 
 filled = pytest.mark.parametrize("name", FILLED)
@@ -60,7 +62,7 @@ def test_the_png_is_light_and_sharp_whatever_the_window_wears(shown, name: str, 
     view = shown(name)
     view.apply_theme(DARK)
     size = view.canvas.viewport().size()
-    view.export_png(tmp_path / "plot.png")
+    export_png(view, tmp_path / "plot.png")
     image = QImage(str(tmp_path / "plot.png"))
     assert image.size() == size * 2
     assert image.pixelColor(1, image.height() - 2) == QColor(LIGHT.base)
@@ -72,7 +74,7 @@ def test_the_png_is_light_and_sharp_whatever_the_window_wears(shown, name: str, 
 @filled
 def test_the_svg_is_well_formed_and_holds_the_heading_as_text(shown, name: str, tmp_path) -> None:
     view = shown(name)
-    view.export_svg(tmp_path / "plot.svg")
+    export_svg(view, tmp_path / "plot.svg")
     root = ElementTree.parse(tmp_path / "plot.svg").getroot()
     told = " ".join(text for element in root.iter() if (text := element.text))
     assert view.title in told
@@ -95,8 +97,8 @@ def test_exports_are_laid_out_as_the_window_shows_them(qtbot, shown, name: str, 
     qtbot.wait(50)
     screen = view.canvas.grab().toImage()
     view.apply_theme(DARK)
-    view.export_png(tmp_path / "plot.png", scale=1.0)
-    view.export_svg(tmp_path / "plot.svg")
+    export_png(view, tmp_path / "plot.png", scale=1.0)
+    export_svg(view, tmp_path / "plot.svg")
     svg = QImage(screen.size(), QImage.Format.Format_RGB32)
     svg.fill(QColor(LIGHT.base))
     painter = QPainter(svg)
@@ -110,7 +112,7 @@ def test_exports_are_laid_out_as_the_window_shows_them(qtbot, shown, name: str, 
 @filled
 def test_the_csv_has_a_row_for_what_is_drawn(shown, name: str, tmp_path) -> None:
     view = shown(name)
-    view.export_csv(tmp_path / "plot.csv")
+    export(view, tmp_path / "plot.csv")
     with (tmp_path / "plot.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = list(csv.reader(file))
     assert rows
@@ -123,7 +125,7 @@ def test_a_view_that_was_never_on_screen_can_be_exported(qtbot, name: str, tmp_p
     qtbot.addWidget(view)
     if name == "graph":
         qtbot.waitUntil(lambda: view._graph is not None)
-    view.export_png(tmp_path / "plot.png", scale=1.0)
+    export_png(view, tmp_path / "plot.png", scale=1.0)
     image = QImage(str(tmp_path / "plot.png"))
     assert image.width() >= 1200
     assert len(_colors(image)) > 5
@@ -166,9 +168,9 @@ def test_nothing_is_drawn_for_a_view_that_nobody_sees(qtbot, monkeypatch) -> Non
 
 def test_a_file_that_cannot_be_written_is_one_sentence(shown, tmp_path) -> None:
     view = shown("histogram")
-    for export in (view.export_png, view.export_svg, view.export_csv):
+    for ending in ("png", "svg", "csv"):
         with pytest.raises(NotWritten, match="choose a folder"):
-            export(tmp_path / "missing" / "plot")
+            export(view, tmp_path / "missing" / f"plot.{ending}")
     assert view.theme is LIGHT
 
 

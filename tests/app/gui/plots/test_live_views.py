@@ -10,14 +10,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
+from app.gui.look.theme import LIGHT
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.cumulative import CumulativeView, cumulative_percent
 from app.gui.plots.histogram import MOST_PANELS, HistogramView
 from app.gui.plots.marks import mark_pen, percentile_marks, percentiles, published_marks
 from app.gui.plots.percentiles import PercentileView, percentile_curve
 from app.gui.plots.style import legend_text, series_styles
-from app.gui.theme import LIGHT
-from app.results.follow.series import Published
+from app.results.follow.series import ReferenceLine
 from app.stats.histogram import BINS, EDGES_S, Histogram
 from tests.app.gui.plots.views import PUBLISHED, live
 from tests.app.gui.synthetic import series
@@ -77,7 +77,7 @@ def test_series_of_one_runtime_are_told_apart_by_shade() -> None:
 
 
 def test_the_histogram_spans_all_samples_and_published_figures(qtbot) -> None:
-    far = Published("V80", "mean", 0.9, "tables")
+    far = ReferenceLine("V80", "mean", 0.9, "tables")
     view = _show(qtbot, HistogramView(), [replace(live()[0], published=(far,))])
     low, high = view.plots[0].viewRange()[0]
     occupied = np.nonzero(view.series[0].counts)[0]

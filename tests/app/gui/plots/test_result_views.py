@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from app.gui.card.run import CardRun
+from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.batch import BatchView
-from app.gui.plots.card_run import CardRun
 from app.gui.plots.compare import CompareView
 from app.gui.plots.devices import DevicesView
 from app.gui.plots.heatmap import HeatmapView, tile_color
 from app.gui.plots.largest import LargestBatchView
-from app.gui.plots.profile import OperatorTime, ProfileView
-from app.gui.theme import LIGHT
+from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.results.compare import RunSide, differences, pairs
 from app.results.follow.figures import number, ranked, variants
 from app.stats.quantiles import Interval
@@ -110,8 +110,8 @@ def test_heat_map_tiles_tell_the_distance_to_the_rows_best_and_failures_their_st
 
 
 def test_kinds_of_operators_are_sums_of_their_nodes(qtbot) -> None:
-    view = _show(qtbot, ProfileView())
-    view.set_profile(
+    view = _show(qtbot, OperatorsView())
+    view.set_operators(
         [
             OperatorTime("/a", "Conv", 3.0, 0.3, "CPU"),
             OperatorTime("/b", "Conv", 5.0, 0.5, "CPU"),

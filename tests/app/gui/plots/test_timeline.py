@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.cases.round import SAMPLE
+from app.cases.round import RECORD
 from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import RAW_LIMIT
@@ -94,16 +94,16 @@ def test_a_memory_map_of_a_file_being_written_is_followed(qtbot, tmp_path) -> No
     path = tmp_path / "case.0.bin"
     rows = records(latencies_ns(20.0, 6000, 1))
     rows[:2000].tofile(path)
-    view = _view(qtbot, [np.memmap(path, SAMPLE, "r")])
+    view = _view(qtbot, [np.memmap(path, RECORD, "r")])
     before = view.plots[0].viewRange()[0][1]
     rows.tofile(path)
-    view.set_series([replace(view.series[0], rounds=(np.memmap(path, SAMPLE, "r"),))])
+    view.set_series([replace(view.series[0], rounds=(np.memmap(path, RECORD, "r"),))])
     view.refresh()
     assert view.plots[0].viewRange()[0][1] > 2.5 * before
 
 
 def test_an_empty_round_beside_a_full_one_is_no_obstacle(qtbot) -> None:
-    view = _view(qtbot, [records(latencies_ns(20.0, 900, 1)), np.zeros(0, SAMPLE)])
+    view = _view(qtbot, [records(latencies_ns(20.0, 900, 1)), np.zeros(0, RECORD)])
     assert _highest(view) > 15e-6
 
 

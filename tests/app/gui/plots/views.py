@@ -10,11 +10,11 @@ import onnx
 from onnx import TensorProto, helper
 from PySide6.QtCore import QThreadPool
 
+from app.gui.card.run import CardRun
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.base import PlotView
 from app.gui.plots.batch import BatchView
 from app.gui.plots.boxes import BoxesView
-from app.gui.plots.card_run import CardRun
 from app.gui.plots.compare import CompareView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.devices import DevicesView
@@ -22,15 +22,15 @@ from app.gui.plots.graph import GraphView
 from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.largest import LargestBatchView
+from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.percentiles import PercentileView
-from app.gui.plots.profile import OperatorTime, ProfileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
-from app.results.follow.series import Published, Series
+from app.results.follow.series import ReferenceLine, Series
 from tests.app.gui.synthetic import failed, series
 
-PUBLISHED = Published("V80, sdk26", "mean", 2.5, "published latency tables")
+PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 
 
 def live() -> list[Series]:
@@ -110,13 +110,13 @@ def _set(view: PlotView, cases: list[Series]) -> PlotView:
     return view
 
 
-def _profile(_: Path) -> ProfileView:
-    view = ProfileView()
+def _operators(_: Path) -> OperatorsView:
+    view = OperatorsView()
     rows = [
         OperatorTime("/c/Conv", "Conv", 12.0, 0.75, "CPU"),
         OperatorTime("/r", "Relu", 4.0, 0.25, "CPU"),
     ]
-    view.set_profile(rows, "cnn on ort-cpu", "wall")
+    view.set_operators(rows, "cnn on ort-cpu", "wall")
     return view
 
 
@@ -147,12 +147,13 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "largest": lambda _: _set(LargestBatchView(), finished()),
     "accuracy": lambda _: _set(AccuracyView(), finished()),
     "heatmap": lambda _: _set(HeatmapView(), finished()),
-    "profile": _profile,
+    "operators": _operators,
     "schedule": _schedule,
     "compare": _compare,
     "graph": _graph,
 }
 EMPTY: tuple[type[PlotView], ...] = (
     HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, BatchView, DevicesView,
-    LargestBatchView, AccuracyView, HeatmapView, ProfileView, ScheduleView, CompareView, GraphView,
+    LargestBatchView, AccuracyView, HeatmapView, OperatorsView, ScheduleView, CompareView,
+    GraphView,
 )  # fmt: skip

@@ -11,10 +11,11 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.cases.columns import COLUMNS as RESULT_COLUMNS
+from app.gui.export_view import export
+from app.gui.look.theme import DARK
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import ResultsModel, change_text
 from app.gui.tables.results import ResultsTable
-from app.gui.theme import DARK
 from tests.app.gui.synthetic import failed, series
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
@@ -81,12 +82,20 @@ def test_filtering_needs_every_word(qtbot, table) -> None:
     assert table.count_label.text() == "1 of 4 cases"
 
 
-def test_failed_cases_stay_with_their_reason(table) -> None:
-    table.status_choice.choose("failed")
-    assert table.filter.rowCount() == 1
-    assert _text(table, 0, REASON) == "killed by signal 11; see the log"
+def test_whatever_ended_without_being_ok_is_found_with_its_reason(table) -> None:
+    ends = ("crashed", "unsupported", "unavailable", "partial", "cancelled")
+    table.set_series(
+        [
+            _case("a", 9.5),
+            *(failed("ort-cuda", "cnn_tiny", status, f"why {status}") for status in ends),
+            *(failed("ort-cpu", "cnn_tiny", status, "") for status in ("waiting", "measuring")),
+        ]
+    )
+    table.status_choice.choose("not_ok")
+    found = [_text(table, row, REASON) for row in range(table.filter.rowCount())]
+    assert found == [f"why {status}" for status in ends]
     table.status_choice.choose("ok")
-    assert _keys(table) == ["a", "b", "c"]
+    assert _keys(table) == ["a"]
 
 
 def test_a_baseline_gives_every_other_row_its_distance(table) -> None:
@@ -146,7 +155,7 @@ def test_the_csv_holds_the_rows_and_columns_in_view(table, tmp_path) -> None:
     table.set_visible_columns(["runtime", "latency_p50_us", "reason"])
     table.filter_box.setText("torch")
     table.set_series([*table.model.series, failed("torch-cpu", "m", "crashed", "=HYPERLINK()")])
-    table.export_csv(tmp_path / "rows.csv")
+    export(table, tmp_path / "rows.csv")
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [

@@ -143,7 +143,7 @@ def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(
     reader.poll()
     shutil.rmtree(tmp_path / "run")
     state = _polled(reader)
-    assert "is gone" in state.problem
+    assert state.problem is not None and "is gone" in state.problem.cause
     assert state.series[0].counts.sum() == 10
     assert reader.poll() is None
 
@@ -156,7 +156,7 @@ def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close: Close
     (tmp_path / "run").rename(tmp_path / "away")
     assert _polled(reader).problem
     (tmp_path / "away").rename(tmp_path / "run")
-    assert _polled(reader).problem == ""
+    assert _polled(reader).problem is None
 
 
 @pytest.mark.parametrize("damage", ["no manifest", "no JSON", "not ours"])

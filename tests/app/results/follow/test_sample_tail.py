@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.round import SAMPLE
+from app.cases.round import RECORD
 from app.results.follow.sample_tail import SampleTail
 from app.stats.histogram import Histogram
 from tests.app.gui.runs import records
@@ -18,7 +18,7 @@ def _bins(latencies_us: Sequence[float]) -> np.ndarray:
 def test_only_what_was_added_is_read_and_a_torn_record_waits(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     data = records([10.0, 20.0, 30.0]).tobytes()
-    path.write_bytes(data[: 2 * SAMPLE.itemsize + 5])
+    path.write_bytes(data[: 2 * RECORD.itemsize + 5])
     tail = SampleTail(path)
     assert tail.poll()
     assert tail.records == 2

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtimes.base import AfterCompletion, Scheduled
+from runtimes.execution import AfterCompletion, Scheduled
 from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.card.timing import fidelity, io_us, latency_us, simulate
 from runtimes.fpga.cards import Card, load_card

@@ -19,40 +19,27 @@ from runtimes.faults import NotAvailable
 from runtimes.fpga import provider
 from runtimes.fpga.cards import CardError
 from runtimes.fpga.options import OptionError, provider_options
+from runtimes.fpga.provider import shim
+from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
+    WEIGHTS,
     card_session,
     cpu_session,
     disagreement,
+    mlp,
     model,
     quiet_options,
+    rows,
     taken,
 )
 
 ROOT = Path(__file__).resolve().parents[4]
-RNG = np.random.default_rng(0)
-WEIGHTS = (RNG.normal(size=(16, 8)) / 4).astype(np.float32)
-
-
-def mlp(batch: int | str = 2) -> onnx.ModelProto:
-    return model(
-        [
-            helper.make_node("MatMul", ["x", "w"], ["h"]),
-            helper.make_node("Relu", ["h"], ["y"]),
-        ],
-        {"x": [batch, 16]},
-        {"y": [batch, 8]},
-        {"w": WEIGHTS},
-    )
-
-
-def rows(seed: int = 0, count: int = 2) -> dict[str, np.ndarray]:
-    return {"x": np.random.default_rng(seed).normal(size=(count, 16)).astype(np.float32)}
 
 
 def test_the_device_says_that_it_is_simulated() -> None:
     device = provider.device()
-    assert device.ep_name == provider.PROVIDER_NAME
+    assert device.ep_name == PROVIDER_NAME
     assert device.device.type == onnxruntime.OrtHardwareDeviceType.NPU
     assert device.device.metadata["simulated"] == "1"
 
@@ -60,16 +47,14 @@ def test_the_device_says_that_it_is_simulated() -> None:
 def test_registering_again_changes_nothing() -> None:
     provider.register()
     provider.register()
-    ours = [d for d in onnxruntime.get_ep_devices() if d.ep_name == provider.PROVIDER_NAME]
+    ours = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER_NAME]
     assert len(ours) == 1
 
 
 def test_a_second_library_of_that_name_is_refused_and_the_first_lives_on() -> None:
     provider.register()
     with pytest.raises(Exception, match="already registered"):
-        onnxruntime.register_execution_provider_library(
-            provider.PROVIDER_NAME, str(provider.shim_path())
-        )
+        onnxruntime.register_execution_provider_library(PROVIDER_NAME, str(shim_path()))
     assert taken(card_session(mlp())) == ["MatMul", "Relu"]
 
 
@@ -77,9 +62,10 @@ def test_a_provider_that_was_unregistered_comes_back() -> None:
     code = """
 import onnxruntime
 from runtimes.fpga import provider
-from tests.runtimes.fpga.test_bridge import card_session, mlp, taken
+from runtimes.fpga.provider.shim import PROVIDER_NAME
+from tests.runtimes.fpga.ort_sessions import card_session, mlp, taken
 provider.register()
-onnxruntime.unregister_execution_provider_library(provider.PROVIDER_NAME)
+onnxruntime.unregister_execution_provider_library(PROVIDER_NAME)
 assert taken(card_session(mlp())) == ["MatMul", "Relu"]
 """
     ended = run_python(code)
@@ -94,8 +80,8 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_without_the_shim_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider, "_bridge", None)
-    monkeypatch.setattr(provider, "EXTENSION_SUFFIXES", [".nothing"])
-    assert provider.shim_path() is None
+    monkeypatch.setattr(shim, "EXTENSION_SUFFIXES", [".nothing"])
+    assert shim_path() is None
     with pytest.raises(NotAvailable, match="C compiler"):
         provider.register()
 
@@ -114,7 +100,7 @@ def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
 def test_the_name_alone_selects_the_provider() -> None:
     provider.register()
     session = onnxruntime.InferenceSession(
-        mlp().SerializeToString(), quiet_options(), providers=[provider.PROVIDER_NAME]
+        mlp().SerializeToString(), quiet_options(), providers=[PROVIDER_NAME]
     )
     assert taken(session) == ["MatMul", "Relu"]
 
@@ -181,7 +167,7 @@ def test_a_split_graph_is_computed_by_both() -> None:
     session = card_session(split_graph())
     assert taken(session) == ["Add", "Mul", "Relu", "Sigmoid", "Tanh"]
     assert taken(session, CPU) == ["CumSum"]
-    x = {"x": RNG.normal(size=(2, 8)).astype(np.float32)}
+    x = {"x": np.random.default_rng(1).normal(size=(2, 8)).astype(np.float32)}
     assert not disagreement(session.run(None, x)[0], cpu_session(split_graph()).run(None, x)[0])
 
 
@@ -359,7 +345,7 @@ def test_compiled_graphs_show_what_the_card_was_given() -> None:
 @pytest.mark.parametrize("ending", ["", "import sys; sys.exit(3)", "raise SystemExit(4)"])
 def test_the_interpreter_ends_cleanly_while_a_session_lives(ending: str) -> None:
     code = f"""
-from tests.runtimes.fpga.test_bridge import card_session, mlp, rows
+from tests.runtimes.fpga.ort_sessions import card_session, mlp, rows
 kept = card_session(mlp())
 kept.run(None, rows())
 {ending}

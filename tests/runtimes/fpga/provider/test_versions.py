@@ -16,7 +16,7 @@ import pytest
 from runtimes.fpga.provider import OLDEST_ONNXRUNTIME
 
 ROOT = Path(__file__).resolve().parents[4]
-TESTS = ("test_bridge.py", "test_bridge_graph.py", "test_backend_nodes.py")
+TESTS = ("provider/test_bridge.py", "provider/test_graph.py", "test_backend_nodes.py")
 OLDEST = ".".join(map(str, OLDEST_ONNXRUNTIME))
 
 
@@ -48,7 +48,7 @@ def test_the_bridge_works_on_the_oldest_onnxruntime(oldest: Path) -> None:
         check=True,
     )
     assert version.stdout.startswith(f"{OLDEST}.")
-    tests = [str(Path(__file__).with_name(name)) for name in TESTS]
+    tests = [str(Path(__file__).parents[1] / name) for name in TESTS]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         cwd=ROOT,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
-from app.gui.plots.card_run import CardRun
+from app.gui.card.run import CardRun
 from app.machine.child import Child
 from app.results.follow.details import CaseDetails
 from app.results.follow.reader import CARD_RUNTIME
 from exporters import own
+from exporters.types import GraphlapError
 from runtimes.registry import parse_spec
 
-_COMMAND = own.command("app.gui.card_worker")
+_COMMAND = own.command("app.gui.card.worker")
 
 
 class CardProcess:
@@ -41,8 +42,8 @@ class CardProcess:
         self._child.send(json.dumps(question))
         return True
 
-    def poll(self) -> CardRun | str | None:
-        """The answer once it is there, a sentence if there is none to be had, else None."""
+    def poll(self) -> CardRun | GraphlapError | None:
+        """The answer once it is there, an error if there is none to be had, else None."""
         if self._child is None:
             return None
         ended = self._child.ended()
@@ -52,10 +53,15 @@ class CardProcess:
                 return None
             how = self._child.how_it_ended()
             self.close()
-            return f"the card's compiler ended with {how}"
+            return GraphlapError(
+                f"the card's compiler ended with {how}",
+                "choose the case again, and report it if it ends so again",
+            )
         self.close()
         answer = json.loads(lines[0])
-        return answer["problem"] if "problem" in answer else CardRun.from_json(answer)
+        if "cause" in answer:
+            return GraphlapError(answer["cause"], answer["remedy"])
+        return CardRun.from_json(answer)
 
     def close(self) -> None:
         if self._child is not None:

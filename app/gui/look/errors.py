@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -79,6 +81,15 @@ def _details(text: str) -> QPlainTextEdit:
     edit.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
     edit.setMinimumHeight(220)
     return edit
+
+
+@contextmanager
+def errors_to(tell: Callable[[GraphlapError], object]) -> Iterator[None]:
+    """An error of ours in the block ends it and is told; all others go on."""
+    try:
+        yield
+    except GraphlapError as error:
+        tell(error)
 
 
 def show_error(error: BaseException, parent: QWidget | None = None) -> ErrorDialog:

@@ -1,4 +1,4 @@
-"""A second run beside the open one: followed like it, and handed with it to the view of pairs."""
+"""A second run beside the open one: followed like it, and told with it as a pair."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.gui.follower import Follower
-from app.gui.plots.compare import CompareView
+from app.gui.follow.follower import Follower
 from app.results.compare import RunSide
 from app.results.follow.state import RunState
 from exporters.types import GraphlapError
@@ -20,12 +19,11 @@ class ComparedRun(QObject):
 
     failed = Signal(object)
 
-    def __init__(self, view: CompareView, parent: QObject) -> None:
+    def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._view = view
         self._follower: Follower | None = None
         self._state: RunState | None = None
-        self._shown: tuple[Path, int, Path, int] | None = None
+        self._told: tuple[Path, int, Path, int] | None = None
 
     def open(self, folder: Path) -> None:
         """Compare with this run from now on, whichever run is open."""
@@ -39,24 +37,24 @@ class ComparedRun(QObject):
         if self._follower is not None:
             self._follower.close()
             self._follower.deleteLater()
-        self._follower = self._state = self._shown = None
+        self._follower = self._state = self._told = None
 
-    def show_beside(self, first: RunState | None) -> None:
-        """Hand both runs to the view if either has moved."""
+    def beside(self, first: RunState) -> tuple[RunSide, RunSide] | None:
+        """Both runs if either has moved since they were told last, else None."""
         state = self._follower.take() if self._follower else None
-        if state is not None and state.problem:
-            cause, _, remedy = state.problem.partition(": ")
-            self.failed.emit(GraphlapError(cause, remedy))
+        if state is not None and state.problem is not None:
+            self.failed.emit(GraphlapError(state.problem.cause, state.problem.remedy))
         elif state is not None:
             self._state = state
         second = self._state
-        if first is None or second is None:
-            return
+        if second is None:
+            return None
         stamp = (first.folder, first.revision, second.folder, second.revision)
-        if stamp != self._shown:
-            self._shown = stamp
-            names = _names(first.folder, second.folder)
-            self._view.set_runs(_side(names[0], first), _side(names[1], second))
+        if stamp == self._told:
+            return None
+        self._told = stamp
+        names = _names(first.folder, second.folder)
+        return _side(names[0], first), _side(names[1], second)
 
     def _not_a_run(self, error: Exception) -> None:
         if self.sender() is self._follower:

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from app.cases.case import Case
-from app.gui.errors import ErrorDialog
-from app.gui.preferences import Settings
+from app.gui.look.errors import ErrorDialog
+from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
 
@@ -26,7 +26,7 @@ def _run(path: Path, latency_us: float, *cases: Case) -> Path:
 
 @pytest.fixture
 def window(qtbot, tmp_path: Path):
-    made = MainWindow(Settings(tmp_path / "window.ini"))
+    made = MainWindow(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(made)
     made.show()
     yield made
@@ -42,7 +42,7 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(second))
     window.actions_by_key["compare"].trigger()
-    view = window.views["compare"]
+    view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
     assert window.docks.page == "results"
     header, rows = view.table()

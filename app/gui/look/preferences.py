@@ -13,13 +13,16 @@ import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
 LAYOUT_VERSION = 1
-"""Raise it when docks are added, removed or renamed."""
+"""Raise it when docks are added or removed; one that is renamed goes into `_RENAMED`."""
+
+_RENAMED = {"profile": "operators"}
+"""Docks by the names that they had in layouts kept earlier."""
 
 RECENT = 12
 
 
-class Settings:
-    """Typed access to the settings file; a value of the wrong kind counts as not there."""
+class Preferences:
+    """Typed access to their file; a value of the wrong kind counts as not there."""
 
     def __init__(self, path: Path | None = None) -> None:
         path = path or platformdirs.user_config_path("graphlap") / "window.ini"
@@ -49,7 +52,10 @@ class Settings:
     def layout(self, name: str) -> QByteArray:
         """The saved bytes called `name`; empty where nothing is saved."""
         kept = self._store.value(f"layout/{name}")
-        return kept if isinstance(kept, QByteArray) else QByteArray()
+        state = kept if isinstance(kept, QByteArray) else QByteArray()
+        for old, new in _RENAMED.items():
+            state.replace(_in_layout(old), _in_layout(new))
+        return state
 
     def save_layout(self, name: str, state: QByteArray) -> None:
         self._store.setValue(f"layout/{name}", state)
@@ -102,3 +108,9 @@ class Settings:
         if isinstance(kept, str):
             return [kept]
         return [item for item in kept if isinstance(item, str)] if isinstance(kept, list) else []
+
+
+def _in_layout(dock: str) -> QByteArray:
+    """A dock's name as Qt's saved states hold it: its length in bytes, then UTF-16."""
+    text = dock.encode("utf-16-be")
+    return QByteArray(len(text).to_bytes(4, "big") + text)

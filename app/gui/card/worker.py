@@ -1,8 +1,8 @@
-"""`python -m app.gui.card_worker`: one request on the simulated card, as JSON.
+"""`python -m app.gui.card.worker`: one request on the simulated card, as JSON.
 
 Takes one JSON line (path, axes, states, card, release, options, gap_us) and answers the
-schedule and the fit as `CardRun`, or `{"problem": …}`. Compiling a network can take seconds
-and needs the card's compiler, so it happens in a process of its own.
+schedule and the fit as `CardRun`, or `{"cause": …, "remedy": …}`. Compiling a network can take
+seconds and needs the card's compiler, so it happens in a process of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from app.gui.plots.card_run import CardEvent, CardRun
+from app.gui.card.run import CardEvent, CardRun
 from exporters.types import GraphlapError
 from runtimes.fpga.card import importer
 from runtimes.fpga.card.compiler import compile_graph
@@ -28,7 +28,7 @@ def main() -> int:
     try:
         answer = asdict(card_run(asked))
     except GraphlapError as error:
-        answer = {"problem": str(error)}
+        answer = {"cause": error.cause, "remedy": error.remedy}
     sys.stdout.write(json.dumps(answer) + "\n")
     return 0
 

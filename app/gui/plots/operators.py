@@ -9,14 +9,15 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.cases.operators import OperatorTimes
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
-from app.gui.plots.base import Table
-from app.gui.plots.choice import Choice
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.gui.plots.text import CLOCK_TEXT, significant, time_text
-from runtimes.base import Clock
+from app.results.follow.details import CaseDetails
+from runtimes.execution import Clock
 
 MOST_ROWS = 60
 
@@ -36,7 +37,7 @@ class OperatorTime:
     called: str = ""
 
 
-class ProfileView(BarView):
+class OperatorsView(BarView):
     """The slowest operators on top, coloured by the engine that ran them."""
 
     title = "Operators"
@@ -55,7 +56,17 @@ class ProfileView(BarView):
         )
         self.add_controls(self.group_choice)
 
-    def set_profile(
+    def set_details(self, details: CaseDetails, label: str) -> None:
+        """Show the case's operators; nothing yet if none were recorded."""
+        profile = details.operators
+        if profile is None:
+            self.set_operators((), label, "wall")
+            return
+        engine = details.engine or details.case.runtime
+        rows = operator_times(profile, engine, details.elsewhere)
+        self.set_operators(rows, label, profile.clock, profile.runs, profile.reason)
+
+    def set_operators(
         self,
         rows: Sequence[OperatorTime],
         name: str,

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from app.gui.errors import ErrorHooks, show_error
+from app.gui.look.errors import ErrorHooks, show_error
 from exporters.types import GraphlapError
 
 

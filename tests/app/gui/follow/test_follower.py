@@ -4,7 +4,7 @@ from pathlib import Path
 import psutil
 
 from app.cases.case import Case
-from app.gui.follower import Follower
+from app.gui.follow.follower import Follower
 from tests.app.gui.runs import new_run, record_round, records
 
 CASE = Case("cnn_tiny", "fake")

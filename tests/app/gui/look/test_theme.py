@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QPalette
 
+from app.gui.look.theme import DARK, LIGHT, THEMES, Theme, apply_theme, runtime_color
 from app.gui.plots.style import series_styles
-from app.gui.theme import DARK, LIGHT, THEMES, Theme, apply_theme, runtime_color
 from runtimes.registry import RUNTIMES
 from tests.app.gui.synthetic import series
 

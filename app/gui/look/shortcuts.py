@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.terms import TERMS
+from app.gui.look.terms import TERMS
 
 ELSEWHERE = (
     ("Ctrl+0", "Show all data again (in a plot)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.gui.theme import Theme
+from app.gui.look.theme import Theme
 from exporters import own
 
 

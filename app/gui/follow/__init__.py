@@ -1,0 +1,1 @@
+"""Runs that the window watches: each is read on in a thread of its own."""

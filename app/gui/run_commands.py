@@ -1,0 +1,122 @@
+"""The Run menu: what the editor shows is measured now or later, steered, and resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QMainWindow, QMessageBox
+
+from app.gui.editor.editor import SweepEditor
+from app.gui.launch.control import MISUSE, RunControl
+from app.gui.look.errors import errors_to
+from app.gui.run_feed import RunFeed
+from app.plan.estimate import ASK_ABOVE, Estimate
+from app.plan.plan import Plan
+from app.results.manifest import MANIFEST
+from app.results.text import duration
+
+_ENDS = {0: "finished", 1: "finished, some cases failed", 130: "stopped, can be resumed"}
+
+
+class RunCommands(QObject):
+    """`started` names a run folder that will be there soon, `there` the one that now is."""
+
+    started = Signal(object)
+    there = Signal(object)
+    failed = Signal(object)
+
+    def __init__(
+        self, window: QMainWindow, editor: SweepEditor, control: RunControl, feed: RunFeed
+    ) -> None:
+        super().__init__(window)
+        self._window, self._editor = window, editor
+        self._control, self._feed = control, feed
+        self._waiting_for: Path | None = None
+        editor.run_asked.connect(self.run_plan)
+        editor.queue_asked.connect(self.queue_plan)
+        control.started.connect(self._run_started)
+        control.ended.connect(self._run_ended)
+        control.refused.connect(self.failed)
+        feed.beat.connect(self._look_for_folder)
+
+    def run_plan(self, plan: Plan, found: Estimate) -> None:
+        """Measure a checked plan now or after the present one; a huge one is asked about."""
+        if self._agreed(found):
+            with errors_to(self.failed.emit):
+                self._control.run(plan)
+
+    def queue_plan(self, plan: Plan, found: Estimate) -> None:
+        if self._agreed(found):
+            self._control.queue.add(plan)
+            self._control.run_next()
+            self._say(f"{plan.name} waits in the queue", 5000)
+
+    @Slot()
+    def run_or_resume(self) -> None:
+        if self._control.state == "paused":
+            self._control.resume()
+        else:
+            self._editor.ask_to_run()
+
+    @Slot()
+    def pause_or_resume(self) -> None:
+        if self._control.state == "paused":
+            self._control.resume()
+        else:
+            self._control.pause()
+
+    @Slot()
+    def stop(self) -> None:
+        self._control.stop()
+
+    @Slot()
+    def queue_sweep(self) -> None:
+        self._editor.ask_to_queue()
+
+    @Slot()
+    def resume_open_run(self) -> None:
+        if self._feed.folder is not None:
+            with errors_to(self.failed.emit):
+                self._control.resume_folder(self._feed.folder)
+
+    def queue_may_go(self) -> bool:
+        """A sweep that is measured outlives the window, those that wait do not."""
+        waiting = len(self._control.queue.plans)
+        if not waiting:
+            return True
+        noun = "sweep that waits" if waiting == 1 else f"{waiting} sweeps that wait"
+        text = f"The {noun} in the queue would be forgotten. Close all the same?"
+        return self._asked("Sweeps are waiting", text)
+
+    def _agreed(self, found: Estimate) -> bool:
+        if found.cases <= ASK_ABOVE:
+            return True
+        text = (
+            f"This sweep has {found.cases:,} cases and would take at least "
+            f"{duration(found.shortest_s)}. Measure all of it?"
+        )
+        return self._asked("A very large sweep", text)
+
+    def _asked(self, title: str, text: str) -> bool:
+        answer = QMessageBox.question(self._window, title, text)
+        return answer == QMessageBox.StandardButton.Yes
+
+    def _run_started(self, folder: Path) -> None:
+        self._say(f"Measuring into {folder}")
+        self._waiting_for = folder
+        self.started.emit(folder)
+
+    def _look_for_folder(self) -> None:
+        """The batch process checks the plan before it makes its folder."""
+        folder = self._waiting_for
+        if folder is not None and (folder / MANIFEST).is_file():
+            self._waiting_for = None
+            self.there.emit(folder)
+
+    def _run_ended(self, folder: Path, code: int) -> None:
+        self._waiting_for = None if code == MISUSE else self._waiting_for
+        self._say(f"{folder.name}: {_ENDS.get(code, f'ended with exit code {code}')}")
+
+    def _say(self, text: str, for_ms: int = 0) -> None:
+        self._window.statusBar().showMessage(text, for_ms)

@@ -1,0 +1,129 @@
+"""What a session tells: what really runs and where, what it takes, on which clock.
+
+Values that cross from the adapters to the processes that measure; standard library and numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+Clock = Literal["wall", "device", "simulated"]
+Boundary = Literal["host", "device"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlacement:
+    """Where the engine put one node of the graph that it executes.
+
+    `counts` is False for the integer shape arithmetic that may stay on the host
+    without making the row partial.
+    """
+
+    node: str
+    op: str
+    provider: str
+    precision: str
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What really runs, read from the compiled session, not from what was asked.
+
+    `elsewhere` names the counted nodes that the asked-for engine did not take: a row
+    with any is `partial`. `facts` are figures the runtime knows (`cycles`, `io_us`,
+    `weight_tiles_used`, `weight_tiles_total`, `fidelity`, `engine_cache`), by column name.
+    `inspection_ms` is the part of `compile` that went into finding this out, not into the
+    engine's own work.
+    """
+
+    provider: str
+    precision: str
+    device_name: str
+    call_path: str
+    clock: Clock = "wall"
+    boundary: Boundary = "host"
+    placement: tuple[NodePlacement, ...] = ()
+    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    inspection_ms: float = 0.0
+
+    @property
+    def elsewhere(self) -> tuple[NodePlacement, ...]:
+        return tuple(n for n in self.placement if n.counts and n.provider != self.provider)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Peak bytes that the engine itself accounts for; None where it does not say.
+
+    `of_process` where the engine counts all of its sessions in this process together.
+    """
+
+    device_peak_bytes: int | None = None
+    host_peak_bytes: int | None = None
+    of_process: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpTime:
+    """What one node of the executed graph takes in one run, a mean of several.
+
+    `node` is its name in the graph, or where it stands if it has none; `op` its kind;
+    `engine_name` what the engine itself calls the work: a kernel, a layer, an instruction.
+    """
+
+    node: str
+    op: str
+    time_us: float
+    engine_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Parts of runs on the device's own clock, int64 nanoseconds [n] each.
+
+    `h2d_ns` and `d2h_ns` are the copies in and out, None where they lie outside a run.
+    """
+
+    device_ns: np.ndarray
+    h2d_ns: np.ndarray | None = None
+    d2h_ns: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AfterCompletion:
+    """Arrivals of a closed loop: the next request `gap_ns` after the last one finished."""
+
+    count: int
+    gap_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """Arrivals fixed beforehand: int64 nanoseconds [n], ascending."""
+
+    times_ns: np.ndarray
+
+
+Arrivals = AfterCompletion | Scheduled
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """One round's raw timings, int64 nanoseconds [n] each, on the clock that is named."""
+
+    scheduled_ns: np.ndarray
+    started_ns: np.ndarray
+    finished_ns: np.ndarray
+    clock: Clock
+
+    @property
+    def latency_ns(self) -> np.ndarray:
+        """finished - started [n]."""
+        latency: np.ndarray = self.finished_ns - self.started_ns
+        return latency

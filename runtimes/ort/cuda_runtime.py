@@ -1,0 +1,67 @@
+"""ONNX Runtime's CUDA provider."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from exporters.types import Precision
+from runtimes.cuda.libraries import CUDA_REMEDY, Libraries
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.options import SESSIONS, Option
+from runtimes.ort.gpu import OrtGpu
+from runtimes.ort.gpu_open import Providers
+from runtimes.ort.opening import flag
+from runtimes.request import Request
+
+CUDA_LIBRARIES = Libraries(
+    (
+        "libcublasLt.so.13",
+        "libcublas.so.13",
+        "libcudart.so.13",
+        "libcurand.so.10",
+        "libcufft.so.12",
+        "libcudnn.so.9",
+    ),
+    CUDA_REMEDY,
+)
+_CUDNN_SEARCH = {"exhaustive": "EXHAUSTIVE", "heuristic": "HEURISTIC", "default": "DEFAULT"}
+_ARENA = {"power_of_two": "kNextPowerOfTwo", "as_requested": "kSameAsRequested"}
+
+
+class OrtCuda(OrtGpu):
+    """The CUDA provider. An int8 file runs there in fp32 between its quantisers."""
+
+    name = "ort-cuda"
+    summary = "ONNX Runtime, CUDA provider"
+    provider = "CUDAExecutionProvider"
+    libraries = (CUDA_LIBRARIES,)
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
+    options = (
+        BOUNDARY,
+        CUDA_GRAPH,
+        TF32,
+        Option(
+            "cudnn_search",
+            "exhaustive",
+            "how a convolution's algorithm is found: by timing, by rule, or cuDNN's first",
+            tuple(_CUDNN_SEARCH),
+        ),
+        Option(
+            "arena_growth",
+            "power_of_two",
+            "how the provider's memory arena is extended",
+            tuple(_ARENA),
+        ),
+        SESSIONS,
+    )
+
+    def _providers(self, request: Request) -> Providers:
+        options = request.options
+        wanted = {
+            "device_id": request.settings.device,
+            "use_tf32": flag(options["tf32"]),
+            "enable_cuda_graph": flag(options["cuda_graph"]),
+            "cudnn_conv_algo_search": _CUDNN_SEARCH[str(options["cudnn_search"])],
+            "arena_extend_strategy": _ARENA[str(options["arena_growth"])],
+        }
+        return [(self.provider, wanted)]

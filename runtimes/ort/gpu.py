@@ -1,0 +1,143 @@
+"""What ONNX Runtime's GPU providers share: the checks, the session and the reading of it.
+
+ONNX Runtime is quiet when a provider does not load and when it leaves nodes to the CPU. So
+the session's own list of providers and its node assignment decide what a row may say.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from runtimes.base import Availability, Available, Session, Unavailable
+from runtimes.cuda import libraries as cuda_libraries
+from runtimes.cuda.libraries import Libraries
+from runtimes.cuda.options import stated
+from runtimes.cuda.runtime import GpuRuntime
+from runtimes.execution import Execution, NodePlacement
+from runtimes.faults import OutOfMemory, Unsupported
+from runtimes.ort.gpu_open import Providers, open_session
+from runtimes.ort.opening import installed_release
+from runtimes.ort.operators import LAUNCHES_WAIT, Recording
+from runtimes.ort.trt_cache import cache_warning, engine_cache_fact, engine_files
+from runtimes.request import Request
+from runtimes.session.precision import INTEGER, is_matrix_op
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+    from runtimes.ort.execution import Executed
+
+_CUDA_MAJOR = 13
+_READ_NO_NUMBERS = frozenset({"Shape", "Size"})
+
+
+class OrtGpu(GpuRuntime):
+    """A provider on one GPU; `libraries` are what it is linked against."""
+
+    provider: ClassVar[str]
+    libraries: ClassVar[tuple[Libraries, ...]]
+    profile_environment = LAUNCHES_WAIT
+
+    def availability(self) -> Availability:
+        version = installed_release()
+        if version is None:
+            return Unavailable(
+                "the package onnxruntime-gpu is not installed", "pip install onnxruntime-gpu"
+            )
+        engine = f"onnxruntime-gpu {version}"
+        reason = cuda_libraries.why_not(self.libraries, _CUDA_MAJOR, engine)
+        return reason or Available(version)
+
+    def load(self) -> None:
+        from runtimes.ort import gpu_session  # noqa: F401 - and with it onnxruntime
+
+    def _refuse(self, request: Request) -> None:
+        if request.options["cuda_graph"] and request.options["boundary"] == "host":
+            raise Unsupported(
+                f"{self.name} replays a CUDA graph on the device's own addresses",
+                "set boundary=device with it",
+            )
+        if request.settings.profile and not LAUNCHES_WAIT.items() <= os.environ.items():
+            needed = " ".join(f"{name}={value}" for name, value in LAUNCHES_WAIT.items())
+            raise Unsupported(
+                f"{self.name} would tell how long launches take, not kernels",
+                f"profile in a process that was started with {needed}",
+            )
+
+    def _compile(self, request: Request) -> Session:
+        from runtimes.cuda.driver import CudaError, Gpu
+        from runtimes.ort import execution as ort_execution
+        from runtimes.ort.gpu_session import OrtGpuSession
+
+        # A replayed graph runs none of the kernels that a profiler times.
+        plain = replace(request, options={**request.options, "cuda_graph": False})
+        recording = Recording() if request.settings.profile else None
+        if recording is not None:
+            request = plain = self._apart(plain, recording.folder)
+        providers = self._providers(request)
+        before = engine_files(providers)
+        session = open_session(
+            self.provider, request, providers, recording.prefix if recording else None
+        )
+        facts = engine_cache_fact(providers, before)
+
+        def open_profiled(prefix: Path) -> onnxruntime.InferenceSession:
+            return open_session(self.provider, plain, self._providers(plain), prefix)
+
+        executed = ort_execution.read(session, open_profiled, request)
+        try:
+            gpu = Gpu(int(request.settings.device))
+        except CudaError as error:
+            raise OutOfMemory(f"the GPU gave no context ({error})", "free its memory") from error
+        precision, warnings = self._precision(request, executed, gpu.compute_capability)
+        execution = Execution(
+            provider=self.provider,
+            precision=precision,
+            device_name=gpu.name,
+            call_path="",
+            boundary="device" if request.options["boundary"] == "device" else "host",
+            placement=mark_shape_arithmetic(executed.placement, self.provider),
+            facts=facts,
+            warnings=executed.warnings + warnings + cache_warning(providers, request),
+            inspection_ms=executed.inspection_ms,
+        )
+        try:
+            return OrtGpuSession(session, request, execution, gpu, recording)
+        except BaseException:
+            gpu.close()
+            raise
+
+    @abstractmethod
+    def _providers(self, request: Request) -> Providers:
+        """The providers in the order of preference, with ONNX Runtime's own option names."""
+
+    def _apart(self, request: Request, folder: Path) -> Request:
+        """The request for a profile, which is to leave no trace outside `folder`."""
+        return request
+
+    def _precision(
+        self, request: Request, executed: Executed, compute_capability: tuple[int, int]
+    ) -> tuple[str, tuple[str, ...]]:
+        """What a row states, and what must be said of it."""
+        products = any(is_matrix_op(node.op) for node in executed.placement)
+        allowed = bool(request.options["tf32"]) and products
+        return stated(executed.precision, allowed, compute_capability), ()
+
+
+def mark_shape_arithmetic(
+    placement: tuple[NodePlacement, ...], provider: str
+) -> tuple[NodePlacement, ...]:
+    """The placement, integer arithmetic that was left elsewhere being listed uncounted.
+
+    What asks a float tensor for its shape reads none of its numbers.
+    """
+
+    def counts(node: NodePlacement) -> bool:
+        of_shapes = node.precision == INTEGER or node.op in _READ_NO_NUMBERS
+        return node.provider == provider or not of_shapes
+
+    return tuple(replace(node, counts=counts(node)) for node in placement)

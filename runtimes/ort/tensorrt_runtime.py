@@ -1,0 +1,121 @@
+"""ONNX Runtime's TensorRT provider: engines that are kept, and a precision that is not told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from exporters.types import Precision
+from runtimes.base import Availability, Available, Session
+from runtimes.cuda import libraries
+from runtimes.cuda.libraries import TENSORRT_REMEDY, Libraries
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32, stated
+from runtimes.faults import Unsupported
+from runtimes.options import SESSIONS, Option
+from runtimes.ort.cuda_runtime import CUDA_LIBRARIES, OrtCuda
+from runtimes.ort.gpu import OrtGpu
+from runtimes.ort.gpu_open import Providers
+from runtimes.ort.opening import flag
+from runtimes.ort.trt_cache import INFER, copy_engines, engine_folder
+from runtimes.request import Request
+from runtimes.session.precision import INTEGER, UNKNOWN
+
+if TYPE_CHECKING:
+    from runtimes.ort.execution import Executed
+
+
+class OrtTensorRt(OrtGpu):
+    """The TensorRT provider; what it does not take goes to CUDA and makes the row partial."""
+
+    name = "ort-tensorrt"
+    summary = "ONNX Runtime, TensorRT provider"
+    provider = "TensorrtExecutionProvider"
+    libraries = (
+        CUDA_LIBRARIES,
+        Libraries((INFER, "libnvonnxparser.so.10"), TENSORRT_REMEDY),
+    )
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "int8")
+    options = (
+        BOUNDARY,
+        CUDA_GRAPH,
+        TF32,
+        Option(
+            "builder_level",
+            3,
+            "how long the builder looks for faster kernels",
+            (0, 1, 2, 3, 4, 5),
+        ),
+        SESSIONS,
+    )
+
+    def availability(self) -> Availability:
+        state = super().availability()
+        if isinstance(state, Available):
+            version = libraries.infer_version(INFER)
+            return Available(f"{state.version} with TensorRT {version}")
+        return state
+
+    def _compile(self, request: Request) -> Session:
+        set_tf32_of_process(bool(request.options["tf32"]))
+        return super()._compile(request)
+
+    def _providers(self, request: Request) -> Providers:
+        settings, options = request.settings, request.options
+        wanted = {
+            "device_id": settings.device,
+            "trt_cuda_graph_enable": flag(options["cuda_graph"]),
+            "trt_fp16_enable": flag(settings.precision == "fp16"),
+            "trt_int8_enable": flag(settings.precision == "int8"),
+            "trt_builder_optimization_level": str(options["builder_level"]),
+        }
+        folder = engine_folder(request)
+        if folder is not None:
+            wanted |= {
+                "trt_engine_cache_enable": "1",
+                "trt_engine_cache_path": str(folder),
+                "trt_timing_cache_enable": "1",
+                "trt_timing_cache_path": str(folder.parent),
+            }
+        rest = {"device_id": settings.device, "use_tf32": flag(options["tf32"])}
+        return [(self.provider, wanted), (OrtCuda.provider, rest)]
+
+    def _apart(self, request: Request, folder: Path) -> Request:
+        return copy_engines(request, folder)
+
+    def _precision(
+        self, request: Request, executed: Executed, compute_capability: tuple[int, int]
+    ) -> tuple[str, tuple[str, ...]]:
+        """ONNX Runtime sees a fused graph as one kernel, so the builder's rules decide.
+
+        Without a flag for a narrower type the builder has fp32 kernels alone; with one it
+        may still choose fp32 for any layer, and ONNX Runtime does not tell.
+        """
+        if executed.precision == INTEGER:
+            return INTEGER, ()
+        allowed = request.settings.precision
+        if allowed == "fp32":
+            return stated("fp32", bool(request.options["tf32"]), compute_capability), ()
+        said = f"TensorRT was allowed {allowed} and chose each layer's type unseen"
+        return UNKNOWN, (said,)
+
+
+_tf32_of_process: list[bool] = []
+
+
+def set_tf32_of_process(allowed: bool) -> None:
+    """Tell NVIDIA's libraries, which read the variable once, whether TF32 may be used.
+
+    ONNX Runtime has no option for it: https://github.com/microsoft/onnxruntime/issues/26029.
+    Unsupported if this process has been told otherwise before.
+    """
+    if _tf32_of_process and _tf32_of_process[0] != allowed:
+        raise Unsupported(
+            "TensorRT's use of TF32 is fixed for the life of a process, and was set before",
+            "use another process",
+        )
+    _tf32_of_process[:] = [allowed]
+    if allowed:
+        os.environ.pop("NVIDIA_TF32_OVERRIDE", None)
+    else:
+        os.environ["NVIDIA_TF32_OVERRIDE"] = "0"

@@ -1,0 +1,88 @@
+"""The operator times of a GPU session: of the engine that was timed, and of no launches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from runtimes.cuda import driver
+from runtimes.faults import Unsupported
+from runtimes.options import Settings
+from runtimes.ort.cuda_runtime import OrtCuda
+from runtimes.ort.gpu_open import Providers
+from runtimes.ort.tensorrt_runtime import OrtTensorRt
+from runtimes.ort.trt_cache import engine_folder
+from runtimes.request import Request
+from tests.runtimes.contract import reference_of
+from tests.runtimes.graphs import Graphs
+from tests.runtimes.ort.on_host import CPU
+
+
+class _OnHost(OrtTensorRt):
+    """ONNX Runtime's CPU provider in the place of TensorRT's, with all that is around it."""
+
+    provider = CPU
+    asked: ClassVar[list[dict[str, str]]] = []
+
+    def _providers(self, request: Request) -> Providers:
+        ((_, wanted), *_) = super()._providers(request)
+        self.asked.append(wanted)
+        return [(CPU, {})]
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_profile_whose_launches_would_not_wait_is_refused(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without waiting, a kernel's time on the host is that of its launch: flattering, and wrong."""
+    monkeypatch.delenv("CUDA_LAUNCH_BLOCKING", raising=False)
+    for runtime in (OrtCuda(), OrtTensorRt()):
+        with pytest.raises(Unsupported, match="CUDA_LAUNCH_BLOCKING=1"):
+            runtime.compile(graphs.dense, {"batch": 1}, Settings(profile=True))
+        with monkeypatch.context() as patch:
+            patch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+            runtime.refuse(graphs.dense, {"batch": 1}, Settings(profile=True))
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_a_profile_runs_the_kept_engine_and_keeps_none_of_its_own(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    monkeypatch.setattr(_OnHost, "asked", [])
+    runtime = _OnHost()
+    settings = Settings(cache_dir=str(tmp_path), profile=True)
+    kept = engine_folder(runtime.request(graphs.dense, {"batch": 1}, settings))
+    assert kept is not None
+    (kept / "graph.engine").write_bytes(b"timed")
+    (kept.parent / "sm90.timing").write_bytes(b"timings")
+
+    with runtime.compile(graphs.dense, {"batch": 1}, settings) as session:
+        (wanted,) = runtime.asked
+        own = Path(wanted["trt_engine_cache_path"])
+        assert (own / "graph.engine").read_bytes() == b"timed"
+        assert (own.parent / "sm90.timing").read_bytes() == b"timings"
+        (own / "graph.engine").write_bytes(b"tuned while launches waited")
+        session.bind(reference_of(graphs.dense, 1).inputs)
+        assert session.profile_ops(2)
+    assert not own.exists()
+    assert (kept / "graph.engine").read_bytes() == b"timed"
+    assert tmp_path not in own.parents
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_a_profiled_provider_is_asked_for_no_cuda_graph(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    monkeypatch.setattr(_OnHost, "asked", [])
+    monkeypatch.setattr(driver.Gpu, "kind", "cpu")
+    options = {"boundary": "device", "cuda_graph": True}
+    for profile, asked in ((False, "1"), (True, "0")):
+        settings = Settings(options=options, profile=profile)
+        _OnHost().compile(graphs.dense, {"batch": 1}, settings).close()
+        assert _OnHost.asked[-1]["trt_cuda_graph_enable"] == asked
