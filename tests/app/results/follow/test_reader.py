@@ -173,5 +173,6 @@ def test_a_damaged_journal_line_is_told(tmp_path: Path, close: Close) -> None:
     journal = next((tmp_path / "run" / "journal").glob("*.jsonl"))
     journal.write_bytes(journal.read_bytes() + b'{"kind": "round"}\n')
     reader = close(RunReader(tmp_path / "run"))
-    assert "is damaged (RoundResult has no 'case_id')" in _polled(reader).problem
+    problem = _polled(reader).problem
+    assert problem is not None and "is damaged (RoundResult has no 'case_id')" in problem.cause
     assert reader.poll() is None, "it stays told, and nothing after it is believed"
