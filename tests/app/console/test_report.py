@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -27,7 +28,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def measured(path: Path, *cases: Case, **facts: object) -> list[Row]:
+def measured(path: Path, *cases: Case, **facts: Any) -> list[Row]:
     """The rows of these cases, measured twice with runs of 20 us."""
     with RunFolder.create(path, manifest_of(cases)) as folder:
         folder.begin(ENVIRONMENT)

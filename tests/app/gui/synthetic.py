@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, WARMUP
-from app.results.series import ReferenceLine, Series
+from app.results.series import ReferenceLine, Series, Standing
 from app.stats.histogram import Histogram
 from app.stats.summary import summarise
 from runtimes.execution import Clock, Samples
@@ -43,7 +43,7 @@ def series(
     warmup: int = 200,
     finished: bool = True,
     clock: Clock = "wall",
-    status: str = "ok",
+    status: Standing = "ok",
     seed: int = 1,
     tail: float = 0.02,
     published: Sequence[ReferenceLine] = (),
@@ -79,7 +79,7 @@ def series(
     )
 
 
-def failed(runtime: str, model: str, status: str, reason: str, **row: object) -> Series:
+def failed(runtime: str, model: str, status: Standing, reason: str, **row: object) -> Series:
     """A case that ended without samples."""
     values = {"model": model, "runtime": runtime, "status": status, "reason": reason, **row}
     return Series(
