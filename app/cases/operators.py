@@ -28,7 +28,7 @@ class ProfileRequest:
     @property
     def settings(self) -> Settings:
         """How the case is compiled, for a session that tells."""
-        return settings_of(self.case, self.cache_dir, profile=True)
+        return settings_of(self.case, self.cache_dir, operator_times=True)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

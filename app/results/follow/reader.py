@@ -17,6 +17,7 @@ from app.cases.columns import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import OpProfile
 from app.cases.round import RoundResult
+from app.machine.available import clock_of
 from app.results.folder import LIVE, RESULTS, SAMPLES, is_being_written
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_profile, details
@@ -31,10 +32,7 @@ from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.rows import worst
 from app.stats.summary import Summary
-from runtimes.execution import Clock
-from runtimes.registry import parse_spec
 
-CARD_RUNTIME = "fpga"
 SHOWN_UNASKED = 6
 """So many cases are shown while nobody has chosen any."""
 
@@ -254,7 +252,7 @@ class RunReader:
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,
-            clock=timed[0].clock if timed else _expected_clock(case),
+            clock=timed[0].clock if timed else clock_of(case.runtime),
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
@@ -279,11 +277,6 @@ class RunReader:
         if alive:
             return "waiting", ""
         return "cancelled", "the sweep ended before this case was measured: resume it"
-
-
-def _expected_clock(case: Case) -> Clock:
-    """What the clock will be, for a case that has not been measured."""
-    return "simulated" if parse_spec(case.runtime).name == CARD_RUNTIME else "wall"
 
 
 def _asked_for(case: Case) -> Row:

@@ -1,4 +1,4 @@
-"""A profile from a real profiling process, for the tests of it with and without a GPU."""
+"""Operator times from a real process, for the tests of it with and without a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.cases.operators import OpProfile, ProfileRequest
 from exporters.types import ExportedModel
 
 
-def profiled(model: ExportedModel, case: Case, **environment: str) -> OpProfile:
+def operator_times(model: ExportedModel, case: Case, **environment: str) -> OpProfile:
     """What the process tells; `environment` is given to it beside this one's own."""
     done = subprocess.run(
         [sys.executable, "-m", "app.workers.operators"],
