@@ -17,6 +17,7 @@ from app.cases.columns import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
+from app.machine.available import clock_of
 from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
@@ -33,10 +34,7 @@ from app.results.series import Series, Standing
 from app.results.table import read_rows
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
-from runtimes.execution import Clock
-from runtimes.registry import parse_spec
 
-CARD_RUNTIME = "fpga"
 SHOWN_UNASKED = 6
 """So many cases are shown while nobody has chosen any."""
 
@@ -256,7 +254,7 @@ class RunReader:
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,
-            clock=timed[0].clock if timed else _expected_clock(case),
+            clock=timed[0].clock if timed else clock_of(case.runtime),
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
@@ -281,11 +279,6 @@ class RunReader:
         if alive:
             return "waiting", ""
         return "cancelled", NOT_REACHED
-
-
-def _expected_clock(case: Case) -> Clock:
-    """What the clock will be, for a case that has not been measured."""
-    return "simulated" if parse_spec(case.runtime).name == CARD_RUNTIME else "wall"
 
 
 def _asked_for(case: Case) -> Row:
