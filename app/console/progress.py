@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from app.results import text
+from app.results.labels import case_label
 from app.results.live import Live
 from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
@@ -110,7 +111,7 @@ class LiveDisplay:
             figures = f"{live.exports_done} of {live.exports_total} models"
         else:
             case = self._run.cases.get(live.case_id)
-            what = f"{live.state} {text.case_label(case) if case else ''}"
+            what = f"{live.state} {case_label(case) if case else ''}"
             figures = _figures(live)
         total = (
             f" {live.rounds_done} of {live.rounds_total} rounds, {live.cases_failed} failed cases, "

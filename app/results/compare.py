@@ -34,10 +34,10 @@ class Pair:
 
 def pairs(first: RunSide, second: RunSide) -> list[Pair]:
     """The cases that both runs finished, whichever schema named them; another clock is no pair."""
-    others = {one.identity: one for one in ranked(second.series)}
+    others = {one.case.identity_id: one for one in ranked(second.series)}
     found = []
     for one in ranked(first.series):
-        other = others.get(one.identity)
+        other = others.get(one.case.identity_id)
         if other is None or other.clock != one.clock:
             continue
         ratios = {}

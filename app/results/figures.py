@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from app.results.labels import differences
 from app.results.series import Series
-
-_ASKED = ("precision", "threads", "scenario", "gap_us")
-_OWN = ("sequence_length", "options")
-"""Columns that make two rows of one model, runtime and batch different cases; the second ones
-are a model's or a runtime's own, so that they set only its own rows apart."""
 
 
 def number(series: Series, column: str) -> float | None:
@@ -41,43 +37,10 @@ def _is_valid(series: Series) -> bool:
 
 
 def variants(series: Sequence[Series]) -> dict[str, str]:
-    """By key, the runtime and whatever else differs among these series."""
-    asked = [name for name in _ASKED if len({_word(one, name) for one in series} - {""}) > 1]
-    own: dict[tuple[str, str, str], list[str]] = {}
-    for one in series:
-        for name in _OWN:
-            own.setdefault((one.model, one.runtime, name), []).append(_word(one, name))
-    return {
-        one.key: " ".join(
-            [
-                one.runtime,
-                *filter(None, (_word(one, name) for name in asked)),
-                *(
-                    word
-                    for name in _OWN
-                    for word in _apart(_word(one, name), own[one.model, one.runtime, name])
-                ),
-            ]
-        )
-        for one in series
-    }
-
-
-def _apart(words: str, among: Sequence[str]) -> list[str]:
-    """Those of the words that not all of the others have."""
-    return [word for word in words.split() if not all(word in other.split() for other in among)]
-
-
-def _word(series: Series, column: str) -> str:
-    value = series.row.get(column)
-    if value is None or value == "" or (isinstance(value, Mapping) and not value):
-        return ""
-    words = {
-        "threads": f"{value} threads",
-        "sequence_length": f"T={value}",
-        "gap_us": f"gap {value} µs",
-    }
-    return words.get(column, str(value))
+    """By key, the runtime and whatever else but the batch differs among these series."""
+    batches = {one.case.case_id: one.batch_axis for one in series}
+    apart = differences([one.case for one in series], but=batches)
+    return {one.key: " ".join([one.runtime, *apart[one.case.case_id]]) for one in series}
 
 
 def batches(series: Sequence[Series]) -> dict[str, str]:

@@ -250,7 +250,8 @@ class RunReader:
         status, reason = self._status(rounds, measured_now, alive)
         return Series(
             key=key,
-            identity=case.identity_id,
+            case=case,
+            batch_axis=self._batch_axis(case),
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,
@@ -267,6 +268,10 @@ class RunReader:
                 "reason": reason or row.get("reason"),
             },
         )
+
+    def _batch_axis(self, case: Case) -> str:
+        model = self._journal.ledger.run.models.get((case.model, case.precision))
+        return model.batch if model is not None and isinstance(model.batch, str) else "batch"
 
     def _status(
         self, rounds: Mapping[int, RoundResult], measured_now: bool, alive: bool

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from app.gui.plots.axes import BatchAxis, LogAxis, NinesAxis, PercentAxis, count_axis, time_axis
-from app.gui.plots.text import count_tick, rate_text, significant, time_text
+from app.results.text import count_tick, rate_text, significant, time_text
 
 
 @pytest.mark.parametrize(
