@@ -16,7 +16,6 @@ from app.gui.launch.cores import leave_last_core
 from app.gui.look.errors import ErrorHooks
 from app.gui.look.icon import app_icon
 from app.gui.look.preferences import Preferences
-from app.plan.draft import draft_of
 from app.plan.flags import parse, plan_from_flags
 
 NO_DISPLAY = (
@@ -49,7 +48,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     window.show()
     QTimer.singleShot(0, window.editor.learn_runtimes)
     if plan is not None:
-        window.editor.set_draft(draft_of(plan), f"open {plan.name}")
+        window.editor.set_draft(plan, f"open {plan.name}")
     if paths:
         window.files.open_paths(paths)
     signal.signal(signal.SIGINT, lambda *_: window.close())

@@ -35,7 +35,7 @@ from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
 from app.gui.views import PAGES, VIEWS, Views
 from app.plan.command import command_line
-from app.plan.draft import Draft
+from app.plan.plan import Plan
 from app.results.follow.state import RunState
 from app.results.manifest import graphlap_version
 
@@ -210,7 +210,7 @@ class MainWindow(QMainWindow):
             f"<b>Graphlap {graphlap_version()}</b><p>Lap times for ONNX graphs.</p>",
         )
 
-    def _begin_with(self, draft: Draft, text: str) -> None:
+    def _begin_with(self, draft: Plan, text: str) -> None:
         self.editor.set_draft(draft, text)
         self.docks.show("editor")
         self.editor.run_button.setFocus()

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.cases.axes import AXES
-from app.plan.draft import draft_of
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
@@ -34,7 +33,7 @@ def command_line(plan: Plan, plan_folder: Path) -> str:
 
 
 def _says_the_same(words: Sequence[str], plan: Plan) -> bool:
-    if estimate(draft_of(plan)).cases > EXPAND_UP_TO:
+    if estimate(plan).cases > EXPAND_UP_TO:
         return False
     try:
         told = plan_from_flags(parse(words))

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from app.cases.axes import AXES
 from app.machine.available import available_names
-from app.plan.draft import Draft, Grid
 from app.plan.expand import expand
 from app.plan.lengths import named_lengths
-from app.plan.plan import Plan
+from app.plan.plan import Plan, Sweep
 from exporters import catalogue
 from exporters.types import GraphlapError
 from runtimes.registry import parse_spec
@@ -42,12 +41,12 @@ class Estimate:
     search: bool = False
 
 
-def estimate(draft: Draft) -> Estimate:
+def estimate(draft: Plan) -> Estimate:
     """The bound for a draft that need not be complete."""
-    return _of(draft, sum(_grid_cases(grid) for grid in draft.grids), exact=False)
+    return _of(draft, sum(_grid_cases(grid) for grid in draft.sweeps), exact=False)
 
 
-def check_plan(draft: Draft, plan: Plan) -> Estimate:
+def check_plan(draft: Plan, plan: Plan) -> Estimate:
     """The true count where it can be had quickly; PlanError for what can't be resolved."""
     bound = estimate(draft)
     if bound.cases > EXPAND_UP_TO:
@@ -55,7 +54,7 @@ def check_plan(draft: Draft, plan: Plan) -> Estimate:
     return _of(draft, len(expand(plan)), exact=True)
 
 
-def _of(draft: Draft, cases: int, exact: bool) -> Estimate:
+def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
     rounds = 1 if draft.largest_batch else draft.rounds or profile.rounds
     limits = profile.limits
@@ -72,7 +71,7 @@ def _of(draft: Draft, cases: int, exact: bool) -> Estimate:
     )
 
 
-def _grid_cases(grid: Grid) -> int:
+def _grid_cases(grid: Sweep) -> int:
     runtimes = grid.runtimes or available_names()
     models = sum(_axis_points(grid, name) for name in grid.models)
     per_runtime = sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
@@ -80,7 +79,7 @@ def _grid_cases(grid: Grid) -> int:
     return models * per_runtime * settings
 
 
-def _axis_points(grid: Grid, model: str) -> int:
+def _axis_points(grid: Sweep, model: str) -> int:
     """Points of one model's axes; a file's axes are taken to be those that the grid names."""
     try:
         axes = set(catalogue.find(model).axes)
@@ -90,7 +89,7 @@ def _axis_points(grid: Grid, model: str) -> int:
     return math.prod(len(values) or 1 for axis, values in sizes.items() if axis in axes)
 
 
-def _option_sets(grid: Grid, runtime: str) -> int:
+def _option_sets(grid: Sweep, runtime: str) -> int:
     return math.prod(
         len(values) for key, values in grid.options.items() if key.partition(".")[0] == runtime
     )

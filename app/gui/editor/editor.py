@@ -5,7 +5,6 @@ The draft is the only state; every widget shows a part of it and tells what was 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,9 +29,9 @@ from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
-from app.plan.draft import Draft, Grid, draft_of
+from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
 from app.plan.estimate import Estimate, check_plan, estimate
-from app.plan.plan import Plan, load_plan
+from app.plan.plan import Plan, Sweep, load_plan
 from app.results.text import duration
 from exporters.types import GraphlapError
 from runtimes.registry import RUNTIMES
@@ -51,7 +50,7 @@ class SweepEditor(QWidget):
 
     def __init__(self, preferences: Preferences, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.draft = Draft()
+        self.draft = EMPTY
         self.estimate: Estimate | None = None
         self.undo_stack = QUndoStack(self)
         self._background = Background(self)
@@ -139,19 +138,19 @@ class SweepEditor(QWidget):
             )
         self._check_timer.start()
 
-    def set_draft(self, draft: Draft, text: str) -> None:
+    def set_draft(self, draft: Plan, text: str) -> None:
         """Replace the whole draft in one step that can be undone."""
         self._edit("", text, draft)
 
     def open_plan(self, path: Path) -> None:
         """Show a TOML plan; PlanError if it is none."""
-        self.set_draft(draft_of(load_plan(path)), f"open {path.name}")
+        self.set_draft(load_plan(path), f"open {path.name}")
 
     def plan(self) -> Plan:
         """The plan as it stands; GraphlapError names what a field or the plan lacks."""
         if self.grid_form.problem:
             raise GraphlapError(self.grid_form.problem, "correct that field")
-        return self.draft.to_plan()
+        return checked(self.draft)
 
     def ask_to_run(self) -> None:
         self._ask(self.run_asked)
@@ -179,22 +178,22 @@ class SweepEditor(QWidget):
             self.failed.emit,
         )
 
-    def _grid_edited(self, field: str, grid: Grid) -> None:
-        self._edit(f"{self._index} {field}", field, self.draft.with_grid(self._index, grid))
+    def _grid_edited(self, field: str, grid: Sweep) -> None:
+        self._edit(f"{self._index} {field}", field, with_grid(self.draft, self._index, grid))
 
-    def _edit(self, field: str, text: str, draft: Draft) -> None:
+    def _edit(self, field: str, text: str, draft: Plan) -> None:
         if draft == self.draft:
             self._check_timer.start()  # a field may have become wrong, or right again
             return
         words = f"change {text.replace('_', ' ')}" if field else text
         self.undo_stack.push(DraftStep(words, field, self.draft, draft, self._show))
 
-    def _show(self, draft: Draft) -> None:
+    def _show(self, draft: Plan) -> None:
         self.draft = draft
-        self._index = min(self._index, len(draft.grids) - 1)
+        self._index = min(self._index, len(draft.sweeps) - 1)
         self.plan_bar.show_draft(draft)
-        self.grid_form.show_grid(draft.grids[self._index])
-        self._show_tabs(len(draft.grids))
+        self.grid_form.show_grid(draft.sweeps[self._index])
+        self._show_tabs(len(draft.sweeps))
         self._check_timer.start()
 
     def _show_tabs(self, grids: int) -> None:
@@ -209,23 +208,26 @@ class SweepEditor(QWidget):
 
     def _tab_chosen(self, index: int) -> None:
         self._index = index
-        self.grid_form.show_grid(self.draft.grids[index])
+        self.grid_form.show_grid(self.draft.sweeps[index])
 
     def _add_grid(self) -> None:
-        grids = (*self.draft.grids, Grid(runtimes=self.draft.grids[self._index].runtimes))
+        grids = (
+            *self.draft.sweeps,
+            EMPTY_GRID.model_copy(update={"runtimes": self.draft.sweeps[self._index].runtimes}),
+        )
         self._index = len(grids) - 1
-        self._edit("", "add a grid", replace(self.draft, grids=grids))
+        self._edit("", "add a grid", self.draft.model_copy(update={"sweeps": grids}))
 
     def _remove_grid(self) -> None:
-        grids = tuple(g for place, g in enumerate(self.draft.grids) if place != self._index)
-        self._edit("", "remove a grid", replace(self.draft, grids=grids))
+        grids = tuple(g for place, g in enumerate(self.draft.sweeps) if place != self._index)
+        self._edit("", "remove a grid", self.draft.model_copy(update={"sweeps": grids}))
 
     def _check(self) -> None:
         """Tell the number of cases and the time, or what is missing."""
         try:
             plan = self.plan()
         except GraphlapError as error:
-            empty = not any(grid.models for grid in self.draft.grids)
+            empty = not any(grid.models for grid in self.draft.sweeps)
             self._tell("Choose at least one model." if empty else str(error), wrong=not empty)
             return
         draft = self.draft
@@ -253,7 +255,7 @@ class SweepEditor(QWidget):
         self.verdict.setText(text[:1].upper() + text[1:])
         self.verdict.setProperty("wrong", wrong)
         self.verdict.style().polish(self.verdict)
-        ready = not wrong and any(grid.models for grid in self.draft.grids)
+        ready = not wrong and any(grid.models for grid in self.draft.sweeps)
         for button in (self.run_button, self.queue_button, self.copy_button):
             button.setEnabled(ready)
 

@@ -1,9 +1,8 @@
-"""The form of one grid: models, runtimes, sizes, scenario and options, as a `Grid`."""
+"""The form of one grid: models, runtimes, sizes, scenario and options, as a `Sweep`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -24,7 +23,8 @@ from app.gui.editor.models import ModelPicker
 from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
 from app.gui.look.terms import TERMS
-from app.plan.draft import Grid
+from app.plan.draft import EMPTY_GRID
+from app.plan.plan import Sweep
 from exporters.types import PRECISIONS
 
 WAIT_POLICIES = ("spin", "hybrid", "sleep")
@@ -37,7 +37,7 @@ class GridForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._grid = Grid()
+        self._grid = EMPTY_GRID
         self.models = ModelPicker()
         self.runtimes = RuntimePicker()
         self.precisions = ChoicesField("precision", PRECISIONS)
@@ -97,7 +97,7 @@ class GridForm(QWidget):
         """The first sentence of a field that holds no value; empty where all do."""
         return next((part.problem for part in self._parts.values() if part.problem), "")
 
-    def show_grid(self, grid: Grid) -> None:
+    def show_grid(self, grid: Sweep) -> None:
         """Show a grid; nothing is emitted."""
         self._grid = grid
         self.options.show_runtimes(grid.runtimes)
@@ -110,9 +110,9 @@ class GridForm(QWidget):
         if value is None:
             self.edited.emit(name, self._grid)  # the field says what is wrong with it
             return
-        grid = replace(self._grid, **{name: value})
+        grid = self._grid.model_copy(update={name: value})
         if name == "runtimes":
-            grid = replace(grid, options=_for_runtimes(grid.options, grid.runtimes))
+            grid = grid.model_copy(update={"options": _for_runtimes(grid.options, grid.runtimes)})
         self.edited.emit(name, grid)
 
 

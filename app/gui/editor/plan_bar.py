@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QRegularExpression, Signal
@@ -19,8 +18,9 @@ from PySide6.QtWidgets import (
 
 from app.gui.editor.flow import FlowLayout
 from app.gui.look.terms import TERMS
-from app.plan.draft import Draft
+from app.plan.draft import EMPTY
 from app.plan.lengths import named_lengths
+from app.plan.plan import Plan
 from app.results.text import duration
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -34,7 +34,7 @@ class PlanBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._draft = Draft()
+        self._draft = EMPTY
         self.name = QLineEdit()
         self.name.setValidator(QRegularExpressionValidator(_NAME, self))
         self.profile = QComboBox()
@@ -92,7 +92,7 @@ class PlanBar(QWidget):
         self.memory_limit.textEdited.connect(lambda text: self._edit("memory_limit", text.strip()))
         self.show_draft(self._draft)
 
-    def show_draft(self, draft: Draft) -> None:
+    def show_draft(self, draft: Plan) -> None:
         """Show a draft's own fields; nothing is emitted."""
         self._draft = draft
         self.profile.setCurrentIndex(self.profile.findData(draft.profile))
@@ -112,4 +112,4 @@ class PlanBar(QWidget):
             widget.setVisible(draft.largest_batch or bool(draft.memory_limit))
 
     def _edit(self, name: str, value: Any) -> None:
-        self.edited.emit(name, replace(self._draft, **{name: value}))
+        self.edited.emit(name, self._draft.model_copy(update={name: value}))

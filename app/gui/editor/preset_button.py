@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 
 from app.gui.editor.presets import FIRST, load_preset, preset_names
 from app.gui.look.preferences import Preferences
-from app.plan.draft import Draft
+from app.plan.draft import checked
+from app.plan.plan import Plan
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
 
@@ -21,7 +22,7 @@ class PresetButton(QPushButton):
     chosen = Signal(object, str)
     failed = Signal(object)
 
-    def __init__(self, preferences: Preferences, draft: Callable[[], Draft]) -> None:
+    def __init__(self, preferences: Preferences, draft: Callable[[], Plan]) -> None:
         super().__init__("Presets and suites")
         self.setAccessibleName("presets and suites")
         self.setToolTip("Begin with a plan that ships or that you kept")
@@ -64,8 +65,6 @@ class PresetButton(QPushButton):
     def keep(self, name: str) -> None:
         """Keep the present draft under a name; `failed` tells why it can't be."""
         try:
-            self._preferences.save_preset(
-                name.replace("/", "-"), plan_toml(self._draft().to_plan())
-            )
+            self._preferences.save_preset(name.replace("/", "-"), plan_toml(checked(self._draft())))
         except GraphlapError as error:
             self.failed.emit(error)

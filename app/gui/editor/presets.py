@@ -5,12 +5,11 @@ from __future__ import annotations
 import tomllib
 
 from app.gui.look.preferences import Preferences
-from app.plan.draft import Draft, Grid, draft_of
-from app.plan.plan import load_suite, parse_plan, suite_names
+from app.plan.plan import Plan, Sweep, load_suite, parse_plan, suite_names
 
-FIRST = Draft(
+FIRST = Plan(
     name="first-look",
-    grids=(Grid(models=("cnn_tiny", "lstm_tiny"), runtimes=("ort-cpu",)),),
+    sweeps=(Sweep(models=("cnn_tiny", "lstm_tiny"), runtimes=("ort-cpu",)),),
 )
 """Two small models on the runtime that every installation has: a result in seconds."""
 
@@ -20,8 +19,8 @@ def preset_names(preferences: Preferences) -> dict[str, tuple[str, ...]]:
     return {"Suites": suite_names(), "My presets": tuple(sorted(preferences.presets()))}
 
 
-def load_preset(heading: str, name: str, preferences: Preferences) -> Draft:
+def load_preset(heading: str, name: str, preferences: Preferences) -> Plan:
     """The draft of a preset; PlanError if a kept one is of another version's words."""
     if heading == "Suites":
-        return draft_of(load_suite(name))
-    return draft_of(parse_plan(tomllib.loads(preferences.presets()[name]), f"the preset {name}"))
+        return load_suite(name)
+    return parse_plan(tomllib.loads(preferences.presets()[name]), f"the preset {name}")

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
 
-from app.plan.draft import Draft
+from app.plan.plan import Plan
 
 
 class DraftStep(QUndoCommand):
     """One change; those that follow in the same field while it is typed are one step."""
 
     def __init__(
-        self, text: str, field: str, before: Draft, after: Draft, show: Callable[[Draft], None]
+        self, text: str, field: str, before: Plan, after: Plan, show: Callable[[Plan], None]
     ) -> None:
         super().__init__(text)
         self._field, self._before, self._after, self._show = field, before, after, show

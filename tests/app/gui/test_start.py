@@ -83,7 +83,7 @@ from PySide6.QtCore import QTimer
 from app.gui import main, window
 
 def look(shown):
-    models = shown.editor.draft.grids[0].models
+    models = shown.editor.draft.sweeps[0].models
     print(shown.feed.folder.name if shown.feed.folder else models)
     shown.close()
 

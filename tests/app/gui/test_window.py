@@ -22,7 +22,6 @@ from app.gui.look.errors import ErrorDialog
 from app.gui.look.preferences import Preferences
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
-from app.plan.draft import draft_of
 from app.plan.plan import parse_plan
 from app.results.folder import is_being_written
 from exporters.types import GraphlapError
@@ -69,7 +68,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def _run_plan(window: MainWindow, qtbot, plan) -> None:
-    window.editor.set_draft(draft_of(plan), "test")
+    window.editor.set_draft(plan, "test")
     qtbot.waitUntil(window.editor.run_button.isEnabled, timeout=10_000)
     window.editor.run_button.click()
     qtbot.waitUntil(lambda: window.control.state == "running", timeout=10_000)
@@ -155,7 +154,7 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
     from app.plan.flags import parse, plan_from_flags
 
     plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), latency_us=[5.0, 50.0])
-    window.editor.set_draft(draft_of(plan), "test")
+    window.editor.set_draft(plan, "test")
     window.actions_by_key["copy_command"].trigger()
     words = shlex.split(QGuiApplication.clipboard().text())
     told = {case.case_id for case in expand(plan_from_flags(parse(words[3:])))}

@@ -3,22 +3,22 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.plan.draft import Draft, draft_of
+from app.plan.draft import EMPTY, checked
 from app.plan.plan import load_suite, parse_plan, suite_names
 
 
 @pytest.mark.parametrize("name", suite_names())
 def test_every_suite_goes_through_the_editor_unchanged(name: str) -> None:
     plan = load_suite(name)
-    assert draft_of(plan).to_plan() == plan
+    assert checked(plan) == plan
 
 
 def test_what_no_form_shows_is_kept(tmp_path: Path) -> None:
     data = {"accuracy": str(tmp_path), "time_limit_s": 7.5, "sweeps": [{"models": ["mlp"]}]}
     plan = parse_plan(data, "test")
-    assert draft_of(plan).to_plan() == plan
+    assert checked(plan) == plan
 
 
 def test_an_empty_draft_is_no_plan_and_says_what_is_missing() -> None:
     with pytest.raises(PlanError, match="models"):
-        Draft().to_plan()
+        checked(EMPTY)

@@ -72,7 +72,7 @@ def test_every_step_can_be_undone_and_done_again(editor) -> None:
     editor.undo_stack.undo()
     assert editor.grid_form.batch.text() == ""
     editor.undo_stack.undo()
-    assert editor.draft.grids[0].models == ()
+    assert editor.draft.sweeps[0].models == ()
     editor.undo_stack.redo()
     editor.undo_stack.redo()
     assert editor.grid_form.batch.text() == "16"
@@ -138,12 +138,12 @@ def test_a_dropped_model_is_chosen_and_anything_else_is_refused(editor, qtbot, t
     tree = editor.grid_form.models.tree
     model = tiny_model(tmp_path / "mine.onnx")
     _drop(tree, model)
-    assert editor.draft.grids[0].models == (str(model),)
+    assert editor.draft.sweeps[0].models == (str(model),)
     (tmp_path / "notes.txt").write_text("hello")
     with qtbot.waitSignal(editor.failed) as told:
         _drop(tree, tmp_path / "notes.txt")
     assert "'notes.txt' is no .onnx file" in str(told.args[0])
-    assert editor.draft.grids[0].models == (str(model),)
+    assert editor.draft.sweeps[0].models == (str(model),)
 
 
 def test_an_open_axis_without_a_size_is_asked_for_before_the_start(editor, qtbot, tmp_path) -> None:
@@ -178,9 +178,9 @@ def test_options_of_a_runtime_that_is_not_measured_are_not_kept(editor) -> None:
     editor.set_draft(FIRST, "first")
     box = editor.grid_form.options.fields["ort-cpu.memory_arena"].boxes[False]
     box.click()
-    assert editor.draft.grids[0].options
+    assert editor.draft.sweeps[0].options
     editor.grid_form.runtimes._items["ort-cpu"].setCheckState(0, Qt.CheckState.Unchecked)
-    assert not editor.draft.grids[0].options
+    assert not editor.draft.sweeps[0].options
     assert not editor.grid_form.options.fields
 
 
