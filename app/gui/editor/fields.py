@@ -7,7 +7,7 @@ while what is typed is no value.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
@@ -96,22 +96,27 @@ class ChoicesField(QWidget):
         self.edited.emit(self.value())
 
 
-class NumbersField(QLineEdit):
-    """Values of a numeric or free-text option, with commas; empty is its default."""
+class ValuesField(QLineEdit):
+    """Values of an option or an axis in text, with commas; empty is its default.
+
+    `parse` makes a value of a word, or raises ValueError with a sentence.
+    """
 
     edited = Signal(tuple)
 
-    def __init__(self, name: str, option: Option) -> None:
+    def __init__(
+        self, name: str, default: OptionValue, parse: Callable[[str], OptionValue]
+    ) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        self.setPlaceholderText(str(option.default))
-        self._option = option
+        self.setPlaceholderText(str(default))
+        self._default, self._parse_word = default, parse
         self.problem = ""
         self.textEdited.connect(self._read)
 
     def show_value(self, values: Sequence[OptionValue]) -> None:
         self.problem = ""
-        if tuple(values) == (self._option.default,) and not self.text():
+        if tuple(values) == (self._default,) and not self.text():
             return
         if self._parse(self.text()) != tuple(values):
             self.setText(", ".join(map(str, values)))
@@ -122,20 +127,20 @@ class NumbersField(QLineEdit):
     def _parse(self, text: str) -> tuple[OptionValue, ...] | None:
         self.problem = ""
         try:
-            values = [self._option.parse(word.strip()) for word in text.split(",") if word.strip()]
+            values = [self._parse_word(word.strip()) for word in text.split(",") if word.strip()]
         except ValueError as error:
             self.problem = str(error)
             return None
-        return tuple(dict.fromkeys(values)) or (self._option.default,)
+        return tuple(dict.fromkeys(values)) or (self._default,)
 
 
-def option_field(name: str, option: Option) -> ChoicesField | NumbersField:
+def option_field(name: str, option: Option) -> ChoicesField | ValuesField:
     """The field that an option's table row asks for."""
     if isinstance(option.default, bool):
         return ChoicesField(name, (True, False), ("on", "off"))
     if option.choices:
         return ChoicesField(name, option.choices)
-    return NumbersField(name, option)
+    return ValuesField(name, option.default, option.parse)
 
 
 class ScenarioField(QWidget):

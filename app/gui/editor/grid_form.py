@@ -17,8 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.cases.axes import AXES
+from app.cases.case import WAIT_POLICIES
 from app.gui.editor.axes_field import AxesField
-from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField
+from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField, ValuesField
 from app.gui.editor.models import ModelPicker
 from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
@@ -26,8 +28,6 @@ from app.gui.look.terms import TERMS
 from app.plan.draft import EMPTY_GRID
 from app.plan.plan import Sweep
 from exporters.types import PRECISIONS
-
-WAIT_POLICIES = ("spin", "hybrid", "sleep")
 
 
 class GridForm(QWidget):
@@ -61,6 +61,13 @@ class GridForm(QWidget):
             "scenarios": self.scenarios,
             "options": self.options,
         }
+        # An axis that asks for no field of its own is a list in text.
+        self._plain = {
+            axis: ValuesField(axis.field, getattr(EMPTY_GRID, axis.key)[0], axis.parse)
+            for axis in AXES
+            if axis.key not in self._parts
+        }
+        self._parts |= {axis.key: field for axis, field in self._plain.items()}
         for name, part in self._parts.items():
             part.edited.connect(lambda value, name=name: self._edited(name, value))
         self.wait_policy.textActivated.connect(lambda text: self._edited("wait_policy", text))
@@ -89,6 +96,8 @@ class GridForm(QWidget):
         scenario = QFormLayout()
         _row(scenario, "Scenario", self.scenarios, "paced")
         _row(scenario, "&Wait policy", self.wait_policy, "wait policy")
+        for axis, values in self._plain.items():
+            _row(scenario, axis.field.capitalize(), values, axis.help)
         layout.addWidget(_group("Scenario", scenario))
         layout.addWidget(_group("Runtime options", self.options))
 
@@ -140,7 +149,7 @@ def _row(form: QFormLayout, text: str, field: QWidget, term: str) -> None:
     label = QLabel(text)
     label.setBuddy(field)
     for widget in (label, field):
-        widget.setToolTip(TERMS[term])
+        widget.setToolTip(TERMS.get(term, term))
     if isinstance(field, QLineEdit):
         field.setClearButtonEnabled(True)
     form.addRow(label, field)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
-from app.gui.editor.fields import ChoicesField, NumbersField, option_field
+from app.gui.editor.fields import ChoicesField, ValuesField, option_field
 from app.machine import available
 from runtimes.options import Option, OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
@@ -32,7 +32,7 @@ class OptionsForm(QWidget):
         self._none.setProperty("muted", True)
         self._none.setWordWrap(True)
         self._layout.addWidget(self._none)
-        self.fields: dict[str, ChoicesField | NumbersField] = {}
+        self.fields: dict[str, ChoicesField | ValuesField] = {}
         self._groups: dict[str, QGroupBox] = {}
         self._table: dict[str, Option] = {}
         self._values: dict[str, tuple[OptionValue, ...]] = {}
