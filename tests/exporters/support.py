@@ -1,4 +1,4 @@
-"""A real export process, and a small real .onnx file, for the exporters' tests."""
+"""A real export process for the exporters' tests."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-
-import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
@@ -49,28 +45,3 @@ class WorkerProcess:
         code = self.process.wait(60)
         self.process.stdout.close()
         return code
-
-
-def save_affine(path: Path, external: str = "", ir_version: int = 10) -> np.ndarray:
-    """y = x @ w with x [batch, 64]; returns w. `external` names a file beside the model."""
-    weights = np.random.default_rng(5).standard_normal((64, 32)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"])],
-        "affine",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 64])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 32])],
-        [numpy_helper.from_array(weights, "w")],
-    )
-    if ir_version < 4:
-        graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [64, 32]))
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=ir_version
-    )
-    onnx.save(
-        model,
-        path,
-        save_as_external_data=bool(external),
-        location=external or None,
-        size_threshold=0,
-    )
-    return weights

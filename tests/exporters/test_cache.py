@@ -112,7 +112,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
 def test_two_writers_and_a_reader_never_see_half_an_entry(tmp_path: Path) -> None:
     store = Store(tmp_path)
     writers = [_start_writer(tmp_path), _start_writer(tmp_path)]
-    seen = set()
+    seen: set[int] = set()
     try:
         while len(seen) < 20:
             assert all(writer.poll() is None for writer in writers)

@@ -15,11 +15,10 @@ import torch
 from torch import nn
 
 from exporters.catalogue import find
-from exporters.export_torch import run_module
 from exporters.inputs import seeded_inputs
+from exporters.pyt.run import ModuleEvaluator
+from exporters.pyt.to_onnx import output_shapes, to_onnx
 from exporters.request import ExportRequest
-from exporters.torch_export import output_shapes, to_onnx
-from exporters.torch_module import build
 from exporters.types import Definition, ExportError, Factory, TensorSpec, load_reference
 from exporters.validate import relative_error
 from tests.exporters.support import ROOT, WorkerProcess
@@ -188,6 +187,6 @@ def test_what_is_repeated_for_a_large_batch_is_what_the_module_computes(
     small, large = (model.references[f"batch={rows}"] for rows in (8, 11))
     assert Path(large).stat().st_size < 1.1 * Path(small).stat().st_size
     definition, reference = find(name), load_reference(large)
-    outputs = run_module(build(definition.factory), definition.inputs, reference.inputs)
-    for output, array in zip(definition.outputs, outputs, strict=True):
+    outputs = ModuleEvaluator(definition).outputs(reference.inputs, {"batch": 11})
+    for output, array in outputs.items():
         assert relative_error(array, reference.outputs[output]) <= 1e-5
