@@ -29,7 +29,8 @@ class GraphlapError(Exception):
         |- PlanError           app.cases      (no row: exit 2, nothing written)
         |- ResultsError        app.cases      (no row: exit 1 or 2, see there)
         |- ExportError         exporters      export_failed
-        |  `- NotBenchmarkable                unsupported
+        |  |- NotBenchmarkable                unsupported
+        |  `- MissingPackage                  unavailable
         `- RuntimeFault        runtimes
            |- Unsupported                     unsupported
            |- NotAvailable                    unavailable

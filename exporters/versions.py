@@ -45,14 +45,23 @@ def sources(*modules: str) -> frozenset[Path]:
         if path is None or path in found or module in _STORE:
             continue
         found.add(path)
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                waiting += [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                waiting += [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+        waiting += _imports(path)
     return frozenset(found)
 
 
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    """What a file imports, wherever in it, and the names that may be modules too."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(names)
+
+
+@cache
 def _version(package: str) -> str:
     """A package's version; onnxruntime's builds share one module and differ in name."""
     try:

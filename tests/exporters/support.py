@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from exporters import own
+from exporters.cache import Store
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 
@@ -17,15 +19,16 @@ ROOT = Path(__file__).parents[2]
 class WorkerProcess:
     """A real export process; `ask` sends one request and waits for its reply."""
 
-    def __init__(self, cache: Path, root: Path = ROOT) -> None:
+    def __init__(
+        self, cache: Path, command: Sequence[str] = own.command("exporters.worker")
+    ) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "exporters.worker"],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            cwd=root,
-            env={**os.environ, "GRAPHLAP_CACHE": str(cache)},
+            env=own.child_environment({**os.environ, "GRAPHLAP_CACHE": str(cache)}),
         )
 
     def ask(self, request: ExportRequest) -> ExportReply:
@@ -45,3 +48,11 @@ class WorkerProcess:
         code = self.process.wait(60)
         self.process.stdout.close()
         return code
+
+
+def stored(store: Store, key: str, content: bytes) -> Path:
+    """Put an entry with one file of this content; its facts are its size."""
+    with store.scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(content)
+        return store.put(key, {"size": len(content)}, {"model": path}).files["model"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,7 +98,9 @@ def test_two_processes_in_two_checkouts_write_the_same_bytes(
     shutil.copytree(
         ROOT / "exporters", checkout / "exporters", ignore=shutil.ignore_patterns("__pycache__")
     )
-    other = WorkerProcess(tmp_path / "cache", checkout)
+    boot = str(checkout / "exporters" / "boot.py")
+    command = (sys.executable, "-P", boot, "first", str(checkout), "exporters.worker")
+    other = WorkerProcess(tmp_path / "cache", command)
     try:
         for name in ("cnn_tiny", "lstm_tiny_seq"):
             here, there = _exported(worker, name)[0], _exported(other, name)[0]
