@@ -1,12 +1,13 @@
-"""Input data from a seed: each tensor by its dtype, shape and range."""
+"""Input data from a seed, each tensor by its dtype, shape and range; and data in a precision."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from exporters.types import TensorSpec
+from exporters.types import Precision, TensorSpec
 
 
 def seeded_inputs(
@@ -30,3 +31,18 @@ def _draw(spec: TensorSpec, shape: tuple[int, ...], rng: np.random.Generator) ->
     else:
         values = rng.integers(int(spec.low), int(spec.high), shape)
     return np.asarray(values, dtype)
+
+
+def cast_specs(specs: Sequence[TensorSpec], precision: Precision) -> tuple[TensorSpec, ...]:
+    """A graph's inputs or outputs in this precision: float16 for float32 in fp16."""
+    return tuple(
+        replace(spec, dtype="float16") if precision == "fp16" and spec.dtype == "float32" else spec
+        for spec in specs
+    )
+
+
+def cast_inputs(
+    arrays: Mapping[str, np.ndarray], specs: Sequence[TensorSpec]
+) -> dict[str, np.ndarray]:
+    """Arrays in the dtypes of the specs."""
+    return {spec.name: arrays[spec.name].astype(spec.dtype) for spec in specs}

@@ -1,79 +1,115 @@
-"""Reference inputs and outputs for each point of a model's axes, kept in the store."""
+"""The reference of each point that a model is measured at, from the store where it has it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from exporters.cache import Store, key_of
-from exporters.types import (
-    ExportError,
-    Reference,
-    axes_key,
-    repeat_reference,
-    save_reference,
-)
-
-_LABEL = "reference"
-LARGEST_COMPUTED = 8
-"""Rows of the largest batch whose every row is computed by itself."""
-
-Point = Mapping[str, int]
+from exporters.cache import Store
+from exporters.digest import arrays_sha256
+from exporters.inputs import cast_specs
+from exporters.points import Point
+from exporters.question import LARGEST_COMPUTED, REFERENCE, Question, write_reference
+from exporters.source import Graph, Source
+from exporters.steps import done
+from exporters.types import Dimension, Precision, TensorSpec, axes_key, load_reference
+from exporters.user_data import digest_of
 
 
-def full_points(
-    model: str, asked: Sequence[Point], axes: Sequence[str], default: Point
-) -> tuple[Point, ...]:
-    """The points asked for, or the default one; ExportError unless each sets every axis.
+@dataclass(frozen=True, slots=True)
+class References:
+    """The file of each point by `axes_key`, and who computed the outputs in it.
 
-    A size must be a whole number of at least 1.
+    `stored` says that all of them were there already.
     """
-    points = tuple(asked) or (default,)
-    known = ", ".join(axes) or "none"
-    for point in points:
-        for name in point:
-            if name not in axes:
-                raise ExportError(f"{model} has no axis {name!r}", f"its axes are: {known}")
-        for name in axes:
-            if name not in point:
-                raise ExportError(f"the axis {name!r} of {model} has no size", f"set {name}=1")
-            if point[name] < 1:
-                raise ExportError(
-                    f"the axis {name!r} of {model} cannot be {point[name]}", "the least is 1"
-                )
-    return points
+
+    by: str
+    points: tuple[Point, ...]
+    files: Mapping[str, str]
+    stored: bool
+
+    def resolved(self, outputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
+        """Output shapes in terms of the axes, where a file has other names or none.
+
+        An open dimension is the axis whose size it has at every point, else a number if it is
+        the same at every point, else what the file says.
+        """
+        axes = self.points[0]
+
+        def is_known(declared: Dimension) -> bool:
+            return isinstance(declared, int) or declared in axes
+
+        if all(is_known(size) for spec in outputs for size in spec.shape):
+            return tuple(outputs)
+        expected = [load_reference(self.files[axes_key(point)]).outputs for point in self.points]
+
+        def dimension(output: str, position: int, declared: Dimension) -> Dimension:
+            if is_known(declared):
+                return declared
+            sizes = [arrays[output].shape[position] for arrays in expected]
+            if len(set(sizes)) == 1:
+                return sizes[0]
+            follows = [axis for axis in axes if sizes == [point[axis] for point in self.points]]
+            return follows[0] if follows else declared
+
+        return tuple(
+            replace(
+                spec,
+                shape=tuple(dimension(spec.name, place, s) for place, s in enumerate(spec.shape)),
+            )
+            for spec in outputs
+        )
 
 
-def stored_references(
+def references_of(
     store: Store,
-    about: Mapping[str, object],
-    points: Sequence[Point],
-    compute: Callable[[Point], Reference],
-    batch_positions: Mapping[str, int] | None = None,
-) -> tuple[dict[str, str], bool]:
-    """The file of each point by `axes_key`, and whether all of them were there already.
+    source: Source,
+    graph: Graph,
+    points: tuple[Point, ...],
+    precision: Precision,
+    own_inputs: Path | None,
+    seed: int,
+) -> References:
+    """Inputs and expected outputs at each point: the user's own inputs, packaged or drawn ones."""
+    subject, evaluator = source.subject, source.evaluator(graph)
+    packaged = None if own_inputs else source.packaged(points)
+    fed = cast_specs(subject.inputs, precision)
+    question = Question(subject.inputs, fed, seed, own_inputs, packaged, evaluator)
+    rows = None if own_inputs else _batch_positions(source, graph)
+    if packaged is not None:
+        by, drawn_from = "packaged", arrays_sha256({**packaged.inputs, **packaged.outputs})
+    else:
+        by, drawn_from = evaluator.name, digest_of(own_inputs) if own_inputs else str(seed)
+    about = {
+        "graph": graph.path.stem,
+        "by": by,
+        "inputs": drawn_from,
+        "types": [spec.dtype for spec in fed],
+        "repeated_beyond": LARGEST_COMPUTED if rows else 0,
+    }
+    made = {
+        axes_key(point): done(
+            store,
+            write_reference,
+            question,
+            point,
+            rows,
+            about={**about, "point": dict(point)},
+            packages=("numpy", *evaluator.packages),
+            beside=evaluator.modules,
+        )
+        for point in points
+    }
+    files = {key: str(reference.entry.files[REFERENCE]) for key, reference in made.items()}
+    return References(by, points, files, all(reference.stored for reference in made.values()))
 
-    `about` holds all else that the outputs depend on: the graph's sha256, the seed, who
-    computes them and in which version. `batch_positions`, for graphs whose rows do not
-    depend on each other, is where each array (`input:NAME`, `output:NAME`) has its batch:
-    beyond `LARGEST_COMPUTED` rows those are repeated, so that neither the export process
-    nor the store grows with the batch.
-    """
-    files = {}
-    had_all = True
-    for point in points:
-        key = key_of(about=about, point=dict(point))
-        entry = store.get(key)
-        if entry is None:
-            had_all = False
-            with store.scratch() as folder:
-                path = folder / "reference.npz"
-                batch = point.get("batch", 1)
-                if batch_positions and batch > LARGEST_COMPUTED:
-                    small = folder / "small.npz"
-                    save_reference(str(small), compute({**point, "batch": LARGEST_COMPUTED}))
-                    repeat_reference(str(small), str(path), batch_positions, batch)
-                else:
-                    save_reference(str(path), compute(point))
-                entry = store.put(key, {}, {_LABEL: path})
-        files[axes_key(point)] = str(entry.files[_LABEL])
-    return files, had_all
+
+def _batch_positions(source: Source, graph: Graph) -> dict[str, int] | None:
+    """Where each input and output has its batch; None if one has none, or if rows depend."""
+    shapes = {f"input:{spec.name}": spec.shape for spec in source.subject.inputs}
+    shapes |= {f"output:{spec.name}": spec.shape for spec in graph.outputs}
+    independent = source.subject.independent_rows
+    if not independent or any(shape.count("batch") != 1 for shape in shapes.values()):
+        return None
+    return {name: shape.index("batch") for name, shape in shapes.items()}

@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 
 from exporters import catalogue, own
-from exporters.accounting import macs, parameter_counts
-from exporters.torch_module import build
+from exporters.pyt.build import build
+from exporters.pyt.counts import macs, parameter_counts
 from exporters.types import Definition, TensorSpec, axes_key
 
 

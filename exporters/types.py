@@ -29,6 +29,8 @@ class GraphlapError(Exception):
         |- PlanError           app.cases      (no row: exit 2, nothing written)
         |- ResultsError        app.cases      (no row: exit 1 or 2, see there)
         |- ExportError         exporters      export_failed
+        |  |- NotBenchmarkable                unsupported
+        |  `- MissingPackage                  unavailable
         `- RuntimeFault        runtimes
            |- Unsupported                     unsupported
            |- NotAvailable                    unavailable
@@ -49,6 +51,12 @@ class ExportError(GraphlapError):
     """A definition or a file that cannot become a checked graph."""
 
     status = "export_failed"
+
+
+class NotBenchmarkable(ExportError):
+    """A sound model that is not to be timed: no plain tensors, or not to be had as asked."""
+
+    status = "unsupported"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ named; torch-free, since a plan also asks which sizes a file of inputs has.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -41,17 +42,25 @@ def own_inputs(path: Path, specs: Sequence[TensorSpec], point: Mapping[str, int]
     return arrays
 
 
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What an int8 graph is calibrated on; `identity` stands for it in a key."""
+
+    identity: str
+    samples: Callable[[], list[Arrays]]
+
+
 def calibration(
     path: str, specs: Sequence[TensorSpec], point: Mapping[str, int], batch: Dimension | None
-) -> tuple[str, Callable[[], list[Arrays]]]:
-    """What stands for the samples in a key, and the samples: the file's, or drawn at `point`."""
+) -> Calibration:
+    """The samples of the user's file, or where there is none, some drawn at `point`."""
     if path:
         given = Path(path).expanduser()
-        return digest_of(given), lambda: _samples(given, specs, batch)
-    drawn = f"seeded at {axes_key(point)}"
-    return drawn, lambda: [
-        seeded_inputs(specs, point, seed) for seed in range(_CALIBRATION_SAMPLES)
-    ]
+        return Calibration(digest_of(given), lambda: _samples(given, specs, batch))
+    return Calibration(
+        f"seeded at {axes_key(point)}",
+        lambda: [seeded_inputs(specs, point, seed) for seed in range(_CALIBRATION_SAMPLES)],
+    )
 
 
 def digest_of(path: Path) -> str:

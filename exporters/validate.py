@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exporters.complaint import first_line
 from exporters.types import ExportError
 
 TOLERANCE = 1e-4
@@ -24,9 +25,8 @@ def check_file(path: Path) -> None:
     try:
         onnx.checker.check_model(path, full_check=True)
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ExportError(
-            f"{path.name} is not a valid ONNX graph ({reason})", "export the file again"
+            f"{path.name} is not a valid ONNX graph ({first_line(error)})", "export the file again"
         ) from error
 
 
@@ -46,7 +46,7 @@ def check_numbers(
         results = [session.run(list(expected), dict(inputs)) for inputs, expected in points]
     except Exception as error:
         raise ExportError(
-            f"the graph of {name} does not run ({str(error).strip().splitlines()[0]})",
+            f"the graph of {name} does not run ({first_line(error)})",
             "report it with the definition",
         ) from error
     for result, (inputs, expected) in zip(results, points, strict=True):

@@ -17,25 +17,51 @@ from exporters import own
 
 _PACKAGE = own.module_name("exporters")
 _FOLDER = Path(__file__).parent
+_STORE = {own.module_name(f"exporters.{name}") for name in ("cache", "steps")}
+"""What the store gives is what was put into it, under a key of its own: its code is in none."""
 
 
 @cache
-def made_by(*modules: str, packages: tuple[str, ...], definition: str = "") -> Mapping[str, str]:
-    """Digest of these modules of `exporters`, and the versions of the packages.
-
-    `definition` names the module of a torch definition; what it imports of `exporters`,
-    at any depth, counts with it.
-    """
-    paths = {_path(f"{_PACKAGE}.{name}") for name in modules}
-    if definition:
-        paths |= _imported(definition)
+def made_by(*modules: str, packages: tuple[str, ...]) -> Mapping[str, str]:
+    """Digest of the sources of these modules of `exporters`, and the versions of the packages."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in paths if path is not None):
+    for path in sorted(sources(*modules)):
         digest.update(path.relative_to(_FOLDER).as_posix().encode())
         digest.update(path.read_bytes())
     return {"exporters": digest.hexdigest(), **{name: _version(name) for name in packages}}
 
 
+def sources(*modules: str) -> frozenset[Path]:
+    """The files of these modules and of all that they import of `exporters`, at any depth.
+
+    Told from the text, without running any of them. A module that is no part of `exporters`
+    has none.
+    """
+    found: set[Path] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        path = _path(module)
+        if path is None or path in found or module in _STORE:
+            continue
+        found.add(path)
+        waiting += _imports(path)
+    return frozenset(found)
+
+
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    """What a file imports, wherever in it, and the names that may be modules too."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(names)
+
+
+@cache
 def _version(package: str) -> str:
     """A package's version; onnxruntime's builds share one module and differ in name."""
     try:
@@ -50,20 +76,3 @@ def _path(module: str) -> Path | None:
         return None
     stem = _FOLDER.joinpath(*module.removeprefix(f"{_PACKAGE}.").split("."))
     return next((p for p in (stem.with_suffix(".py"), stem / "__init__.py") if p.is_file()), None)
-
-
-def _imported(module: str) -> set[Path]:
-    """The module's source and those that it imports, read without running any of them."""
-    found: set[Path] = set()
-    waiting = [own.module_name(module)]
-    while waiting:
-        path = _path(waiting.pop())
-        if path is None or path in found:
-            continue
-        found.add(path)
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                waiting += [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                waiting += [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
-    return found

@@ -32,7 +32,7 @@ from runtimes.options import OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
 
 if TYPE_CHECKING:
-    from exporters.onnx_file import OnnxFile
+    from exporters.files.face import OnnxFile
 
 
 _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
@@ -179,7 +179,7 @@ def _from_file(path: str, given: Given) -> _Subject:
 
 @cache
 def _inspect(path: str, from_nodes: tuple[str, ...], to_nodes: tuple[str, ...]) -> OnnxFile:
-    from exporters.onnx_file import inspect
+    from exporters.files.face import inspect
 
     return inspect(Path(path), from_nodes, to_nodes)
 

@@ -6,7 +6,6 @@ A process of its own, so that an engine that dies is seen as such and not as a b
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,9 +18,8 @@ from onnx import numpy_helper
 from app.cases.round import Check
 from app.workers.check import TOLERANCE, compare
 from exporters.export import export
-from exporters.onnx_file import NotBenchmarkable
 from exporters.request import ExportRequest
-from exporters.types import ExportedModel, ExportError, load_reference
+from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.options import Settings
 from runtimes.ort.runtime import OrtCpu
@@ -107,4 +105,4 @@ def verdict(case: Any, check: Check, got: dict[str, np.ndarray]) -> tuple[str, s
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

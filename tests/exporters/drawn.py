@@ -24,7 +24,7 @@ def drawn(hint: Any) -> st.SearchStrategy[Any]:
         return JSON
     if is_dataclass(hint) and isinstance(hint, type):
         hints = get_type_hints(hint)
-        return st.builds(hint, **{f.name: drawn(hints[f.name]) for f in fields(hint)})
+        return st.builds(hint, **{f.name: drawn(hints[f.name]) for f in fields(hint) if f.init})
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin is tuple and arguments[1:] == (...,):

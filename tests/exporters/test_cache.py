@@ -14,6 +14,7 @@ import pytest
 from exporters.cache import Store, key_of
 from exporters.digest import file_sha256
 from exporters.types import GraphlapError
+from tests.exporters.support import stored
 
 KEY = key_of(name="a")
 
@@ -32,13 +33,6 @@ for number in range(1_000_000):
 """
 
 
-def _put(store: Store, key: str, content: bytes) -> Path:
-    with store.scratch() as folder:
-        path = folder / "model.onnx"
-        path.write_bytes(content)
-        return store.put(key, {"size": len(content)}, {"model": path}).files["model"]
-
-
 def _start_writer(root: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(root)], stdout=subprocess.PIPE, text=True
@@ -49,7 +43,7 @@ def _start_writer(root: Path) -> subprocess.Popen[str]:
 
 
 def test_what_was_put_is_found_again(tmp_path: Path) -> None:
-    _put(Store(tmp_path), KEY, b"weights")
+    stored(Store(tmp_path), KEY, b"weights")
     entry = Store(tmp_path).get(KEY)
     assert entry is not None
     assert entry.facts == {"size": 7}
@@ -59,25 +53,25 @@ def test_what_was_put_is_found_again(tmp_path: Path) -> None:
 
 def test_equal_content_is_stored_once(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert _put(store, KEY, b"weights") == _put(store, key_of(name="b"), b"weights")
+    assert stored(store, KEY, b"weights") == stored(store, key_of(name="b"), b"weights")
 
 
 @pytest.mark.parametrize("damage", [b"", b"weightz", b"weights and more"])
 def test_a_damaged_file_is_rebuilt(tmp_path: Path, damage: bytes) -> None:
     store = Store(tmp_path)
-    stored = _put(store, KEY, b"weights")
-    stored.write_bytes(damage)
+    path = stored(store, KEY, b"weights")
+    path.write_bytes(damage)
     assert store.get(KEY) is None
-    _put(store, KEY, b"weights")
+    stored(store, KEY, b"weights")
     assert store.get(KEY) is not None
-    assert stored.read_bytes() == b"weights"
+    assert path.read_bytes() == b"weights"
 
 
 def test_a_missing_file_and_a_damaged_entry_are_misses(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    _put(store, KEY, b"weights").unlink()
+    stored(store, KEY, b"weights").unlink()
     assert store.get(KEY) is None
-    _put(store, KEY, b"weights")
+    stored(store, KEY, b"weights")
     (entry,) = (tmp_path / "entries").iterdir()
     entry.write_text(entry.read_text().replace('"size": 7', '"size": 8'))
     assert store.get(KEY) is None
@@ -87,7 +81,7 @@ def test_a_missing_file_and_a_damaged_entry_are_misses(tmp_path: Path) -> None:
 
 def test_using_an_entry_makes_it_the_most_recent(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    _put(store, KEY, b"weights")
+    stored(store, KEY, b"weights")
     (entry,) = (tmp_path / "entries").iterdir()
     os.utime(entry, (0, 0))
     store.get(KEY)
@@ -112,7 +106,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
 def test_two_writers_and_a_reader_never_see_half_an_entry(tmp_path: Path) -> None:
     store = Store(tmp_path)
     writers = [_start_writer(tmp_path), _start_writer(tmp_path)]
-    seen = set()
+    seen: set[int] = set()
     try:
         while len(seen) < 20:
             assert all(writer.poll() is None for writer in writers)

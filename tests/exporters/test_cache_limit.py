@@ -13,6 +13,7 @@ import pytest
 from exporters import cache
 from exporters.cache import Store, key_of
 from exporters.types import ExportError
+from tests.exporters.support import stored
 
 KIB = 1024
 
@@ -69,10 +70,7 @@ def _ended() -> int:
 
 
 def _put(store: Store, name: str, kib: int) -> Path:
-    with store.scratch() as folder:
-        path = folder / "model.onnx"
-        path.write_bytes(name.encode().ljust(kib * KIB, b"."))
-        return store.put(key_of(name=name), {}, {"model": path}).files["model"]
+    return stored(store, key_of(name=name), name.encode().ljust(kib * KIB, b"."))
 
 
 def _age(root: Path, name: str, seconds: float) -> None:

@@ -13,14 +13,8 @@ from exporters.export import export
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, TensorSpec, load_reference
 from exporters.user_data import axes_of, calibration
-from tests.exporters.support import WorkerProcess, save_affine
-
-
-@pytest.fixture
-def affine(tmp_path: Path) -> Path:
-    path = tmp_path / "affine.onnx"
-    save_affine(path)
-    return path
+from tests.exporters.graphs import graph, save_affine, tensor
+from tests.exporters.support import WorkerProcess
 
 
 def _export(path: Path, arrays: dict[str, np.ndarray], **rest: object) -> ExportedModel:
@@ -81,10 +75,8 @@ def test_arrays_of_another_size_than_the_axis_asked_for(affine: Path) -> None:
 
 def test_integers_keep_their_values_or_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "ids.onnx"
-    x, y = (helper.make_tensor_value_info(name, TensorProto.INT8, [2]) for name in "xy")
-    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "ids", [x], [y])
-    opset = helper.make_opsetid("", 17)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    x, y = (tensor(name, [2], TensorProto.INT8) for name in "xy")
+    onnx.save(graph([helper.make_node("Identity", ["x"], ["y"])], [x], [y]), path)
     model = _export(path, {"x": np.array([1, -2])})
     assert load_reference(model.references["-"]).inputs["x"].tolist() == [1, -2]
     for array in (np.array([1, 300]), np.array([0.5, 1.0])):
@@ -114,14 +106,13 @@ def test_calibration_is_cut_along_the_batch(tmp_path: Path) -> None:
     file = tmp_path / "samples.npz"
     np.savez(file, x=np.arange(12.0).reshape(4, 3), h=np.arange(8.0).reshape(1, 4, 2))
     x, h = TensorSpec("x", "float32", ("batch", 3)), TensorSpec("h", "float32", (1, "batch", 2))
-    _, samples = calibration(str(file), [x, h], {"batch": 1}, "batch")
-    pieces = samples()
+    pieces = calibration(str(file), [x, h], {"batch": 1}, "batch").samples()
     assert [piece["x"].shape for piece in pieces] == [(1, 3)] * 4
     assert pieces[2]["x"].tolist() == [[6, 7, 8]]
     assert pieces[2]["h"].tolist() == [[[4, 5]]]
     np.savez(file, x=np.arange(12.0).reshape(4, 3))
-    _, samples = calibration(str(file), [TensorSpec("x", "float32", (2, 3))], {}, 2)
-    assert [piece["x"].shape for piece in samples()] == [(2, 3)] * 2
-    _, samples = calibration(str(file), [TensorSpec("x", "float32", (3, 3))], {}, 3)
+    fixed = calibration(str(file), [TensorSpec("x", "float32", (2, 3))], {}, 2)
+    assert [piece["x"].shape for piece in fixed.samples()] == [(2, 3)] * 2
+    unfit = calibration(str(file), [TensorSpec("x", "float32", (3, 3))], {}, 3)
     with pytest.raises(ExportError, match="same whole number of samples"):
-        samples()
+        unfit.samples()

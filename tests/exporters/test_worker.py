@@ -9,7 +9,8 @@ import pytest
 from exporters.cache import Store
 from exporters.request import ExportRequest
 from exporters.types import ExportError, load_reference
-from tests.exporters.support import WorkerProcess, save_affine
+from tests.exporters.graphs import save_affine
+from tests.exporters.support import WorkerProcess
 
 USER_FILE = """
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from setup import inside_graphlap
-from tests.exporters.support import save_affine
+from tests.exporters.graphs import save_affine
 from tests.installed.environment import ROOT, Environment, write_users_folder
 
 HEAVY = {"numpy", "onnxruntime", "pandas", "pydantic", "PySide6", "rich", "torch"}

@@ -7,16 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 
+from exporters.made import Made
 from exporters.models.digits.data import training_set
+
+WEIGHTS = "weights"
 
 _SEED = 0
 _EPOCHS = 30
 _BATCH = 32
 _LEARNING_RATE = 3e-3
+
+
+def trained_weights(folder: Path, network: nn.Module) -> Made:
+    """The step: the network trained, and its weights by name in an .npz."""
+    train(network)
+    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+    path = folder / "weights.npz"
+    np.savez(path, allow_pickle=False, **weights)
+    return Made({WEIGHTS: path})
 
 
 def train(network: nn.Module) -> None:

@@ -10,12 +10,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from exporters.cache import Store, default_root, key_of
+from exporters.cache import Store, default_root
 from exporters.models.digits.networks import NETWORKS
-from exporters.models.digits.train import train
-from exporters.versions import made_by
-
-_LABEL = "weights"
+from exporters.models.digits.train import WEIGHTS, trained_weights
+from exporters.steps import done
 
 
 def trained(kind: str, width: int) -> nn.Module:
@@ -28,25 +26,14 @@ def trained(kind: str, width: int) -> nn.Module:
         return NETWORKS[kind](width)
     with torch.inference_mode(False):
         network = NETWORKS[kind](width)
-    store = Store(default_root())
-    key = key_of(
-        trained={"kind": kind, "width": width},
-        versions=made_by(
-            "models.digits.networks",
-            "models.mlp",
-            packages=("torch",),
-            definition="exporters.models.digits.train",
-        ),
+    weights = done(
+        Store(default_root()),
+        trained_weights,
+        network,
+        about={"trained": {"kind": kind, "width": width}},
+        packages=("torch",),
+        beside=(NETWORKS[kind].__module__,),
     )
-    entry = store.get(key)
-    if entry is None:
-        train(network)
-        weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
-        with store.scratch() as folder:
-            path = folder / "weights.npz"
-            np.savez(path, allow_pickle=False, **weights)
-            store.put(key, {}, {_LABEL: path})
-    else:
-        with np.load(entry.files[_LABEL]) as archive:
-            network.load_state_dict({name: torch.from_numpy(archive[name]) for name in archive})
+    with np.load(weights.entry.files[WEIGHTS]) as archive:
+        network.load_state_dict({name: torch.from_numpy(archive[name]) for name in archive})
     return network.eval()

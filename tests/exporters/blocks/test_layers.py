@@ -16,7 +16,7 @@ from exporters.blocks.conv import same_padding
 from exporters.blocks.definitions import DEFINITIONS
 from exporters.catalogue import find
 from exporters.inputs import seeded_inputs
-from exporters.torch_module import build
+from exporters.pyt.build import build
 from exporters.types import Definition
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess
@@ -35,9 +35,13 @@ def _run(name: str) -> tuple[nn.Module, np.ndarray, np.ndarray]:
         return module, x, module(torch.from_numpy(x)).numpy()
 
 
-def _layer(module: nn.Module, kind: type[nn.Module] | tuple[type[nn.Module], ...]) -> nn.Module:
-    (layer,) = (part for part in module.modules() if isinstance(part, kind))
-    return layer
+def _weights(module: nn.Module, *kinds: type[nn.Module]) -> tuple[np.ndarray, np.ndarray]:
+    """Weight and bias of the module's one layer of these kinds."""
+    (layer,) = (part for part in module.modules() if isinstance(part, kinds))
+    return (
+        layer.get_parameter("weight").detach().numpy(),
+        layer.get_parameter("bias").detach().numpy(),
+    )
 
 
 def _windows(x: np.ndarray, window: int, stride: int) -> np.ndarray:
@@ -78,9 +82,8 @@ def test_the_smaller_half_of_same_padding_goes_first(
 def test_convolutions(name: str) -> None:
     asked = {"s": 1, "k": 3, **_arguments(name)}
     module, x, y = _run(name)
-    convolution = _layer(module, (nn.Conv1d, nn.Conv2d, nn.Conv3d))
-    weight = convolution.weight.detach().numpy().astype(np.float64)
-    bias = convolution.bias.detach().numpy()
+    weight, bias = _weights(module, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+    weight = weight.astype(np.float64)
     assert weight.shape[0] == asked["f"]
     # 32 is a multiple of both strides, so `same` pads kernel - stride in all, if positive.
     total = max(asked["k"] - asked["s"], 0)
@@ -102,8 +105,8 @@ def test_convolutions(name: str) -> None:
 @pytest.mark.parametrize("name", _of("dense"))
 def test_dense(name: str) -> None:
     module, x, y = _run(name)
-    linear = _layer(module, nn.Linear)
-    expected = x @ linear.weight.detach().numpy().T + linear.bias.detach().numpy()
+    weight, bias = _weights(module, nn.Linear)
+    expected = x @ weight.T + bias
     assert name == f"dense_{x.shape[1]}_{y.shape[1]}"
     np.testing.assert_allclose(y, np.maximum(expected, 0), atol=2e-5)
 
@@ -145,8 +148,8 @@ def test_batch_norms_apply_statistics_that_matter(name: str, axes: int) -> None:
     assert x.ndim - 1 == axes
     per_channel = (1, 3, *[1] * (axes - 1))
     mean, variance, gamma, beta = (
-        vector.detach().numpy().reshape(per_channel)
-        for vector in (norm.running_mean, norm.running_var, norm.weight, norm.bias)
+        norm.state_dict()[name].numpy().reshape(per_channel)
+        for name in ("running_mean", "running_var", "weight", "bias")
     )
     expected = (x - mean) / np.sqrt(variance + 1e-5) * gamma + beta
     np.testing.assert_allclose(y, expected, atol=1e-5)
@@ -177,7 +180,9 @@ def test_paddings(name: str) -> None:
         value = 0.0 if kind == "zero" else 1.0
         assert np.array_equal(y, np.pad(x, widths, constant_values=value))
     else:
-        assert np.array_equal(y, np.pad(x, widths, mode=kind))
+        assert np.array_equal(
+            y, np.pad(x, widths, mode="reflect" if kind == "reflect" else "symmetric")
+        )
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda definition: definition.name)

@@ -14,11 +14,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
 from exporters import own
-from exporters.accounting import macs, parameter_counts
 from exporters.catalogue import find
 from exporters.cells.definitions import DEFINITIONS
 from exporters.inputs import seeded_inputs
-from exporters.torch_module import build
+from exporters.pyt.build import build
+from exporters.pyt.counts import macs, parameter_counts
 from exporters.types import Definition
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import ROOT, WorkerProcess
@@ -34,9 +34,11 @@ def _run(name: str, module: nn.Module | None = None) -> tuple[np.ndarray, np.nda
 
 def _silence_last_norm(module: nn.Module) -> None:
     """Make the residual branch's last norm give zero everywhere."""
+    *_, norm = module.get_submodule("body").children()
+    assert isinstance(norm, nn.BatchNorm2d)
     with torch.no_grad():
-        module.body[-1].weight.zero_()
-        module.body[-1].bias.zero_()
+        norm.weight.zero_()
+        norm.bias.zero_()
 
 
 def _conv(channels: int, filters: int, taps: int, bias: bool = False) -> int:
@@ -139,17 +141,10 @@ def test_a_silent_conv_block_is_its_projected_shortcut() -> None:
     block = build(find("resnet_conv_block_64").factory)
     _silence_last_norm(block)
     x, y = _run("resnet_conv_block_64", block)
-    convolution, norm = block.shortcut
-    weight, *vectors = (
-        tensor.detach().numpy()
-        for tensor in (
-            convolution.weight,
-            norm.running_mean,
-            norm.running_var,
-            norm.weight,
-            norm.bias,
-        )
-    )
+    convolution, norm = block.get_submodule("shortcut").children()
+    weight = convolution.get_parameter("weight").detach().numpy()
+    state = norm.state_dict()
+    vectors = (state[n].numpy() for n in ("running_mean", "running_var", "weight", "bias"))
     projected = np.einsum("ncyx,fc->nfyx", x[:, :, ::2, ::2], weight[:, :, 0, 0])
     mean, variance, gamma, beta = (vector[:, None, None] for vector in vectors)
     expected = (projected - mean) / np.sqrt(variance + 1e-5) * gamma + beta
@@ -186,7 +181,8 @@ def test_the_classifiers_pool_then_multiply() -> None:
         module = build(find(name).factory)
         x, y = _run(name, module)
         blocks = x.reshape(2, 32, 32 // side, side, 32 // side, side).mean(axis=(3, 5))
-        linear = module[-1]
+        *_, linear = module.children()
+        assert isinstance(linear, nn.Linear)
         weight, bias = linear.weight.detach().numpy(), linear.bias.detach().numpy()
         np.testing.assert_allclose(y, blocks.reshape(2, -1) @ weight.T + bias, atol=1e-5)
 

@@ -19,14 +19,14 @@ from exporters.inputs import seeded_inputs
 from exporters.models.digits import data
 from exporters.models.digits.data import training_set
 from exporters.models.digits.train import train
+from exporters.pyt.build import build
 from exporters.request import ExportReply, ExportRequest
-from exporters.torch_module import build
 from tests.exporters.support import ROOT, WorkerProcess
 
 PRINT_WEIGHTS = """
 import hashlib, torch
 from exporters.catalogue import find
-from exporters.torch_module import build
+from exporters.pyt.build import build
 weights = build(find("digits_cnn_2").factory).state_dict()
 print(hashlib.sha256(b"".join(t.numpy().tobytes() for t in weights.values())).hexdigest())
 """

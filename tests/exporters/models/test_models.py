@@ -7,12 +7,12 @@ import onnxruntime
 import pytest
 import torch
 
-from exporters.accounting import macs, parameter_counts
 from exporters.catalogue import find
-from exporters.export import run_module
 from exporters.inputs import seeded_inputs
+from exporters.pyt.build import build
+from exporters.pyt.counts import macs, parameter_counts
+from exporters.pyt.run import ModuleEvaluator
 from exporters.request import ExportRequest
-from exporters.torch_module import build
 from exporters.types import Definition
 from tests.exporters.support import WorkerProcess
 
@@ -66,11 +66,11 @@ def test_both_forms_have_the_same_weights(name: str) -> None:
 
 def test_a_convolution_sees_no_later_input() -> None:
     definition = find("cnn_tiny_seq")
-    module = build(definition.factory)
-    inputs = seeded_inputs(definition.inputs, {"batch": 1, "sequence": 12}, seed=1)
-    (before,) = run_module(module, definition.inputs, inputs)
+    module, point = ModuleEvaluator(definition), {"batch": 1, "sequence": 12}
+    inputs = seeded_inputs(definition.inputs, point, seed=1)
+    before = module.outputs(inputs, point)["y"]
     inputs["x"][:, :, 7:] += 1.0
-    (after,) = run_module(module, definition.inputs, inputs)
+    after = module.outputs(inputs, point)["y"]
     assert np.array_equal(before[:, :, :7], after[:, :, :7])
     assert not np.allclose(before[:, :, 7:], after[:, :, 7:])
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from exporters.accounting import macs, parameter_counts
 from exporters.catalogue import find
 from exporters.inputs import seeded_inputs
 from exporters.models.zoo_definitions import DEFINITIONS
-from exporters.torch_module import build
+from exporters.pyt.build import build
+from exporters.pyt.counts import macs, parameter_counts
 from exporters.types import Definition
 
 PUBLISHED = {
@@ -125,7 +125,7 @@ def test_outputs_are_sane_and_depend_on_the_image(name: str) -> None:
 
 
 def test_the_input_norm_of_resnet_v2_scales_nothing() -> None:
-    norm = build(find("resnet18_v2").factory)[0]
+    norm = build(find("resnet18_v2").factory).get_submodule("0")
     assert isinstance(norm, nn.BatchNorm2d)
     assert not norm.affine
     assert norm.running_mean is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto
 
-from exporters.onnx_lstm import translations
+from exporters.complaint import first_line
+from exporters.pyt.lstm import translations
 from exporters.types import Definition, ExportError, axes_key
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def to_onnx(
             model: ModelProto = program.model_proto
         except Exception as error:
             raise ExportError(
-                f"torch cannot export {definition.name} ({_first_line(error)})",
+                f"torch cannot export {definition.name} ({first_line(_deepest(error))})",
                 "see that torch.export.export takes the module",
             ) from error
     _name_axes(model, definition)
@@ -215,12 +215,11 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
                     yield from _graphs(inner)
 
 
-def _first_line(error: Exception) -> str:
-    """The deepest cause's first line: the exporter wraps it in a page of advice."""
+def _deepest(error: Exception) -> Exception:
+    """The error that began it: the exporter wraps it in a page of advice."""
     while isinstance(error.__cause__, Exception):
         error = error.__cause__
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
-    return text.splitlines()[0] if text else type(error).__name__
+    return error
 
 
 @contextmanager

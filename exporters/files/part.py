@@ -7,12 +7,13 @@ ones give; inputs of the whole graph that it still needs stay inputs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from exporters.onnx_shapes import ShapeConflict, inferred, node_name
+from exporters.files.nodes import node_name, reads
+from exporters.files.shapes import ShapeConflict, inferred
 from exporters.types import ExportError
 
 
@@ -58,16 +59,6 @@ def part(
     target.input.extend(_value(file, values, name) for name in (*given, *cut) if name in needed)
     target.output.extend(_value(file, values, name) for name in results)
     return cut_model
-
-
-def reads(node: NodeProto) -> Iterator[str]:
-    """The names that a node reads, those that its inner graphs take from outside included."""
-    yield from filter(None, node.input)
-    for attribute in node.attribute:
-        for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-            for inner_node in inner.node:
-                yield from reads(inner_node)
-            yield from (value.name for value in inner.output)
 
 
 def _find(file: str, nodes: Mapping[str, NodeProto], name: str) -> NodeProto:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import prod
 
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import uses_external_data
 
 Shape = tuple[int, ...]
@@ -30,11 +30,6 @@ class ShapeConflict(Exception):
         super().__init__(reason)
         self.node = node
         self.reason = reason
-
-
-def node_name(node: NodeProto) -> str:
-    """A node's name; one without goes by its first output."""
-    return node.name or next(filter(None, node.output), "")
 
 
 def inferred(

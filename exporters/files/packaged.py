@@ -13,12 +13,16 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from exporters.onnx_file import OnnxFile
+from exporters.files.face import OnnxFile
+from exporters.points import Point
 from exporters.types import ExportError, Reference, TensorSpec
 
 
-def packaged_reference(face: OnnxFile) -> Reference | None:
-    """The data packaged with the file, None if there is none; ExportError if it is damaged."""
+def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Reference | None:
+    """The data packaged with the file; None if there is none, or if it does not fit all points.
+
+    ExportError if it is damaged.
+    """
     data_set = face.path.parent / "test_data_set_0"
     if data_set.is_dir():
         inputs = _read_all(face.inputs, data_set, "input")
@@ -28,7 +32,13 @@ def packaged_reference(face: OnnxFile) -> Reference | None:
         outputs = _read_all(face.outputs, face.path.parent, f"{face.path.stem}_output")
     if inputs is None or outputs is None:
         return None
+    if not all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
+        return None
     return Reference(inputs, outputs)
+
+
+def _fits(array: np.ndarray, spec: TensorSpec, point: Point) -> bool:
+    return array.shape == spec.shape_at(point) and array.dtype == np.dtype(spec.dtype)
 
 
 def _read_all(specs: Sequence[TensorSpec], folder: Path, stem: str) -> dict[str, np.ndarray] | None:

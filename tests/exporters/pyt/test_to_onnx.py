@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +16,10 @@ import torch
 from torch import nn
 
 from exporters.catalogue import find
-from exporters.export_torch import run_module
 from exporters.inputs import seeded_inputs
+from exporters.pyt.run import ModuleEvaluator
+from exporters.pyt.to_onnx import output_shapes, to_onnx
 from exporters.request import ExportRequest
-from exporters.torch_export import output_shapes, to_onnx
-from exporters.torch_module import build
 from exporters.types import Definition, ExportError, Factory, TensorSpec, load_reference
 from exporters.validate import relative_error
 from tests.exporters.support import ROOT, WorkerProcess
@@ -98,7 +98,9 @@ def test_two_processes_in_two_checkouts_write_the_same_bytes(
     shutil.copytree(
         ROOT / "exporters", checkout / "exporters", ignore=shutil.ignore_patterns("__pycache__")
     )
-    other = WorkerProcess(tmp_path / "cache", checkout)
+    boot = str(checkout / "exporters" / "boot.py")
+    command = (sys.executable, "-P", boot, "first", str(checkout), "exporters.worker")
+    other = WorkerProcess(tmp_path / "cache", command)
     try:
         for name in ("cnn_tiny", "lstm_tiny_seq"):
             here, there = _exported(worker, name)[0], _exported(other, name)[0]
@@ -188,6 +190,6 @@ def test_what_is_repeated_for_a_large_batch_is_what_the_module_computes(
     small, large = (model.references[f"batch={rows}"] for rows in (8, 11))
     assert Path(large).stat().st_size < 1.1 * Path(small).stat().st_size
     definition, reference = find(name), load_reference(large)
-    outputs = run_module(build(definition.factory), definition.inputs, reference.inputs)
-    for output, array in zip(definition.outputs, outputs, strict=True):
+    outputs = ModuleEvaluator(definition).outputs(reference.inputs, {"batch": 11})
+    for output, array in outputs.items():
         assert relative_error(array, reference.outputs[output]) <= 1e-5

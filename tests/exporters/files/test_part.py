@@ -8,12 +8,13 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 from exporters.export import export
-from exporters.onnx_file import inspect
+from exporters.files.face import inspect
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, load_reference
+from tests.exporters.graphs import LIGHT, graph, tensor
 
 _WEIGHTS = np.random.default_rng(1).standard_normal((4, 4)).astype(np.float32)
 
@@ -31,19 +32,9 @@ def branched(tmp_path: Path) -> Path:
         helper.make_node("Neg", ["x"], ["z"], name="side"),
         helper.make_node("Tanh", ["x"], ["unnamed_result"]),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "branched",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 4])],
-        [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", 4])
-            for name in ("y", "z", "unnamed_result")
-        ],
-        [numpy_helper.from_array(_WEIGHTS, "w")],
-    )
+    outputs = [tensor(name, ["rows", 4]) for name in ("y", "z", "unnamed_result")]
     path = tmp_path / "branched.onnx"
-    opset = helper.make_opsetid("", 17)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    onnx.save(graph(nodes, [tensor("x", ["rows", 4])], outputs, {"w": _WEIGHTS}), path)
     return path
 
 
@@ -115,8 +106,7 @@ def test_a_cut_that_makes_no_sense_says_why(
 
 
 def test_a_part_of_a_file_that_lists_its_weights_as_inputs(tmp_path: Path) -> None:
-    light = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-    source = light / "light_squeezenet.onnx"
+    source = LIGHT / "light_squeezenet.onnx"
     proto = onnx.load(source)
     assert len(proto.graph.input) > 1
     operators = [node.op_type for node in proto.graph.node]
@@ -137,11 +127,8 @@ def test_a_cut_where_no_shape_is_known_says_where(tmp_path: Path) -> None:
         helper.make_node("Sharpen", ["x"], ["a"], name="custom", domain="a.vendor"),
         helper.make_node("Relu", ["a"], ["y"], name="relu"),
     ]
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
-    graph = helper.make_graph(nodes, "graph", values[:1], values[1:])
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("a.vendor", 1)]
     path = tmp_path / "custom.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    onnx.save(graph(nodes, [tensor("x", [2])], [tensor("y", [2])], vendor="a.vendor"), path)
     with pytest.raises(ExportError, match=r"shape of 'a', where custom\.onnx would be cut"):
         inspect(path, ("relu",), ())
 

@@ -9,38 +9,23 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from exporters.export import export
-from exporters.onnx_file import NotBenchmarkable, inspect
+from exporters.files.face import inspect
 from exporters.request import ExportRequest
-from exporters.types import ExportedModel, ExportError, load_reference
-from tests.exporters.support import save_affine
-
-LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-
-
-@pytest.fixture
-def affine(tmp_path: Path) -> Path:
-    path = tmp_path / "affine.onnx"
-    save_affine(path)
-    return path
+from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
+from tests.exporters.graphs import LIGHT, graph, save_affine, tensor
 
 
 def _export(path: Path, cache: Path, *points: dict[str, int]) -> ExportedModel:
     return export(ExportRequest(str(path), points=points, cache_dir=str(cache)))[0]
 
 
-def _save(path: Path, *values: onnx.ValueInfoProto, nodes: tuple = ()) -> None:
-    """A graph over the given inputs that passes the first one on."""
-    graph = helper.make_graph(
-        nodes or [helper.make_node("Identity", [values[0].name], ["y"])],
-        "graph",
-        values,
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 4])],
-    )
-    opset = helper.make_opsetid("", 13)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+def _save(path: Path, value: ValueInfoProto, *nodes: NodeProto) -> None:
+    """A graph over the given input, which it passes on where no nodes are given."""
+    passed = helper.make_node("Identity", [value.name], ["y"])
+    onnx.save(graph(nodes or [passed], [value], [tensor("y", [None, 4])], opset=13), path)
 
 
 def test_a_file_is_kept_as_it_is_with_the_product_as_reference(
@@ -114,7 +99,7 @@ def test_external_data_is_kept_with_the_model(tmp_path: Path) -> None:
 
 def test_a_nameless_open_dimension_gets_a_name_that_can_be_set(tmp_path: Path) -> None:
     path = tmp_path / "open.onnx"
-    _save(path, helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 4]))
+    _save(path, tensor("x", [None, 4]))
     assert inspect(path).axes == ("x_0",)
     model = _export(path, tmp_path / "cache", {"x_0": 6}, {"x_0": 2})
     assert (model.batch, model.axes["x_0"]) == ("x_0", 6)
@@ -123,22 +108,29 @@ def test_a_nameless_open_dimension_gets_a_name_that_can_be_set(tmp_path: Path) -
     assert stored[0].dim_param == "x_0"
 
 
+def test_a_nameless_dimension_counts_alike_from_the_cache(tmp_path: Path) -> None:
+    path = tmp_path / "open.onnx"
+    product = helper.make_node("MatMul", ["x", "w"], ["y"])
+    weights = {"w": np.ones((4, 4), np.float32)}
+    onnx.save(graph([product], [tensor("x", [None, 4])], [tensor("y", [None, 4])], weights), path)
+    first, again = (_export(path, tmp_path / "cache", {"x_0": 6}) for _ in range(2))
+    assert (first.macs, first.parameters) == (6 * 4 * 4, 16)
+    assert again == first
+
+
 def test_an_index_stays_within_the_table_that_it_reads(tmp_path: Path) -> None:
-    table = numpy_helper.from_array(np.zeros((11, 3), np.float32), "table")
-    graph = helper.make_graph(
+    model = graph(
         [helper.make_node("Gather", ["table", "token"], ["y"])],
-        "embedding",
-        [helper.make_tensor_value_info("token", TensorProto.INT64, ["batch", "seq"])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", "seq", 3])],
-        [table],
+        [tensor("token", ["batch", "seq"], TensorProto.INT64)],
+        [tensor("y", ["batch", "seq", 3])],
+        {"table": np.zeros((11, 3), np.float32)},
     )
     path = tmp_path / "embedding.onnx"
-    opset = helper.make_opsetid("", 13)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
-    model = _export(path, tmp_path / "cache", {"batch": 50, "seq": 4})
-    tokens = load_reference(model.references["batch=50,seq=4"]).inputs["token"]
+    onnx.save(model, path)
+    exported = _export(path, tmp_path / "cache", {"batch": 50, "seq": 4})
+    tokens = load_reference(exported.references["batch=50,seq=4"]).inputs["token"]
     assert set(np.unique(tokens)) == set(range(11))
-    assert (model.batch, model.sequence) == ("batch", "seq")
+    assert (exported.batch, exported.sequence) == ("batch", "seq")
 
 
 def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> None:
@@ -153,18 +145,18 @@ def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> 
 def test_a_size_that_the_graph_cannot_take_names_the_node(tmp_path: Path) -> None:
     path = tmp_path / "pairs.onnx"
     shape = helper.make_node("Constant", [], ["s"], value_ints=[2, -1])
-    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 3])
-    _save(path, value, nodes=(shape, helper.make_node("Reshape", ["x", "s"], ["y"], name="halve")))
+    value = tensor("x", ["rows", 3])
+    _save(path, value, shape, helper.make_node("Reshape", ["x", "s"], ["y"], name="halve"))
     with pytest.raises(ExportError, match=r"cannot run at rows=3: it fails in node 'halve'"):
         _export(path, tmp_path / "cache", {"rows": 3})
 
 
 def test_a_written_size_of_zero_is_a_size(tmp_path: Path) -> None:
     path = tmp_path / "empty.onnx"
-    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [0, 4])
+    value = tensor("x", [0, 4])
     _save(path, value)
     assert inspect(path).inputs[0].shape == (0, 4)
-    open_size = helper.make_tensor_value_info("x", TensorProto.FLOAT, [-1, 4])
+    open_size = tensor("x", [-1, 4])
     _save(path, open_size)
     assert inspect(path).inputs[0].shape == ("x_0", 4)
 
@@ -225,9 +217,9 @@ def test_external_data_that_is_missing_short_or_elsewhere(tmp_path: Path) -> Non
 def test_inputs_that_are_no_plain_tensors_are_unsupported(tmp_path: Path) -> None:
     kinds = {
         "sequence": helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None),
-        "string": helper.make_tensor_value_info("x", TensorProto.STRING, [2]),
-        "bfloat16": helper.make_tensor_value_info("x", TensorProto.BFLOAT16, [2]),
-        "how many dimensions": helper.make_tensor_value_info("x", TensorProto.FLOAT, None),
+        "string": tensor("x", [2], TensorProto.STRING),
+        "bfloat16": tensor("x", [2], TensorProto.BFLOAT16),
+        "how many dimensions": tensor("x", None),
     }
     for words, value in kinds.items():
         _save(tmp_path / "kind.onnx", value)
@@ -238,21 +230,15 @@ def test_inputs_that_are_no_plain_tensors_are_unsupported(tmp_path: Path) -> Non
 
 def test_a_graph_that_breaks_the_standard_fails_the_checker(tmp_path: Path) -> None:
     path = tmp_path / "wrong.onnx"
-    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
-    _save(path, value, nodes=(helper.make_node("Relu", ["nothing"], ["y"]),))
+    value = tensor("x", [2])
+    _save(path, value, helper.make_node("Relu", ["nothing"], ["y"]))
     with pytest.raises(ExportError, match=r"wrong\.onnx is not a valid ONNX graph"):
         _export(path, tmp_path / "cache")
 
 
 def test_an_operator_nobody_can_vouch_for_asks_for_expected_outputs(tmp_path: Path) -> None:
     path = tmp_path / "custom.onnx"
-    graph = helper.make_graph(
-        [helper.make_node("Sharpen", ["x"], ["y"], domain="a.vendor")],
-        "custom",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
-    )
-    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("a.vendor", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    node = helper.make_node("Sharpen", ["x"], ["y"], domain="a.vendor")
+    onnx.save(graph([node], [tensor("x", [2])], [tensor("y", [2])], vendor="a.vendor"), path)
     with pytest.raises(NotBenchmarkable, match=r"Sharpen.*test_data_set_0"):
         _export(path, tmp_path / "cache")

@@ -12,8 +12,8 @@ from math import prod
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-from exporters.onnx_part import reads
-from exporters.onnx_shapes import Shape, ShapeConflict, inferred, known_shapes
+from exporters.files.nodes import reads
+from exporters.files.shapes import Shape, ShapeConflict, inferred, known_shapes
 
 _WEIGHT_TYPES = frozenset(
     {
@@ -53,7 +53,7 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     `parameters` are the elements of every constant of at least one dimension, in floating
     point or 8 bits, that a node reads together with data; running statistics of norms count
     only in `parameters_with_buffers`. `macs` covers convolutions, matrix products and
-    recurrent layers with the formulas of `exporters.accounting`; products of two
+    recurrent layers with the formulas of `exporters.pyt.counts`; products of two
     activations count too.
     """
     try:

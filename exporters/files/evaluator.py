@@ -9,22 +9,26 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from onnx.reference import ReferenceEvaluator
 
-from exporters.onnx_file import NotBenchmarkable
-from exporters.onnx_shapes import node_name
-from exporters.types import ExportError, TensorSpec, axes_key
+from exporters.complaint import first_line
+from exporters.files.nodes import node_name
+from exporters.types import ExportError, NotBenchmarkable, TensorSpec, axes_key
 
 _REMEDY = "lay inputs and expected outputs beside it, as in test_data_set_0/output_0.pb"
 
 
-class ReferenceRun:
+class FileEvaluator:
     """One file for the evaluator, which reads it when it is first run."""
 
-    def __init__(self, name: str, path: Path, outputs: Sequence[TensorSpec]) -> None:
-        self._name = name
+    name: ClassVar[str] = "onnx"
+    packages: ClassVar[tuple[str, ...]] = ("onnx",)
+
+    def __init__(self, called: str, path: Path, outputs: Sequence[TensorSpec]) -> None:
+        self._called = called
         self._path = path
         self._outputs = [spec.name for spec in outputs]
 
@@ -46,10 +50,16 @@ class ReferenceRun:
             node = _failing_node(error)
             at = f" in node {node!r}" if node else ""
             raise ExportError(
-                f"{self._name} cannot run at {axes_key(point)}: it fails{at} ({_sentence(error)})",
+                f"{self._called} cannot run at {axes_key(point)}: it fails{at} "
+                f"({first_line(error)})",
                 "set its axes to sizes that the graph takes",
             ) from error
         return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """This one."""
+        return (__name__,)
 
     @cached_property
     def _evaluator(self) -> ReferenceEvaluator:
@@ -59,7 +69,7 @@ class ReferenceRun:
             raise self._not_vouched_for(error) from error
 
     def _not_vouched_for(self, error: Exception) -> NotBenchmarkable:
-        cause = f"ONNX's reference evaluator cannot check {self._name} ({_sentence(error)})"
+        cause = f"ONNX's reference evaluator cannot check {self._called} ({first_line(error)})"
         return NotBenchmarkable(cause, _REMEDY)
 
 
@@ -71,8 +81,3 @@ def _failing_node(error: Exception) -> str:
             if node is not None:
                 return node_name(node.onnx_node)
     return ""
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

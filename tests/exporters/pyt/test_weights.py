@@ -11,16 +11,16 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from exporters.pyt.weights import load_weights, save_weights
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportError, load_reference
-from exporters.weights import load_weights, save_weights
 from runtimes.pyt.module import build_module
 from tests.exporters.support import WorkerProcess
 
 
 def _mlp_weights() -> dict[str, Tensor]:
     from exporters.catalogue import find
-    from exporters.torch_module import build
+    from exporters.pyt.build import build
 
     state = build(find("mlp").factory).state_dict()
     generator = torch.Generator().manual_seed(8)
@@ -84,6 +84,7 @@ def test_the_count_of_training_batches_is_no_weight(tmp_path: Path) -> None:
     state = {n: t + 1 for n, t in norm.state_dict().items() if n != "num_batches_tracked"}
     save_file(state, path)
     load_weights(norm, path, "norm")
+    assert norm.running_mean is not None
     assert torch.equal(norm.running_mean, torch.ones(2))
     save_weights(norm, path)
     assert set(load_file(path)) == set(norm.state_dict()), "a runtime loads them strictly"

@@ -7,24 +7,16 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from exporters.onnx_count import Counts, count
+from exporters.files.counts import Counts, count
 from exporters.request import ExportRequest
-from tests.exporters.support import WorkerProcess, save_affine
+from tests.exporters.graphs import LIGHT, graph, save_affine, tensor
+from tests.exporters.support import WorkerProcess
 
-LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
-
-def _model(nodes: list[NodeProto], x: list, **weights: np.ndarray) -> ModelProto:
-    graph = helper.make_graph(
-        nodes,
-        "graph",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(array, name) for name, array in weights.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+def _model(nodes: list[NodeProto], x: list[int | str], **weights: np.ndarray) -> ModelProto:
+    return graph(nodes, [tensor("x", x)], [tensor("y", None)], weights, opset=20)
 
 
 def _zeros(*shape: int) -> np.ndarray:
@@ -108,9 +100,9 @@ def test_a_model_exported_here_counts_as_its_module(worker: WorkerProcess, tmp_p
     assert module is not None
     path = tmp_path / "mine.onnx"
     path.write_bytes(Path(module.path).read_bytes())
-    graph = worker.ask(ExportRequest(str(path), points=({"batch": 1},))).model
-    assert graph is not None
-    assert (graph.parameters, graph.macs) == (module.parameters, module.macs) == (268_320, 266_240)
+    file = worker.ask(ExportRequest(str(path), points=({"batch": 1},))).model
+    assert file is not None
+    assert (file.parameters, file.macs) == (module.parameters, module.macs) == (268_320, 266_240)
 
 
 def test_weights_in_another_file_count_without_being_read(tmp_path: Path) -> None:

@@ -5,30 +5,24 @@ Nothing here runs the graph or imports an engine, so the plan stage can ask too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
-from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
 
-from exporters.onnx_part import part
-from exporters.onnx_wire import check_whole
-from exporters.types import Dimension, ExportError, TensorSpec
+from exporters.files.external import external_files
+from exporters.files.part import part
+from exporters.files.wire import check_whole
+from exporters.types import Dimension, ExportError, NotBenchmarkable, TensorSpec
 
 _BATCH_NAMES = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs"})
 _SEQUENCE_NAMES = frozenset(
     {"sequence", "sequence_length", "seq", "seq_len", "seq_length", "time", "t"}
 )
 _NUMPY_KINDS = "fiub"
-
-
-class NotBenchmarkable(ExportError):
-    """A sound file whose inputs or outputs are not plain numeric tensors."""
-
-    status = "unsupported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +71,7 @@ def read(path: Path) -> ModelProto:
 
 def describe(path: Path, model: ModelProto) -> OnnxFile:
     """As `inspect`, for a model already read."""
-    external = _external_files(path, model)
+    external = external_files(path, model)
     # Before IR 4 every initializer is also listed as an input; a constant is none.
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
@@ -114,50 +108,6 @@ def name_open_dimensions(model: ModelProto, face: OnnxFile) -> None:
         ):
             if isinstance(size, str):
                 dimension.dim_param = size
-
-
-def external_tensors(model: ModelProto) -> Iterator[TensorProto]:
-    """Every tensor of the model, at any depth, whose values lie in another file."""
-    holders: list[GraphProto | FunctionProto] = [model.graph, *model.functions]
-    while holders:
-        holder = holders.pop()
-        if isinstance(holder, GraphProto):
-            yield from filter(uses_external_data, holder.initializer)
-        for node in holder.node:
-            for attribute in node.attribute:
-                if attribute.type == AttributeProto.TENSOR and uses_external_data(attribute.t):
-                    yield attribute.t
-                yield from filter(uses_external_data, attribute.tensors)
-                if attribute.type == AttributeProto.GRAPH:
-                    holders.append(attribute.g)
-                holders.extend(attribute.graphs)
-
-
-def _external_files(path: Path, model: ModelProto) -> tuple[Path, ...]:
-    folder = path.resolve().parent
-    files: dict[Path, None] = {}
-    for tensor in external_tensors(model):
-        info = ExternalDataInfo(tensor)
-        file = (folder / info.location).resolve()
-        if not info.location or not file.is_relative_to(folder):
-            raise ExportError(
-                f"{path.name} keeps the weights of {tensor.name!r} outside its own folder "
-                f"({info.location!r})",
-                "save it again with its external data beside it",
-            )
-        if not file.is_file():
-            raise ExportError(
-                f"{path.name} needs the external data file {info.location!r}, which is not there",
-                "copy it into the model's folder",
-            )
-        if file.stat().st_size < (info.offset or 0) + (info.length or 0):
-            raise ExportError(
-                f"the external data file {info.location!r} of {path.name} ends before the "
-                f"weights of {tensor.name!r} do",
-                "copy it again",
-            )
-        files[file] = None
-    return tuple(files)
 
 
 def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:

@@ -1,0 +1,46 @@
+"""The step that keeps a user's graph: checked, and copied with the weights of its other files.
+
+The file's own bytes are kept. Only where it cannot be kept so, because a part was cut out,
+its weights lie in other files or an open dimension has no name, is it written anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from onnx import ModelProto
+
+from exporters.digest import file_sha256
+from exporters.files.external import external_tensors
+from exporters.files.face import OnnxFile
+from exporters.made import Made
+from exporters.validate import check_file
+
+MODEL = "model"
+
+
+def copied(folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool) -> Made:
+    """The graph and its weights; ExportError if the file is no valid graph.
+
+    `proto` is the graph of `face`, and says where the store keeps its weights afterwards.
+    """
+    check_file(face.path)
+    files = {}
+    stored_names = {}
+    for index, data in enumerate(face.external):
+        copy = folder / f"{index}.bin"
+        shutil.copyfile(data, copy)
+        stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
+        files[f"external_{index}"] = copy
+    model = folder / "model.onnx"
+    if face.external or face.unnamed or is_part:
+        for tensor in external_tensors(proto):
+            for item in tensor.external_data:
+                if item.key == "location":
+                    data = (face.path.resolve().parent / item.value).resolve()
+                    item.value = stored_names[data]
+        model.write_bytes(proto.SerializeToString(deterministic=True))
+    else:
+        shutil.copyfile(face.path, model)
+    return Made({**files, MODEL: model})

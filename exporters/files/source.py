@@ -1,0 +1,104 @@
+"""A user's .onnx as something to export: read, perhaps cut, described and kept by content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from onnx import ModelProto
+
+from exporters.cache import Store
+from exporters.digest import file_sha256
+from exporters.files.copy import MODEL, copied
+from exporters.files.counts import count
+from exporters.files.evaluator import FileEvaluator
+from exporters.files.face import OnnxFile, describe, name_open_dimensions, read
+from exporters.files.packaged import packaged_reference
+from exporters.files.part import part
+from exporters.points import Point
+from exporters.request import ExportRequest
+from exporters.source import Graph, Subject
+from exporters.steps import done
+from exporters.types import NotBenchmarkable, Reference
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """The file's face, its graph without external weights, and the ends of the part cut out."""
+
+    face: OnnxFile
+    proto: ModelProto
+    from_nodes: tuple[str, ...]
+    to_nodes: tuple[str, ...]
+
+    @property
+    def subject(self) -> Subject:
+        """Known by the file's name; it has no sizes of its own."""
+        return Subject(
+            name=self.face.path.stem,
+            called=self.face.path.name,
+            inputs=self.face.inputs,
+            axes=self.face.axes,
+            default={},
+            batch=self.face.batch,
+            sequence=self.face.sequence,
+        )
+
+    def graph(self, store: Store, axes: Point) -> Graph:
+        """The file, or the part of it, as it is kept; ExportError if it is not valid."""
+        face = self.face
+        kept = done(
+            store,
+            copied,
+            face,
+            self.proto,
+            self._is_part,
+            about={
+                "file": file_sha256(face.path),
+                "external": [file_sha256(path) for path in face.external],
+                "part": [self.from_nodes, self.to_nodes],
+            },
+            packages=("onnx",),
+        )
+        counts = count(self.proto, axes)
+        return Graph(
+            path=kept.entry.files[MODEL],
+            opset=face.opset,
+            outputs=face.outputs,
+            parameters=counts.parameters,
+            parameters_with_buffers=counts.parameters_with_buffers,
+            macs=counts.macs,
+            stored=kept.stored,
+        )
+
+    def evaluator(self, graph: Graph) -> FileEvaluator:
+        """ONNX's reference evaluator on the file as it is kept."""
+        return FileEvaluator(self.face.path.name, graph.path, self.face.outputs)
+
+    def packaged(self, points: Sequence[Point]) -> Reference | None:
+        """Data beside the file, which fits the whole of it only."""
+        return None if self._is_part else packaged_reference(self.face, points)
+
+    @property
+    def _is_part(self) -> bool:
+        return bool(self.from_nodes or self.to_nodes)
+
+
+def file_source(request: ExportRequest) -> FileSource:
+    """The file that the request names, or the part of it between the nodes that it names.
+
+    ExportError for a damaged file and for nodes that nothing connects; NotBenchmarkable for
+    weights given along, and for inputs or outputs that are no plain tensors.
+    """
+    path = Path(request.model).expanduser()
+    if request.weights:
+        raise NotBenchmarkable(
+            f"{path.name} holds its own weights", "give --weights for models of the catalogue"
+        )
+    proto = read(path)
+    if request.from_nodes or request.to_nodes:
+        proto = part(path.name, proto, request.from_nodes, request.to_nodes)
+    face = describe(path, proto)
+    name_open_dimensions(proto, face)
+    return FileSource(face, proto, request.from_nodes, request.to_nodes)

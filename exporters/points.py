@@ -1,0 +1,33 @@
+"""Points of a model's axes: the sizes that it is measured at, each axis with one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from exporters.types import ExportError
+
+Point = Mapping[str, int]
+"""A size for each axis."""
+
+
+def full_points(
+    model: str, asked: Sequence[Point], axes: Sequence[str], default: Point
+) -> tuple[Point, ...]:
+    """The points asked for, or the default one; ExportError unless each sets every axis.
+
+    A size must be a whole number of at least 1.
+    """
+    points = tuple(asked) or (default,)
+    known = ", ".join(axes) or "none"
+    for point in points:
+        for name in point:
+            if name not in axes:
+                raise ExportError(f"{model} has no axis {name!r}", f"its axes are: {known}")
+        for name in axes:
+            if name not in point:
+                raise ExportError(f"the axis {name!r} of {model} has no size", f"set {name}=1")
+            if point[name] < 1:
+                raise ExportError(
+                    f"the axis {name!r} of {model} cannot be {point[name]}", "the least is 1"
+                )
+    return points

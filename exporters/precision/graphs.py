@@ -1,0 +1,106 @@
+"""What both conversions do with a graph before and after: load, tidy, save, check."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+from onnx import ModelProto, TensorProto
+
+from exporters.files.nodes import node_name, reads
+from exporters.made import Made
+from exporters.types import ExportError, NotBenchmarkable, Precision
+from exporters.validate import check_file
+
+MODEL = "model"
+_FIRST_IR_WITH_CONSTANTS = 4
+_LARGEST_BYTES = 2**31 - 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What is kept of a conversion beside the graph: the nodes that run in a wider type."""
+
+    opset: int
+    exceptions: tuple[str, ...]
+
+
+def loaded(name: str, graph: Path) -> ModelProto:
+    """The whole graph, external weights included."""
+    proto = onnx.load(graph)
+    if proto.ByteSize() > _LARGEST_BYTES:
+        raise NotBenchmarkable(
+            f"{name} has more than 2 GiB of weights, too many to be converted here",
+            "convert it yourself and give that file",
+        )
+    return proto
+
+
+def saved(proto: ModelProto, folder: Path) -> Path:
+    """The graph as a file in the folder, with the same bytes in every process."""
+    path = folder / "model.onnx"
+    path.write_bytes(proto.SerializeToString(deterministic=True))
+    return path
+
+
+def checked(name: str, path: Path, precision: Precision, exceptions: list[str]) -> Made:
+    """What a conversion made; NotBenchmarkable if it is no valid graph."""
+    try:
+        check_file(path)
+    except ExportError as error:
+        raise NotBenchmarkable(
+            f"{name} has no valid graph in {precision} ({error.cause})", "measure it in fp32"
+        ) from error
+    opset = opset_of(onnx.load(path, load_external_data=False))
+    return Made({MODEL: path}, Conversion(opset, tuple(exceptions)))
+
+
+def tidy_weights(proto: ModelProto) -> None:
+    """Take weights off the inputs, where IR 3 lists them, and those away that no node reads."""
+    graph = proto.graph
+    weights = {tensor.name for tensor in graph.initializer}
+    given = [value for value in graph.input if value.name not in weights]
+    graph.ClearField("input")
+    graph.input.extend(given)
+    read = {name for node in graph.node for name in reads(node)}
+    read |= {value.name for value in graph.output}
+    for place in reversed(range(len(graph.initializer))):
+        if graph.initializer[place].name not in read:
+            del graph.initializer[place]
+    proto.ir_version = max(proto.ir_version, _FIRST_IR_WITH_CONSTANTS)
+
+
+def is_half_already(proto: ModelProto) -> bool:
+    """Whether the graph holds float16 and no float32."""
+    graph = proto.graph
+    held = {tensor.data_type for tensor in graph.initializer}
+    held |= {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
+    held |= {a.t.data_type for node in graph.node for a in node.attribute if a.HasField("t")}
+    return TensorProto.FLOAT16 in held and TensorProto.FLOAT not in held
+
+
+def opset_of(proto: ModelProto) -> int:
+    """The version of ONNX's own operators that the graph is written in."""
+    return next(o.version for o in proto.opset_import if o.domain in ("", "ai.onnx"))
+
+
+def titled(node: onnx.NodeProto) -> str:
+    """A node as messages name it: `Conv 'conv1'`."""
+    return f"{node.op_type} {node_name(node)!r}"
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hide the converters' advice: they warn of rounding, and log what else one could do."""
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

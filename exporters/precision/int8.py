@@ -1,0 +1,183 @@
+"""The step from a float32 graph to int8: it takes and gives float32, quantised at its ends.
+
+Given only where ONNX Runtime's optimised graph has its matrix nodes in int8; those that are
+not are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import ModelProto
+
+from exporters.complaint import first_line
+from exporters.made import Made
+from exporters.precision.graphs import (
+    checked,
+    is_half_already,
+    loaded,
+    opset_of,
+    quiet,
+    saved,
+    tidy_weights,
+    titled,
+)
+from exporters.types import NotBenchmarkable
+from exporters.user_data import Calibration
+
+_RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
+_MATRIX_OPS = ("Conv", "Gemm", "MatMul", "LSTM", "GRU", "RNN", "Attention", "Einsum")
+_INT8_MATRIX_OPS = frozenset(
+    {
+        "ConvInteger",
+        "DynamicQuantizeMatMul",
+        "MatMulInteger",
+        "MatMulIntegerToFloat",
+        "QAttention",
+        "QGemm",
+        "QLinearConv",
+        "QLinearMatMul",
+    }
+)
+_QUANTIZED_OPS = _INT8_MATRIX_OPS | {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
+# With 8-bit operands on both sides; ONNX Runtime's quantiser fails on norms per channel, and
+# quantising what is no matrix work between them saves the way back to float32.
+_QUANTIZED_HERE = (
+    "Add",
+    "AveragePool",
+    "Clip",
+    "Concat",
+    "Conv",
+    "Flatten",
+    "Gemm",
+    "GlobalAveragePool",
+    "MatMul",
+    "MaxPool",
+    "Pad",
+    "Relu",
+    "Reshape",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "Transpose",
+    "Unsqueeze",
+)
+_FIRST_OPSET_PER_CHANNEL = 13
+
+
+def to_int8(folder: Path, name: str, graph: Path, calibration: Calibration) -> Made:
+    """The graph in int8; NotBenchmarkable for one that would not run so, recurrent nodes first."""
+    proto = loaded(name, graph)
+    operators = {node.op_type for node in proto.graph.node}
+    for node in proto.graph.node:
+        if node.op_type in _RECURRENT:
+            raise NotBenchmarkable(
+                f"ONNX Runtime leaves the {titled(node)} of an int8 graph in fp32",
+                f"measure {name} in fp32",
+            )
+    if operators & _QUANTIZED_OPS:
+        path = saved(proto, folder)
+    else:
+        if not any(_is_matrix_op(op) for op in operators):
+            raise NotBenchmarkable(
+                f"{name} has no Conv, Gemm or MatMul that could run in int8", "measure it in fp32"
+            )
+        path = _quantized(name, proto, folder, calibration.samples())
+    matrix, wide = _executed_matrix_nodes(path, folder)
+    if len(wide) == matrix:
+        raise NotBenchmarkable(
+            f"no Conv, Gemm or MatMul of {name} would run in int8 ({', '.join(wide[:5])} stay in "
+            "fp32)",
+            "measure it in fp32",
+        )
+    return checked(name, path, "int8", wide)
+
+
+def _quantized(
+    name: str, proto: ModelProto, folder: Path, samples: Sequence[Mapping[str, np.ndarray]]
+) -> Path:
+    """QDQ with 8-bit activations between their calibrated extremes, weights per channel.
+
+    Activations are unsigned: of the signed ones ONNX Runtime 1.31 leaves Conv nodes in fp32.
+    """
+    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    if is_half_already(proto):
+        raise NotBenchmarkable(
+            f"{name} holds its weights in fp16", "give the fp32 graph that it was made from"
+        )
+    tidy_weights(proto)
+    source, prepared, path = (folder / f"{step}.onnx" for step in ("source", "prepared", "qdq"))
+    try:
+        with quiet():
+            if opset_of(proto) < _FIRST_OPSET_PER_CHANNEL:
+                proto = onnx.version_converter.convert_version(proto, _FIRST_OPSET_PER_CHANNEL)
+            onnx.save(proto, source)
+            quant_pre_process(source, prepared, skip_symbolic_shape=True)
+            quantize_static(
+                prepared,
+                path,
+                _Reader(samples),
+                quant_format=QuantFormat.QDQ,
+                op_types_to_quantize=list(_QUANTIZED_HERE),
+                per_channel=True,
+                activation_type=QuantType.QUInt8,
+                weight_type=QuantType.QInt8,
+            )
+    except Exception as error:
+        raise NotBenchmarkable(
+            f"{name} cannot be quantised ({first_line(error)})", "measure it in fp32"
+        ) from error
+    quantized = onnx.load(path)
+    quantized.graph.ClearField("value_info")
+    _restore_head(quantized, proto)
+    return saved(quantized, folder)
+
+
+def _restore_head(quantized: ModelProto, proto: ModelProto) -> None:
+    """The original's metadata, names and versions in place of the tools' own."""
+    quantized.ClearField("metadata_props")
+    quantized.metadata_props.extend(proto.metadata_props)
+    quantized.ir_version = proto.ir_version
+    quantized.producer_name = proto.producer_name
+    quantized.producer_version = proto.producer_version
+    used = {node.domain for node in quantized.graph.node} | {""}
+    kept = [opset for opset in quantized.opset_import if opset.domain in used]
+    quantized.ClearField("opset_import")
+    quantized.opset_import.extend(kept)
+
+
+def _executed_matrix_nodes(path: Path, folder: Path) -> tuple[int, list[str]]:
+    """How many matrix nodes ONNX Runtime's optimised graph has, and those not in int8."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    optimized = folder / "optimized.onnx"
+    options.optimized_model_filepath = str(optimized)
+    onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    nodes = [node for node in onnx.load(optimized).graph.node if _is_matrix_op(node.op_type)]
+    wide = [titled(node) for node in nodes if node.op_type not in _INT8_MATRIX_OPS]
+    return len(nodes), wide
+
+
+class _Reader:
+    """Hands the samples to ONNX Runtime's calibrator one after another."""
+
+    def __init__(self, samples: Sequence[Mapping[str, np.ndarray]]) -> None:
+        self._samples = iter(samples)
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        sample = next(self._samples, None)
+        return None if sample is None else dict(sample)
+
+    def __iter__(self) -> Iterator[Mapping[str, np.ndarray]]:
+        return self._samples
+
+
+def _is_matrix_op(op: str) -> bool:
+    return any(part in op for part in _MATRIX_OPS)

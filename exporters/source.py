@@ -1,0 +1,76 @@
+"""What a model is to its export, wherever it comes from: a torch module or a user's file.
+
+`exporters.pyt` and `exporters.files` give a source each; the pipeline knows this one form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from exporters.cache import Store
+from exporters.points import Point
+from exporters.question import Evaluator
+from exporters.types import Dimension, Factory, Reference, StatePair, TensorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known of a model before anything is exported.
+
+    `name` is its row's, `called` what messages call it. `default` gives each of the `axes` a
+    size, or is empty for a file, which has none of its own. `batch` and `sequence` are the
+    axes (or the fixed sizes) that play those parts. With `independent_rows`, no row of a
+    batch depends on another.
+    """
+
+    name: str
+    called: str
+    inputs: tuple[TensorSpec, ...]
+    axes: tuple[str, ...]
+    default: Point
+    batch: Dimension | None
+    sequence: Dimension | None
+    suite: str = ""
+    family: str = ""
+    states: tuple[StatePair, ...] = ()
+    layers: int | None = None
+    width: int | None = None
+    independent_rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A model's float32 graph in the store, and what was counted; `stored`: it was there already.
+
+    An output's dimension is a size, an axis, or a name of the file's own. `factory` builds
+    the module that the graph was exported from, with the store's copy of its weights.
+    """
+
+    path: Path
+    opset: int
+    outputs: tuple[TensorSpec, ...]
+    parameters: int | None
+    parameters_with_buffers: int | None
+    macs: int | None
+    stored: bool
+    factory: Factory | None = None
+
+
+class Source(Protocol):
+    """A model that can be exported: what it is, its graph, and who vouches for its outputs."""
+
+    @property
+    def subject(self) -> Subject:
+        """What is known beforehand."""
+
+    def graph(self, store: Store, axes: Point) -> Graph:
+        """The checked graph, made where the store lacks it; multiply-accumulates are at `axes`."""
+
+    def evaluator(self, graph: Graph) -> Evaluator:
+        """Who computes the expected outputs."""
+
+    def packaged(self, points: Sequence[Point]) -> Reference | None:
+        """Inputs and outputs that came with the model, if they fit at all the points."""

@@ -1,0 +1,69 @@
+"""What the tests of both conversions share: asking for one, running it, judging it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import NodeProto
+
+from exporters.export import export
+from exporters.request import ExportRequest
+from exporters.types import ExportedModel, Precision, load_reference
+from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import WorkerProcess
+
+
+def ask(worker: WorkerProcess, name: str, precision: Precision) -> ExportedModel:
+    reply = worker.ask(ExportRequest(name, precision))
+    assert reply.model is not None, reply.reason
+    return reply.model
+
+
+def export_file(
+    path: Path,
+    precision: Precision,
+    cache: Path,
+    point: dict[str, int] | None = None,
+    calibration: str = "",
+) -> ExportedModel:
+    points = (point,) if point else ()
+    request = ExportRequest(
+        str(path), precision, points=points, calibration=calibration, cache_dir=str(cache)
+    )
+    return export(request)[0]
+
+
+def relative_error(got: np.ndarray, wanted: np.ndarray) -> float:
+    return float(np.abs(got.astype(np.float64) - wanted).max() / np.abs(wanted).max())
+
+
+def run(model: ExportedModel, folder: Path) -> tuple[dict[str, np.ndarray], set[str]]:
+    """Outputs for the model's reference inputs, and the operators that ONNX Runtime executed."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    session = onnxruntime.InferenceSession(model.path, options, ["CPUExecutionProvider"])
+    names = [spec.name for spec in model.outputs]
+    (file,) = model.references.values()
+    outputs = session.run(names, dict(load_reference(file).inputs))
+    executed = {node.op_type for node in onnx.load(folder / "optimized.onnx").graph.node}
+    return dict(zip(names, outputs, strict=True)), executed
+
+
+def save(
+    path: Path,
+    nodes: Sequence[NodeProto],
+    weights: dict[str, np.ndarray],
+    x: Sequence[int | str],
+    y: Sequence[int | str],
+) -> None:
+    """A graph of `x` to `y` of these shapes."""
+    onnx.save(graph(nodes, [tensor("x", x)], [tensor("y", y)], weights), path)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(3).standard_normal(shape).astype(np.float32)

@@ -1,0 +1,40 @@
+"""Converted graphs are the same everywhere, and converted once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporters.types import NotBenchmarkable, Precision
+from tests.exporters.precision.conversions import (
+    ask,
+    export_file,
+)
+from tests.exporters.support import WorkerProcess
+
+
+@pytest.mark.parametrize("precision", ["fp16", "int8"])
+def test_two_processes_write_the_same_bytes(
+    worker: WorkerProcess, tmp_path: Path, precision: Precision
+) -> None:
+    other = WorkerProcess(tmp_path)
+    try:
+        here, there = (ask(process, "cnn_tiny", precision) for process in (worker, other))
+        assert here.path != there.path
+        assert here.sha256 == there.sha256
+    finally:
+        other.close()
+
+
+def test_a_graph_that_is_fp16_or_int8_already_is_taken_as_it_is(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    for precision in ("fp16", "int8"):
+        made = ask(worker, "mlp", precision)
+        path = tmp_path / f"{precision}.onnx"
+        path.write_bytes(Path(made.path).read_bytes())
+        again = export_file(path, precision, tmp_path / "cache", point={"batch": 2})
+        assert again.sha256 == made.sha256
+    with pytest.raises(NotBenchmarkable, match="weights in fp16: give the fp32 graph"):
+        export_file(tmp_path / "fp16.onnx", "int8", tmp_path / "cache", point={"batch": 2})

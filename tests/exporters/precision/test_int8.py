@@ -1,0 +1,144 @@
+"""An int8 graph runs in int8, and what cannot be had so is told without a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from exporters.request import ExportReply, ExportRequest
+from exporters.types import ExportError, NotBenchmarkable, load_reference
+from tests.exporters.graphs import save_affine
+from tests.exporters.precision.conversions import (
+    ask,
+    export_file,
+    normal,
+    relative_error,
+    run,
+    save,
+)
+from tests.exporters.support import WorkerProcess
+
+INT8_TOLERANCE = 0.1
+
+
+@pytest.mark.parametrize("name", ["mlp", "cnn_tiny", "cnn_tiny_seq"])
+def test_every_matrix_node_of_an_int8_graph_runs_in_int8(
+    worker: WorkerProcess, name: str, tmp_path: Path
+) -> None:
+    model = ask(worker, name, "int8")
+    outputs, executed = run(model, tmp_path)
+    assert not executed & {"Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul"}
+    assert executed & {"QLinearConv", "QGemm", "QLinearMatMul"}
+    assert model.precision == "int8"
+    assert model.precision_exceptions == ()
+    (file,) = model.references.values()
+    expected = load_reference(file).outputs
+    assert all(relative_error(outputs[key], expected[key]) <= INT8_TOLERANCE for key in expected)
+    assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float32"}
+
+
+def test_int8_is_measured_against_the_outputs_of_fp32(worker: WorkerProcess) -> None:
+    exact, coarse = ask(worker, "mlp", "fp32"), ask(worker, "mlp", "int8")
+    assert coarse.references == exact.references
+    assert coarse.parameters == exact.parameters == 295_808
+    assert coarse.sha256 != exact.sha256
+
+
+def test_a_converted_graph_comes_from_the_cache(worker: WorkerProcess) -> None:
+    ask(worker, "mlp", "int8")
+    assert worker.ask(ExportRequest("mlp", "int8")).cached
+
+
+def test_a_node_that_stays_in_float_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "upscale.onnx"
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["h"], name="down", kernel_shape=[3]),
+        helper.make_node("ConvTranspose", ["h", "u"], ["y"], name="up", kernel_shape=[3]),
+    ]
+    weights = {"w": normal(8, 4, 3), "u": normal(8, 4, 3)}
+    save(path, nodes, weights, x=["batch", 4, 16], y=["batch", 4, 16])
+    model = export_file(path, "int8", tmp_path / "cache", point={"batch": 1})
+    assert model.precision_exceptions == ("ConvTranspose 'up'",)
+
+
+@pytest.mark.parametrize("form", ["old", "external"])
+def test_weights_in_any_form_are_quantised(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "affine.onnx"
+    if form == "old":
+        save_affine(path, ir_version=3)
+    else:
+        save_affine(path, external="weights.bin")
+    model = export_file(path, "int8", tmp_path / "cache", point={"batch": 2})
+    assert model.precision_exceptions == ()
+    proto = onnx.load(model.path)
+    assert [value.name for value in proto.graph.input] == ["x"]
+    assert model.opset == next(o.version for o in proto.opset_import if not o.domain)
+    assert model.parameters == 64 * 32
+    outputs, _ = run(model, tmp_path)
+    (file,) = model.references.values()
+    assert relative_error(outputs["y"], load_reference(file).outputs["y"]) <= INT8_TOLERANCE
+
+
+def test_a_graph_without_matrix_work_has_no_int8(tmp_path: Path) -> None:
+    path = tmp_path / "relu.onnx"
+    save(path, [helper.make_node("Relu", ["x"], ["y"])], {}, x=[1, 4], y=[1, 4])
+    with pytest.raises(NotBenchmarkable, match=r"no Conv, Gemm or MatMul that could run in int8"):
+        export_file(path, "int8", tmp_path / "cache")
+
+
+def test_when_nothing_would_run_in_int8_there_is_no_int8_graph(tmp_path: Path) -> None:
+    path = tmp_path / "up.onnx"
+    nodes = [helper.make_node("ConvTranspose", ["x", "u"], ["y"], name="up", kernel_shape=[3])]
+    save(path, nodes, {"u": normal(8, 4, 3)}, x=[1, 8, 16], y=[1, 4, 18])
+    with pytest.raises(NotBenchmarkable, match=r"ConvTranspose 'up' stay in fp32"):
+        export_file(path, "int8", tmp_path / "cache")
+
+
+@pytest.mark.usefixtures("no_sessions")
+def test_an_int8_lstm_is_refused_by_its_node_without_a_session(lstm: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotBenchmarkable, match=r"LSTM 'memory' of an int8 graph in fp32") as told:
+        export_file(lstm, "int8", tmp_path / "cache", point={"time": 2})
+    assert told.value.status == "unsupported"
+
+
+def test_calibration_samples_set_the_scales(tmp_path: Path) -> None:
+    path, cache = tmp_path / "affine.onnx", tmp_path / "cache"
+    save_affine(path)
+    point = {"batch": 2}
+    seeded = export_file(path, "int8", cache, point=point)
+    small, large = tmp_path / "small.npz", tmp_path / "large.npz"
+    np.savez(small, x=normal(5, 64) * 0.01)
+    np.savez(large, x=normal(5, 64) * 50)
+    errors = {}
+    for file in (small, large):
+        model = export_file(path, "int8", cache, point=point, calibration=str(file))
+        assert model.sha256 != seeded.sha256
+        outputs, _ = run(model, tmp_path)
+        (reference,) = model.references.values()
+        errors[file] = relative_error(outputs["y"], load_reference(reference).outputs["y"])
+    assert errors[small] > 0.5, "what is far beyond the calibrated range must be clipped"
+    assert errors[large] > 0.1, "steps fit for large values are too coarse for these"
+
+
+def test_a_calibration_file_that_is_gone_is_not_replaced_by_seeded_data(tmp_path: Path) -> None:
+    path = tmp_path / "affine.onnx"
+    save_affine(path)
+    export_file(path, "int8", tmp_path / "cache", point={"batch": 1})
+    with pytest.raises(ExportError, match=r"none\.npz cannot be read"):
+        export_file(
+            path,
+            "int8",
+            tmp_path / "cache",
+            point={"batch": 1},
+            calibration=str(tmp_path / "none.npz"),
+        )
+
+
+def test_an_int8_lstm_of_the_catalogue_is_one_row_that_says_why(worker: WorkerProcess) -> None:
+    reply: ExportReply = worker.ask(ExportRequest("lstm_tiny", "int8"))
+    assert (reply.status, reply.model) == ("unsupported", None)
+    assert "LSTM" in reply.reason

@@ -1,0 +1,142 @@
+"""A child of ours finds us and the real packages, whatever lies where it is started."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporters import own
+from exporters.codec import to_json
+from exporters.request import ExportRequest
+
+BOOT = Path(own.__file__).with_name("boot.py")
+
+# Tells which of the modules that it is given by name can be imported.
+FINDER = """
+import sys
+from importlib.util import find_spec
+print([name for name in sys.argv[1:] if find_spec(name)])
+"""
+
+
+def _fill_with_our_names(folder: Path) -> Path:
+    """What a user's own project may hold: modules called as ours or as what we need."""
+    for package in ("app", "assets", "exporters", "runtimes"):
+        (folder / package).mkdir(parents=True)
+        (folder / package / "__init__.py").write_text("raise ImportError('the package of a user')")
+    for module in ("numpy", "json", "torch"):
+        (folder / f"{module}.py").write_text("raise ImportError('the module of a user')")
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return _fill_with_our_names(tmp_path / "project")
+
+
+@pytest.fixture
+def on_the_path(tmp_path: Path) -> Path:
+    return _fill_with_our_names(tmp_path / "elsewhere")
+
+
+def _run(
+    module: str, *arguments: str, cwd: Path, pythonpath: Path, said: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        own.command(module, *arguments),
+        input=said,
+        cwd=cwd,
+        env=own.child_environment({**os.environ, "PYTHONPATH": str(pythonpath)}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_exports_go_on_beside_a_users_own_app_and_numpy(project: Path, on_the_path: Path) -> None:
+    request = json.dumps(to_json(ExportRequest("mpl"))) + "\n"
+    done = _run("exporters.worker", cwd=project, pythonpath=on_the_path, said=request)
+    assert done.returncode == 0, done.stderr
+    assert "did you mean 'mlp'" in json.loads(done.stdout)["reason"]
+
+
+def test_a_round_starts_beside_a_users_own_app_and_numpy(project: Path, on_the_path: Path) -> None:
+    done = _run("app.workers.measure", cwd=project, pythonpath=on_the_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "this process reads one job from standard input\n"
+
+
+def test_a_child_of_a_child_is_ours_too(project: Path, on_the_path: Path) -> None:
+    """`--doctor` asks every runtime in a process of its own."""
+    done = _run("app", "--doctor", cwd=project, pythonpath=on_the_path)
+    assert "ort-cpu" in done.stdout, done.stderr
+    assert "of a user" not in done.stdout + done.stderr
+
+
+def test_a_factory_file_may_import_what_only_the_users_path_has(
+    project: Path, on_the_path: Path, tmp_path: Path
+) -> None:
+    (on_the_path / "sizes_of_mine.py").write_text("WIDTH = 6\n")
+    file = project / "mine.py"
+    file.write_text(
+        "import torch\n"
+        "from sizes_of_mine import WIDTH\n"
+        "def factory():\n"
+        "    return torch.nn.Linear(WIDTH, 2), {'x': torch.zeros(1, WIDTH)}\n"
+    )
+    request = ExportRequest(f"{file}:factory", cache_dir=str(tmp_path / "cache"))
+    said = json.dumps(to_json(request)) + "\n"
+    done = _run("exporters.worker", cwd=tmp_path, pythonpath=on_the_path, said=said)
+    reply = json.loads(done.stdout)
+    assert reply["status"] == "ok", reply["reason"]
+    assert reply["model"]["parameters"] == 6 * 2 + 2
+
+
+def test_packages_installed_to_a_folder_of_the_path_can_be_imported_and_sources_cannot(
+    tmp_path: Path,
+) -> None:
+    """An engine may lie where `pip install --target` has put it."""
+    installed, bare, root = (tmp_path / name for name in ("installed", "bare", "root"))
+    (installed / "an_engine-1.0.dist-info").mkdir(parents=True)
+    (installed / "an_engine.py").touch()
+    bare.mkdir()
+    (bare / "a_script.py").touch()
+    root.mkdir()
+    (root / "finder.py").write_text(FINDER)
+    done = subprocess.run(
+        [sys.executable, "-P", BOOT, "first", root, "finder", "an_engine", "a_script"],
+        env=own.child_environment({**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{bare}"}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "['an_engine']\n"
+
+
+def test_what_the_path_holds_comes_after_what_is_installed(tmp_path: Path) -> None:
+    """A folder of installed packages may hold another numpy than the one that runs here."""
+    installed, root = tmp_path / "installed", tmp_path / "root"
+    (installed / "numpy-0.1.dist-info").mkdir(parents=True)
+    (installed / "numpy.py").write_text("raise ImportError('the module of a user')")
+    root.mkdir()
+    (root / "asker.py").write_text("import numpy\nprint(numpy.arange(2).sum())\n")
+    done = subprocess.run(
+        [sys.executable, "-P", BOOT, "first", root, "asker"],
+        env=own.child_environment({**os.environ, "PYTHONPATH": str(installed)}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "1\n"
+
+
+def test_a_child_does_not_hand_the_users_path_on_as_its_own() -> None:
+    child = own.child_environment({"PYTHONPATH": "/of/a/user", "HOME": "/home"})
+    assert child == {own.USER_PATH: "/of/a/user", "HOME": "/home"}
+    assert own.child_environment(child) == child
+    assert own.child_environment({"PYTHONPATH": ""}) == {}
