@@ -1,8 +1,7 @@
-"""Cards as data: a TOML file in, a checked `Profile` out.
+"""Cards as data: a TOML file in, a checked `Card` out.
 
-A profile is one card at one release, all that placement and timing need to know. A user's
-own TOML file is a card like the ones beside this module, so a card that nobody has built
-can be timed too.
+A card at one of its releases is all that placement and timing need to know. A user's own TOML
+file is a card like the ones beside this module, so a card that nobody has built can be timed.
 """
 
 from __future__ import annotations
@@ -10,22 +9,32 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, TypeVar
+
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic_core import ErrorDetails
 
 from runtimes.faults import NotAvailable
 
 DEFAULT_CARD = "v80"
 
 _FOLDER = Path(__file__).parent / "cards"
+_CHECKED = ConfigDict(strict=True, extra="forbid")
+
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(gt=0)]
+CountOrZero = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+AmountOrZero = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class CardError(NotAvailable):
     """A card or release that is not known, or a card file that does not describe one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_CHECKED)
 class Release:
     """What the host software of one release costs.
 
@@ -34,14 +43,14 @@ class Release:
     number of cores that a recurrent layer uses, 0 for all.
     """
 
-    name: str
-    io_us: float
-    register_bytes: int
-    dma_us: float
-    recurrent_cores: int = 0
+    name: Text
+    io_us: AmountOrZero
+    register_bytes: CountOrZero
+    dma_us: AmountOrZero
+    recurrent_cores: CountOrZero = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_CHECKED)
 class Card:
     """The fabric: `cores` cores, each multiplying one block x block tile a cycle.
 
@@ -50,18 +59,18 @@ class Card:
     the scale of the host's exponential jitter.
     """
 
-    key: str
-    name: str
-    clock_mhz: float
-    cores: int
-    block: int
-    tiles_per_core: int
-    matrix_depth: int
-    element_depth: int
-    cell_depth: int
-    link_bytes_per_us: float
-    jitter_us: float
-    newest: str
+    key: Text
+    name: Text
+    clock_mhz: Amount
+    cores: Count
+    block: Count
+    tiles_per_core: Count
+    matrix_depth: Count
+    element_depth: Count
+    cell_depth: Count
+    link_bytes_per_us: Amount
+    jitter_us: AmountOrZero
+    newest: Text
     releases: tuple[Release, ...]
 
     @property
@@ -117,11 +126,9 @@ def _read(path: Path) -> Card:
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise CardError(f"{path}: releases.{name} is not a table", "write [releases.NAME]")
-        values = _checked(Release, {**table, "name": name}, f"{path} [releases.{name}]")
-        releases.append(Release(**values))
+        releases.append(_made(Release, {**table, "name": name}, f"{path} [releases.{name}]"))
     data.setdefault("key", path.stem)
-    checked = _checked(Card, {**data, "releases": tuple(releases)}, str(path))
-    card = Card(**checked)
+    card = _made(Card, {**data, "releases": tuple(releases)}, str(path))
     card.release()
     for release in card.releases:
         if release.io_us < card.jitter_us:
@@ -133,43 +140,37 @@ def _read(path: Path) -> Card:
     return card
 
 
-_ZERO_ALLOWED = {"io_us", "register_bytes", "dma_us", "jitter_us", "recurrent_cores"}
+_Made = TypeVar("_Made", Card, Release)
 
 
-def _checked(kind: type, data: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """`data` with every field of `kind` present and no others, and all numbers sane."""
-    types = {field.name: str(field.type) for field in fields(cast(Any, kind))}
-    optional = {"recurrent_cores"}
-    for name in data:
-        if name not in types:
-            raise CardError(f"{where}: {name!r} is not known{_nearest(name, types)}", "remove it")
-    for name, wanted in types.items():
-        if name not in data:
-            if name in optional:
-                continue
-            raise CardError(f"{where}: {name} is missing", f"add {name} = a {_WORDS[wanted]}")
-        if wanted in _WORDS:
-            _check_value(name, data[name], wanted, where)
-    return dict(data)
+def _made(kind: type[_Made], data: Mapping[str, Any], where: str) -> _Made:
+    """`kind` from the fields of a table; CardError names the first that is wrong."""
+    try:
+        return kind(**data)
+    except ValidationError as error:
+        known = kind.__dataclass_fields__
+        cause, remedy = _told(error.errors(include_url=False)[0], known)
+        raise CardError(f"{where}: {cause}", remedy) from None
 
 
-_WORDS = {"int": "whole number", "float": "number", "str": "text"}
+_KINDS = {"int": "whole number", "float": "number", "string": "text"}
 
 
-def _check_value(name: str, value: object, wanted: str, where: str) -> None:
-    if wanted == "str":
-        good = isinstance(value, str) and bool(value)
-    elif wanted == "int":
-        good = isinstance(value, int) and not isinstance(value, bool)
-    else:
-        good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not good:
-        raise CardError(f"{where}: {name} = {value!r} is not a {_WORDS[wanted]}", "correct it")
-    if isinstance(value, (int, float)):
-        least = 0 if name in _ZERO_ALLOWED else 1e-9
-        if not least <= value < float("inf"):
-            bound = "zero or more" if least == 0 else "more than zero"
-            raise CardError(f"{where}: {name} = {value} must be {bound}", "correct it")
+def _told(error: ErrorDetails, known: Iterable[str]) -> tuple[str, str]:
+    """What is wrong with a field, and what to do."""
+    name, kind, value = str(error["loc"][0]), error["type"], error["input"]
+    match kind:
+        case "missing":
+            return f"{name} is missing", f"add it, as {DEFAULT_CARD}.toml has it"
+        case "unexpected_keyword_argument":
+            return f"{name!r} is not known{_nearest(name, known)}", "remove it"
+        case "greater_than":
+            return f"{name} = {value} must be more than zero", "correct it"
+        case "greater_than_equal":
+            return f"{name} = {value} must be zero or more", "correct it"
+        case "finite_number":
+            return f"{name} = {value} is not a finite number", "correct it"
+    return f"{name} = {value!r} is not a {_KINDS[kind.partition('_')[0]]}", "correct it"
 
 
 def _nearest(wanted: str, known: Iterable[str]) -> str:

@@ -10,8 +10,8 @@ import onnxruntime as ort
 from runtimes.execution import AfterCompletion, Arrivals, Execution, OpTime, Samples
 from runtimes.faults import RunFault
 from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.card.op_times import op_times
 from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, simulate
+from runtimes.fpga.operators import op_times
 from runtimes.ort.lane import OrtLane
 from runtimes.ort.session import OrtSession
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runtimes.fpga.card.program import Instruction, Unit
+from runtimes.fpga.card.instructions import Instruction, Unit
 
 
 @dataclass(frozen=True, slots=True)

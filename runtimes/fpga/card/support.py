@@ -7,7 +7,7 @@ from dataclasses import replace
 from runtimes.faults import Unsupported
 from runtimes.fpga.card.graph import Graph, Node
 from runtimes.fpga.card.lower import lower
-from runtimes.fpga.numerics.program import refusal
+from runtimes.fpga.numerics.emulation import refusal
 
 
 def why_not(node: Node, graph: Graph) -> str | None:

@@ -1,7 +1,7 @@
 """The card as an ONNX Runtime execution provider, usable from any onnxruntime script.
 
 `register` and `device` are the public door; the callbacks behind it turn ONNX Runtime's
-questions into calls of the partitioner and of the program that computes.
+questions into calls of the partitioner and of the emulation that computes.
 """
 
 from __future__ import annotations

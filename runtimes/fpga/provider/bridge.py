@@ -18,7 +18,7 @@ from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.card.graph import Graph
 from runtimes.fpga.card.importer import STATES_KEY
 from runtimes.fpga.card.support import why_not
-from runtimes.fpga.numerics.program import KernelError, Program
+from runtimes.fpga.numerics.emulation import Emulation, KernelError
 from runtimes.fpga.options import Target, read_target
 from runtimes.fpga.provider import abi
 from runtimes.fpga.provider.callbacks import Callbacks
@@ -74,7 +74,7 @@ class _Computation:
     """One fused node: the structure that ONNX Runtime holds, what computes it, and its timing."""
 
     structure: abi.NodeComputeInfo
-    program: Program
+    emulation: Emulation
     compiled: Compiled
 
 
@@ -124,7 +124,7 @@ class Bridge:
 
     def graphs(self) -> tuple[Graph, ...]:
         """The graphs of all fused nodes of live sessions, in the order of compilation."""
-        return tuple(each.program.graph for each in tuple(self._computations.values()))
+        return tuple(each.emulation.graph for each in tuple(self._computations.values()))
 
     def compiled(self) -> tuple[Compiled, ...]:
         """What the compiler made of each of `graphs`."""
@@ -300,11 +300,11 @@ class Bridge:
 
     def _computation(self, graph: int, fused: int, target: Target) -> _Computation:
         """One claim made ready; Unsupported if the card has too few tiles for it."""
-        program = Program(self._claimed_graph(graph, fused))
+        emulation = Emulation(self._claimed_graph(graph, fused))
         return _Computation(
             abi.NodeComputeInfo(version=abi.ABI_VERSION, **self._computation_callbacks),
-            program,
-            compile_graph(program.graph, target.card, target.release.name),
+            emulation,
+            compile_graph(emulation.graph, target.card, target.release.name),
         )
 
     def _claimed_graph(self, graph: int, fused: int) -> Graph:
@@ -323,13 +323,13 @@ class Bridge:
 
     def _compute(self, this: int, _state: int, context: int) -> None:
         api = self._api
-        program = self._computations[this].program
+        emulation = self._computations[this].emulation
         value = c.c_void_p()
         inputs = []
-        for i in range(len(program.graph.inputs)):
+        for i in range(len(emulation.graph.inputs)):
             api.KernelContext_GetInput(context, i, c.byref(value))
             inputs.append(read_tensor(api, value.value or 0))
-        for i, output in enumerate(program.run(inputs)):
+        for i, output in enumerate(emulation.run(inputs)):
             shape = abi.array_of(c.c_int64, output.ndim)(*output.shape)
             api.KernelContext_GetOutput(context, i, shape, output.ndim, c.byref(value))
             read_tensor(api, value.value or 0)[...] = output

@@ -40,18 +40,3 @@ def claims(
     for node in sorted(taken):
         grouped.setdefault(level[node], []).append(node)
     return tuple(tuple(nodes) for _, nodes in sorted(grouped.items()))
-
-
-def is_convex(before: Sequence[Sequence[int]], claim: Collection[int]) -> bool:
-    """Whether no path between two nodes of the claim passes through a node outside it."""
-    members = frozenset(claim)
-    left: set[int] = set()
-    """Nodes outside that a path from the claim reaches."""
-    for node, nodes_before in enumerate(before):
-        returns = any(p in left for p in nodes_before)
-        if node in members:
-            if returns:
-                return False
-        elif returns or any(p in members for p in nodes_before):
-            left.add(node)
-    return True

@@ -15,9 +15,11 @@ from app.cases.round import MEASURED, WARMUP, Limits
 from exporters import own
 from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, load_reference, save_reference
+from runtimes import registry
 from tests.app.workers.conftest import SHORT, Measure
 
 pytestmark = pytest.mark.alone
+HEAVY = ("pydantic", "pandas", "onnx", "psutil", "PySide6")
 
 PHASES = [
     "import",
@@ -237,3 +239,16 @@ def test_a_graph_that_runs_in_a_wider_precision_than_asked_has_no_latency(
     assert (result.status, result.precision, result.samples) == ("unsupported", "fp32", "")
     assert "this int8 graph in fp32" in result.reason
     assert len(records) == 0
+
+
+@pytest.mark.parametrize("name", sorted(set(registry.RUNTIMES) - {"fpga"}))
+def test_the_measuring_process_holds_its_engine_and_little_else(name: str) -> None:
+    """What is imported beside takes memory that the round reports, and time that a search pays."""
+    script = (
+        "import sys; from app.workers import measure; from runtimes import registry; "
+        f"registry.load({name!r}); print([n for n in {HEAVY!r} if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -20,8 +20,8 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.emulation import OPERATORS
 from runtimes.fpga.numerics.operator import NEWEST_OPSET
-from runtimes.fpga.numerics.program import OPERATORS
 from tests.runtimes.fpga.ort_sessions import card_session, cpu_session, disagreement, taken
 
 _MASK = "it asks for a mask, and the card holds no truth values"

@@ -77,7 +77,7 @@ def test_a_changed_figure_ends_the_tables_word() -> None:
         ("block = 32", "block = 32.5", "block = 32.5 is not a whole number"),
         ("block = 32", "block = true", "block = True is not a whole number"),
         ("clock_mhz = 300", 'clock_mhz = "300"', "clock_mhz = '300' is not a number"),
-        ("clock_mhz = 300", "clock_mhz = inf", "clock_mhz = inf must be more than zero"),
+        ("clock_mhz = 300", "clock_mhz = inf", "clock_mhz = inf is not a finite number"),
         ("dma_us = 0.0", "dma_us = -0.1", "dma_us = -0.1 must be zero or more"),
         ("cores = 6", "cores = 6\ncoers = 6", "'coers' is not known; the nearest is 'cores'"),
         ('newest = "sdk26"', 'newest = "sdk99"', "no release 'sdk99'"),

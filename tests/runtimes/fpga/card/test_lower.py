@@ -10,7 +10,7 @@ from runtimes.faults import Unsupported
 from runtimes.fpga.card.lower import COMPUTE, MOVE, lower
 from runtimes.fpga.card.passes import POINTWISE
 from runtimes.fpga.card.steps import ElementStep, Lowered, Matrix, MatrixStep, Vectors
-from runtimes.fpga.numerics import program  # noqa: F401  (fills OPERATORS)
+from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)
 from runtimes.fpga.numerics.operator import OPERATORS
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_sequence, lstm_step, mlp
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.program import Instruction
+from runtimes.fpga.card.instructions import Instruction
 from runtimes.fpga.card.schedule import Scheduler
 from runtimes.fpga.cards import Card, load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_sequence, cnn_step, lstm_step, mlp

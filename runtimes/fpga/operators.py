@@ -1,4 +1,4 @@
-"""A schedule as a profile: what each instruction adds to the latency of a request.
+"""A schedule as operator times: what each instruction adds to the latency of a request.
 
 Instructions overlap, so that their own durations would add up to more than the request
 takes. What counts here are the cycles of the critical path; an instruction that runs in

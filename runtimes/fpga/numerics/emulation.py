@@ -1,7 +1,7 @@
 """A graph made ready to run in emulated bf16, and the question whether a node can be.
 
 Operands are rounded to bf16 to nearest even, products are accumulated in float32, and
-each operator's output is rounded once. Constants are rounded when the program is made.
+each operator's output is rounded once. Constants are rounded when the emulation is made.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Step:
     """Names that no later step reads: their arrays are let go."""
 
 
-class Program:
+class Emulation:
     """Kernels in order, with their rounded constants. Any number of threads may run it."""
 
     def __init__(self, graph: Graph) -> None:
