@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
+from app.cases.status import Status
 from app.gui.launch.child import BatchChild
 from app.machine.environment import describe_host
 from app.plan.lengths import named_lengths
@@ -85,7 +86,7 @@ def wait_for_end(child: BatchChild, seconds: float = 30.0) -> int | None:
 
 
 def record_round(
-    folder: RunFolder, case: Case, number: int, samples: np.ndarray, status: str = "ok"
+    folder: RunFolder, case: Case, number: int, samples: np.ndarray, status: Status = "ok"
 ) -> None:
     """Write a round's samples and its line, as the batch process does."""
     path = sample_path(folder, case, number)

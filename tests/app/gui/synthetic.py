@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, WARMUP
-from app.results.follow.series import ReferenceLine, Series
+from app.results.follow.series import ReferenceLine, Series, Standing
 from app.stats.histogram import Histogram
-from app.stats.summary import summarise
+from app.stats.summary import Summary, summarise
 from runtimes.execution import Clock, Samples
 
 
@@ -43,7 +43,7 @@ def series(
     warmup: int = 200,
     finished: bool = True,
     clock: Clock = "wall",
-    status: str = "ok",
+    status: Standing = "ok",
     seed: int = 1,
     tail: float = 0.02,
     published: Sequence[ReferenceLine] = (),
@@ -78,7 +78,7 @@ def series(
     )
 
 
-def failed(runtime: str, model: str, status: str, reason: str, **row: object) -> Series:
+def failed(runtime: str, model: str, status: Standing, reason: str, **row: object) -> Series:
     """A case that ended without samples."""
     values = {"model": model, "runtime": runtime, "status": status, "reason": reason, **row}
     return Series(
@@ -91,3 +91,9 @@ def failed(runtime: str, model: str, status: str, reason: str, **row: object) ->
         counts=Histogram().counts,
         row=values,
     )
+
+
+def summary_of(one: Series) -> Summary:
+    """What its raw samples came to."""
+    assert one.summary is not None
+    return one.summary
