@@ -16,6 +16,12 @@ test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then t
 fuzz: $(STAMP)  ## the property tests with fresh draws, for FUZZ_MINUTES (5) from FUZZ_SEED
 	$(BIN)/python -m tests.fuzz
 
+coverage: $(STAMP)  ## all tests, and which lines of ours none of them ran
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m tests
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 check: $(STAMP)  ## lint, types and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -33,7 +39,13 @@ install: $(STAMP)
 wheel: $(STAMP)  ## a wheel in dist/
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-wheel-check: $(STAMP)  ## the whole suite and the starter sweep on an installed wheel, about an hour
+wheel-coverage: $(STAMP)  ## all tests, and which lines of ours none of them ran
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m tests
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+check: $(STAMP)  ## the whole suite and the starter sweep on an installed wheel, about an hour
 	$(BIN)/python -m tests.installed.check
 
 $(STAMP): pyproject.toml setup.py constraints.txt $(wildcard runtimes/fpga/provider/*.c)

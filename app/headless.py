@@ -26,6 +26,7 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags
 from app.results.folder import RunFolder
+from app.results.labels import labels
 from app.results.run import Run
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun, close_quietly
@@ -99,7 +100,7 @@ def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run) -> None:
     console.print(final_table(rows))
     for table in extra_tables(run):
         console.print(table)
-    for line in reasons(rows):
+    for line in reasons(rows, labels(run.cases)):
         console.print(line, markup=False, highlight=False)
     console.print(f"results: {path / 'results.csv'}", markup=False, highlight=False, soft_wrap=True)
 

@@ -50,60 +50,58 @@ class Device:
     name: str
 
 
-class Session(ABC):
-    """One graph compiled for fixed shapes, with `slots` independent sets of buffers.
+class Lane(ABC):
+    """One of the runs of a session that may be in flight at once, with buffers of its own.
 
-    The measuring process calls `bind` for each slot, then times `run`. `run` is an
-    attribute, not a method, so that an adapter can put the engine's own C entry point
-    there and the clock sees no Python frame of ours. It runs slot 0 and returns when the
-    outputs are complete at the stated boundary; adapters allocate nothing in it.
+    `run` is an attribute, not a method, so that an adapter can put the engine's own C entry
+    point there and the clock sees no Python frame of ours. It returns when the outputs are
+    complete at the stated boundary; adapters allocate nothing in it.
     """
 
     run: Callable[[], object]
-    execution: Execution
-    slots: int = 1
 
     @abstractmethod
-    def bind(self, inputs: Arrays, slot: int = 0) -> None:
-        """Copy the inputs into the slot's own buffers; Unsupported names a bad one."""
+    def bind(self, inputs: Arrays) -> None:
+        """Copy the inputs into the lane's buffers; Unsupported names a bad one."""
 
     @abstractmethod
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
-        """Copies of the slot's outputs on the host, by name; complete after `run`."""
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Copies of the outputs on the host, by name; complete after `run`."""
 
     @abstractmethod
-    def poison(self, slot: int = 0) -> None:
-        """Overwrite the slot's output buffers, so that a run that writes nothing shows."""
+    def poison(self) -> None:
+        """Overwrite the output buffers, so that a run that writes nothing shows."""
 
     @abstractmethod
-    def advance_state(self, slot: int = 0) -> None:
+    def advance(self) -> None:
         """Make the last run's state outputs the next run's state inputs; never timed."""
 
-    def run_of(self, slot: int) -> Callable[[], object]:
-        """The timed call of one slot. Calls of different slots may be in flight at once."""
-        if slot:
-            raise NotImplementedError("this session has one slot")
-        return self.run
+    def enter(self) -> None:  # noqa: B027 - most engines run in any thread
+        """Make the calling thread able to run the lane, until it enters another.
 
-    def enter(self, slot: int = 0) -> None:  # noqa: B027 - most engines run in any thread
-        """Make the calling thread able to run the slot, until it enters another.
-
-        The thread that compiled has entered slot 0.
+        The thread that compiled has entered the first lane of its session.
         """
 
+
+class Session(ABC):
+    """One graph compiled for fixed shapes; each of its `lanes` is bound and run by itself."""
+
+    lanes: tuple[Lane, ...]
+    execution: Execution
+
     def fault(self, error: Exception) -> RuntimeFault:
-        """What `run` raised, in our words: it is the engine's own call and raises its errors."""
+        """What a run raised, in our words: it is the engine's own call and raises its errors."""
         return RunFault(f"a run failed with {type(error).__name__}: {error}")
 
     def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
         """Timings of a simulated device (`execution.clock == "simulated"`)."""
         raise NotImplementedError("this session is measured, not simulated")
 
-    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
-        """Run slot 0 so many times and tell the mean time of each operator, in graph order.
+    def operator_times(self, runs: int) -> tuple[OpTime, ...]:
+        """Run the first lane so many times; the mean time of each operator, in graph order.
 
         The times are on `execution.clock`, which may be the device's where a run's are not.
-        Only for sessions compiled with `Settings.profile`; Unsupported where the engine
+        Only for sessions compiled with `Settings.operator_times`; Unsupported where the engine
         does not tell.
         """
         raise Unsupported(
@@ -112,7 +110,7 @@ class Session(ABC):
         )
 
     def spans(self, runs: int) -> Spans | None:
-        """`runs` more runs of slot 0, marked by the device's clock; None where there is none.
+        """`runs` more runs of the first lane by the device's clock; None where there is none.
 
         They are not the timed runs: the marks themselves take time.
         """
@@ -124,7 +122,7 @@ class Session(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give back all memory; idempotent."""
+        """Give back all memory; idempotent. A lane that is run afterwards raises RunFault."""
 
     def __enter__(self) -> Self:
         return self
@@ -145,8 +143,8 @@ class Runtime(ABC):
     what times its runs. `only_when_named` keeps a runtime out of sweeps that name none.
     `default_device` is the device of a case that names none, empty where there is no choice.
     `accelerator` is the kind of device that a case has for itself beside the host (`gpu`),
-    empty for none; its number is the case's device. `profile_environment` is what the
-    environment of a profiling process must say before anything is asked of the runtime.
+    empty for none; its number is the case's device. `operator_environment` is what the
+    environment of a process for operator times must say before anything is asked of the runtime.
     """
 
     name: ClassVar[str]
@@ -157,7 +155,7 @@ class Runtime(ABC):
     only_when_named: ClassVar[bool] = False
     default_device: ClassVar[str] = ""
     accelerator: ClassVar[str] = ""
-    profile_environment: ClassVar[Mapping[str, str]] = {}
+    operator_environment: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def availability(self) -> Availability:

@@ -28,7 +28,7 @@ from runtimes.faults import (
 )
 from runtimes.options import SESSIONS, Option, OptionValue
 from runtimes.request import Request
-from runtimes.session.host import HostSession, aligned_empty, closed, input_buffers
+from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2
@@ -111,11 +111,36 @@ class Fake(Runtime):
         return FakeSession(request, reference, script)
 
 
-class FakeSession(HostSession):
-    """Each run passes its time, then fails or copies the reference's outputs out."""
+class FakeSession(Session):
+    """What it says of itself is scripted too; `open` counts those that are not closed."""
 
     open: ClassVar[int] = 0
-    """How many there are in this process that are not closed."""
+
+    def __init__(
+        self, request: Request, reference: Reference, script: Mapping[str, OptionValue]
+    ) -> None:
+        self._lane = FakeLane(request, reference, script)
+        self._closed = False
+        self.lanes = (self._lane,)
+        self.execution = Execution(
+            provider="fake",
+            precision=request.settings.precision,
+            device_name="fake",
+            call_path="a Python function that waits",
+        )
+        FakeSession.open += 1
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return error if isinstance(error, RuntimeFault) else super().fault(error)
+
+    def close(self) -> None:
+        self._lane.close()
+        FakeSession.open -= not self._closed
+        self._closed = True
+
+
+class FakeLane(HostLane):
+    """Each run passes its time, then fails or copies the reference's outputs out."""
 
     def __init__(
         self, request: Request, reference: Reference, script: Mapping[str, OptionValue]
@@ -126,13 +151,6 @@ class FakeSession(HostSession):
         }
         super().__init__(input_buffers(request), outputs, request.model.states)
         self.run = self._scripted(reference.outputs, script)
-        self.execution = Execution(
-            provider="fake",
-            precision=request.settings.precision,
-            device_name="fake",
-            call_path="a Python function that waits",
-        )
-        FakeSession.open += 1
 
     def _scripted(
         self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue]
@@ -142,7 +160,7 @@ class FakeSession(HostSession):
         spin = script["wait"] == "spin"
         wrong = script["fail"] == "wrong"
         left = int(script["fail_after"])
-        buffers = self._outputs
+        buffers = self.output_buffers
 
         def run() -> None:
             nonlocal left
@@ -161,14 +179,6 @@ class FakeSession(HostSession):
                 pass
 
         return run
-
-    def fault(self, error: Exception) -> RuntimeFault:
-        return error if isinstance(error, RuntimeFault) else super().fault(error)
-
-    def close(self) -> None:
-        if self.run is not closed:
-            FakeSession.open -= 1
-        super().close()
 
 
 def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:

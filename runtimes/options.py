@@ -68,8 +68,8 @@ class Settings:
     `threads` 0 leaves the number to the engine. `options` holds the values that differ
     from the runtime's defaults. `device` and `release` are the parts of
     `name[:device][@release]`, empty where not given. `cache_dir` is where an engine may
-    keep what it compiled, empty for nowhere. `profile` asks for a session that can tell the
-    times of its operators; it is never timed itself.
+    keep what it compiled, empty for nowhere. `operator_times` asks for a session
+    that can tell the times of its operators; it is never timed itself.
     """
 
     precision: Precision = "fp32"
@@ -78,7 +78,7 @@ class Settings:
     release: str = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     cache_dir: str = ""
-    profile: bool = False
+    operator_times: bool = False
 
 
 SESSIONS = Option(

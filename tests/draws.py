@@ -10,6 +10,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 FAILING = "Failing test case: "
 """How Hypothesis begins the note that it adds to an error."""
@@ -27,7 +28,7 @@ settings.load_profile("fixed")
 
 # Some draws are constants of the modules of ours that happen to be loaded: a test would then
 # draw otherwise after other tests than alone, and a seed would not repeat a failure.
-providers._get_local_constants = providers.Constants
+providers._get_local_constants = Constants
 
 
 @pytest.hookimpl(wrapper=True)

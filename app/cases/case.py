@@ -85,6 +85,11 @@ class Case:
                 told[one.name] = str(value) if isinstance(value, Scenario) else value
         return told | self.given.identity
 
+    @property
+    def identity_id(self) -> str:
+        """`case_id` as the newest schema makes it: by it cases of two runs are paired."""
+        return self.case_id if self.naming == 2 else _digest(self.identity)
+
 
 _NOT_IDENTITY = frozenset({"model", "runtime", "suite", "given", "naming", "case_id"})
 

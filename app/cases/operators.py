@@ -26,7 +26,7 @@ class OperatorJob:
     @property
     def settings(self) -> Settings:
         """How the case is compiled, for a session that tells."""
-        return settings_of(self.case, self.cache_dir, profile=True)
+        return settings_of(self.case, self.cache_dir, operator_times=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from runtimes.options import Settings
 from runtimes.registry import parse_spec
 
 
-def settings_of(case: Case, cache_dir: str = "", profile: bool = False) -> Settings:
-    """What `case` asks of its runtime; with `profile`, for a session that tells its operators.
+def settings_of(case: Case, cache_dir: str = "", operator_times: bool = False) -> Settings:
+    """What `case` asks of its runtime; with `operator_times`, of a session that tells them.
 
     `cache_dir` is where the engine may keep what it compiled, empty for nowhere.
     """
@@ -23,5 +23,5 @@ def settings_of(case: Case, cache_dir: str = "", profile: bool = False) -> Setti
         release=spec.release,
         options=case.options,
         cache_dir=cache_dir,
-        profile=profile,
+        operator_times=operator_times,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from app.results import text
+from app.results.labels import case_label, model_labels
 from app.results.lines import Operators
 from app.results.operators import read_operators
 from app.results.rows import worst
@@ -25,7 +26,7 @@ def extra_tables(run: Run) -> Iterator[Table]:
     for case in run.cases:
         line = run.operators.get(case.case_id)
         if line is not None and line.file:
-            yield _operator_table(run, text.case_label(case), line)
+            yield _operator_table(run, case_label(case), line)
 
 
 def largest_table(run: Run) -> Table:
@@ -45,7 +46,7 @@ def largest_table(run: Run) -> Table:
     for heading in ("model", "runtime", "largest batch", "stopped by", "tried"):
         table.add_column(heading, overflow="fold")
     found = list(searches(run.manifest.cases))
-    labels = text.model_labels(search.base.model for search in found)
+    labels = model_labels(search.base.model for search in found)
     for search in found:
         table.add_row(labels[search.base.model], search.base.runtime, *_ending(run, search))
     return table

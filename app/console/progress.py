@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from app.results import text
+from app.results.labels import case_label
 from app.results.live import Live
 from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
@@ -104,11 +106,12 @@ class LiveDisplay:
 
         live = self._run.live
         if live.state in ("starting", "exporting"):
-            what = f"exporting {', '.join(live.exporting)}" if live.exporting else "starting"
+            names = ", ".join(Path(model).name for model in live.exporting)
+            what = f"exporting {names}" if names else "starting"
             figures = f"{live.exports_done} of {live.exports_total} models"
         else:
             case = self._run.cases.get(live.case_id)
-            what = f"{live.state} {text.case_label(case) if case else ''}"
+            what = f"{live.state} {case_label(case) if case else ''}"
             figures = _figures(live)
         total = (
             f" {live.rounds_done} of {live.rounds_total} rounds, {live.cases_failed} failed cases, "

@@ -5,27 +5,29 @@ What is the same in every row is told once, in the caption.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.columns import Row, Value
+from app.cases.columns import BY_NAME, Row, Value
+from app.cases.status import STATUSES, Tone
 from app.results import text
+from app.results.labels import model_labels, unusual_options
 from app.results.published import Published, published_for
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_VARIABLE = {
-    "precision": "precision",
-    "sequence_length": "sequence",
-    "threads": "threads",
-    "options": "options",
-    "scenario": "scenario",
-    "clock": "clock",
-    "accuracy_top1": "top-1",
-}
-_STYLES = {"ok": "green", "published": "dim", "partial": "yellow", "cancelled": "yellow"}
-_HARMLESS = {"unavailable": "yellow", "unsupported": "yellow"}
+_VARIABLE = (
+    "precision",
+    "sequence_length",
+    "threads",
+    "options",
+    "scenario",
+    "clock",
+    "accuracy_top1",
+)
+_STYLES: dict[Tone, str] = {"good": "green", "doubtful": "yellow", "bad": "red"}
+_PUBLISHED = "dim"
 
 
 def final_table(rows: Sequence[Row]) -> Table:
@@ -34,14 +36,14 @@ def final_table(rows: Sequence[Row]) -> Table:
     from rich.table import Table
 
     shown, common = _variable_columns(rows)
-    labels = text.model_labels(str(row["model"]) for row in rows)
+    labels = model_labels(str(row["model"]) for row in rows)
     table = Table(box=SIMPLE_HEAD, caption=common, caption_justify="left", pad_edge=False)
     table.add_column("model", overflow="fold")
     table.add_column("parameters", justify="right", no_wrap=True)
     table.add_column("batch", justify="right")
     table.add_column("runtime", overflow="fold")
     for column in shown:
-        table.add_column(_VARIABLE[column], overflow="fold")
+        table.add_column(_heading(column), overflow="fold")
     for heading in ("mean", "p50", "p99", "p50 95 % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("status", overflow="fold")
@@ -49,22 +51,21 @@ def final_table(rows: Sequence[Row]) -> Table:
         own = [row for row in rows if row["model"] == model]
         for row in own:
             status = str(row["status"])
-            style = _STYLES.get(status) or _HARMLESS.get(status, "red")
+            style = _STYLES[next(f.tone for name, f in STATUSES.items() if name == status)]
             label = labels[str(model)]
             table.add_row(label, *_cells(row, shown), f"[{style}]{status}[/]")
         for figure in published_for(str(model)):
-            table.add_row(*_published_cells(figure, shown), style=_STYLES["published"])
+            table.add_row(*_published_cells(figure, shown), style=_PUBLISHED)
     return table
 
 
-def reasons(rows: Sequence[Row]) -> Iterator[str]:
-    """One line for each row that is not ok, and for each that broke its protocol."""
-    labels = text.model_labels(str(row["model"]) for row in rows)
-    several = len({row["batch_size"] for row in rows}) > 1
+def reasons(rows: Sequence[Row], labels: Mapping[str, str]) -> Iterator[str]:
+    """One line for each row that is not ok, and for each that broke its protocol.
+
+    `labels` are those of the cases by their ids.
+    """
     for row in rows:
-        batch = f"batch={row['batch_size']}" if several and row["batch_size"] else ""
-        told = (row["runtime"], batch, _shown(row, "scenario"), _shown(row, "options"))
-        label = " ".join([labels[str(row["model"])], *(str(part) for part in told if part)])
+        label = labels[str(row["case_id"])]
         if row["status"] != "ok":
             yield f"{label}: {row['status']}: {row['reason']}"
         elif row["valid"] is False:
@@ -74,15 +75,19 @@ def reasons(rows: Sequence[Row]) -> Iterator[str]:
 def _variable_columns(rows: Sequence[Row]) -> tuple[list[str], str]:
     """The optional columns that differ between rows, and a caption with the others."""
     shown, common = [], []
-    for column, heading in _VARIABLE.items():
+    for column in _VARIABLE:
         # Options left out are the defaults; anything else left out was not come to.
         values = {_shown(row, column) for row in rows}
         values -= {""} if column != "options" or values == {""} else set()
         if len(values) > 1:
             shown.append(column)
         elif values:
-            common.append(f"{heading} {values.pop()}")
+            common.append(f"{_heading(column)} {values.pop()}")
     return shown, "every measured row: " + ", ".join(common) if common else ""
+
+
+def _heading(column: str) -> str:
+    return BY_NAME[column].title.lower()
 
 
 def _shown(row: Row, column: str) -> str:
@@ -90,7 +95,7 @@ def _shown(row: Row, column: str) -> str:
     if column == "scenario" and row["gap_us"] is not None:
         return f"{value}:{row['gap_us']:g}us"
     if column == "options":
-        return text.unusual_options(str(row["runtime"]), str(value or ""))
+        return unusual_options(str(row["runtime"]), str(value or ""))
     if column == "accuracy_top1" and isinstance(value, float):
         return f"{100 * value:.1f} %"
     if column == "precision" and value is None:
@@ -121,7 +126,7 @@ def _published_cells(figure: Published, shown: Sequence[str]) -> list[str]:
         "",
         figure.device,
         *("" for _ in shown),
-        text.latency(mean) if mean else text.rate(figure.throughput_per_s),
+        text.latency(mean) if mean else text.rate_text(figure.throughput_per_s),
         "",
         text.latency(figure.p99_us) if figure.p99_us else "",
         "",

@@ -157,8 +157,8 @@ class RunFeed(QObject):
         """The first selected case, else the first shown one on a card, else the first."""
         if self._selected:
             return self._selected[0]
-        runtimes = {one.key: one.runtime for one in state.series}
-        on_card = (key for key in state.shown if runtimes.get(key, "").startswith("fpga"))
+        simulated = {one.key for one in state.series if one.clock == "simulated"}
+        on_card = (key for key in state.shown if key in simulated)
         return next(on_card, state.shown[0] if state.shown else "")
 
 

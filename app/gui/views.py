@@ -13,7 +13,7 @@ from app.gui.card.run import CardRun
 from app.gui.plots.base import PlotView
 from app.results.compare import RunSide
 from app.results.follow.details import CaseDetails
-from app.results.follow.series import Series
+from app.results.series import Series
 from exporters import own
 
 Page = Literal["measure", "results", "inspect"]

@@ -6,6 +6,7 @@ from functools import cache
 
 from runtimes import registry
 from runtimes.base import Availability, Available, Runtime
+from runtimes.execution import Clock
 
 
 @cache
@@ -18,6 +19,15 @@ def runtime(name: str) -> Runtime:
 def availability(name: str) -> Availability:
     """Whether the runtime called `name` can be used here; asked once per process."""
     return runtime(name).availability()
+
+
+def clock_of(spec: str) -> Clock:
+    """What times the runs of `name[:device][@release]`; `wall` where the name is not known.
+
+    A run folder may hold the runtimes of another release.
+    """
+    name = registry.parse_spec(spec).name
+    return runtime(name).clock if name in registry.RUNTIMES else "wall"
 
 
 def available_names() -> tuple[str, ...]:

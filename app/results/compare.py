@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.results.follow.figures import number, ranked
-from app.results.follow.series import Series
+from app.results.figures import number, ranked
+from app.results.series import Series
 from app.stats.quantiles import Interval
 from app.stats.ratio import Figure, Ratio, ratio
 
@@ -33,11 +33,11 @@ class Pair:
 
 
 def pairs(first: RunSide, second: RunSide) -> list[Pair]:
-    """The cases that both runs finished, by case id; a clock that differs is no pair."""
-    others = {one.key: one for one in ranked(second.series)}
+    """The cases that both runs finished, whichever schema named them; another clock is no pair."""
+    others = {one.case.identity_id: one for one in ranked(second.series)}
     found = []
     for one in ranked(first.series):
-        other = others.get(one.key)
+        other = others.get(one.case.identity_id)
         if other is None or other.clock != one.clock:
             continue
         ratios = {}

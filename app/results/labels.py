@@ -1,22 +1,50 @@
-"""Short names for the cases of a run: model and runtime, and only what differs beside them."""
+"""Cases as text for people: the one place where it is chosen what tells one from its neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from app.cases.axes import AXES
 from app.cases.case import Case
+from app.machine.available import runtime
+from runtimes.registry import RUNTIMES, parse_spec
+
+NONE_LEFT_OUT: Mapping[str, str] = {}
+
+
+def case_label(case: Case) -> str:
+    """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`."""
+    usual = Case(case.model, case.runtime)
+    words = [Path(case.model).name, case.runtime, *_sizes(case), *_options(case)]
+    words += [axis.told(case) for axis in AXES if axis.told(case) != axis.told(usual)]
+    return " ".join(words)
 
 
 def labels(cases: Sequence[Case]) -> dict[str, str]:
-    """Case id -> label, such as `cnn_tiny · ort-cpu · batch 4`."""
-    varying = [part for part in _PARTS if len({part(case) for case in cases}) > 1]
+    """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`."""
+    apart = differences(cases)
     return {
-        case.case_id: " · ".join(
-            [model_name(case.model), case.runtime, *filter(None, (part(case) for part in varying))]
-        )
+        case.case_id: " · ".join([model_name(case.model), case.runtime, *apart[case.case_id]])
         for case in cases
     }
+
+
+def differences(
+    cases: Sequence[Case], but: Mapping[str, str] = NONE_LEFT_OUT
+) -> dict[str, list[str]]:
+    """Case id -> the words that tell it apart from others, model and runtime left out.
+
+    Sizes set apart only cases of one model, options only those of one runtime, each of which
+    has its own; every other axis all of them. `but` names by case id a size that is left out.
+    """
+    found: dict[str, list[str]] = {case.case_id: [] for case in cases}
+    for axis in AXES:
+        _add_differing(found, {case.case_id: ("", [axis.told(case)]) for case in cases})
+    sizes = {case.case_id: (case.model, _sizes(case, but.get(case.case_id, ""))) for case in cases}
+    _add_differing(found, sizes)
+    _add_differing(found, {case.case_id: (case.runtime, _options(case)) for case in cases})
+    return found
 
 
 def model_name(model: str) -> str:
@@ -24,29 +52,45 @@ def model_name(model: str) -> str:
     return Path(model).stem if model.endswith(".onnx") else model
 
 
-def _scenario(case: Case) -> str:
-    scenario = str(case.scenario).replace("_", " ")
-    policy = f" ({case.wait_policy})" if case.wait_policy != "spin" else ""
-    return scenario + policy
+def model_labels(models: Iterable[str]) -> dict[str, str]:
+    """Each model's shortest name that no other has: of a path, as few last parts as needed."""
+    distinct = list(dict.fromkeys(models))
+    labels = {}
+    for model in distinct:
+        parts = Path(model).parts
+        tails = (str(Path(*parts[-count:])) for count in range(1, len(parts) + 1))
+        labels[model] = next(
+            (t for t in tails if sum(_ends_with(other, t) for other in distinct) == 1), model
+        )
+    return labels
 
 
-def _axes(case: Case) -> str:
-    return _joined(case.axes, " ")
+def unusual_options(spec: str, options: str) -> str:
+    """Of a row's `options`, those that are not the runtime's defaults."""
+    name = parse_spec(spec).name
+    known = runtime(name).options if name in RUNTIMES else ()
+    usual = {f"{option.name}={option.default}" for option in known}
+    return " ".join(pair for pair in options.split(" ") if pair not in usual)
 
 
-def _options(case: Case) -> str:
-    return _joined(case.options, "=") or "default options"
+def _sizes(case: Case, but: str = "") -> list[str]:
+    return [f"{name} {case.axes[name]}" for name in sorted(case.axes) if name != but]
 
 
-def _joined(values: Mapping[str, object], mark: str) -> str:
-    pairs: Iterable[str] = (f"{name}{mark}{values[name]}" for name in sorted(values))
-    return " ".join(pairs)
+def _options(case: Case) -> list[str]:
+    return [f"{name}={value}" for name, value in sorted(case.options.items())]
 
 
-_PARTS: tuple[Callable[[Case], str], ...] = (
-    lambda case: case.precision,
-    _axes,
-    lambda case: f"{case.threads} threads" if case.threads != 1 else "1 thread",
-    _options,
-    _scenario,
-)
+def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, list[str]]]) -> None:
+    """Add of each case's words those that not all of its group have; `told` has group and words."""
+    groups: dict[str, list[list[str]]] = {}
+    for group, words in told.values():
+        groups.setdefault(group, []).append(words)
+    for case_id, (group, words) in told.items():
+        among = groups[group]
+        found[case_id] += [word for word in words if not all(word in other for other in among)]
+
+
+def _ends_with(model: str, tail: str) -> bool:
+    wanted = Path(tail).parts
+    return Path(model).parts[-len(wanted) :] == wanted

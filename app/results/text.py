@@ -1,36 +1,56 @@
-"""Numbers and cases as text for people: the one place where units and digits are chosen."""
+"""Numbers as text for people: the one place where units and digits are chosen; never for files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-
-from app.cases.case import Case, Scenario
-from app.machine.available import runtime
-from exporters.types import axes_key
-from runtimes.registry import RUNTIMES, parse_spec
+import math
 
 NOT_MEASURED = "-"
+CLOCK_TEXT: dict[str, str] = {
+    "wall": "wall clock",
+    "device": "device clock",
+    "simulated": "simulated",
+}
+_TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _FAR_APART = 100
-_UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns"))
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, without exponent: 0.0123, 4.50, 1230."""
+    if value == 0.0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, decimals)
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{max(0, decimals)}f}"
+
+
+def time_text(seconds: float, digits: int = 3) -> str:
+    """A duration with its unit: 2.48 µs, 163 µs, 1.20 ms."""
+    scale, unit = _time_unit(seconds)
+    return f"{significant(seconds / scale, digits)} {unit}"
 
 
 def latency(microseconds: float | None) -> str:
-    """`24.1 us`, `1.23 ms`: three significant digits in the unit that suits."""
-    if microseconds is None:
-        return NOT_MEASURED
-    scale, unit = _unit_for(microseconds)
-    return f"{_digits(microseconds / scale)} {unit}"
+    """The same of a latency as rows have it; `-` where there is none."""
+    return NOT_MEASURED if microseconds is None else time_text(microseconds * 1e-6)
 
 
 def interval(low_us: float | None, high_us: float | None) -> str:
-    """`24.05 to 24.31 us`: in one unit where that can be, a digit more than a latency alone."""
+    """`24.05 to 24.31 µs`: in one unit where that can be, a digit more than a latency alone."""
     if low_us is None or high_us is None:
         return NOT_MEASURED
     if low_us * _FAR_APART < high_us:
         return f"{latency(low_us)} to {latency(high_us)}"
-    scale, unit = _unit_for(high_us)
-    return f"{_digits(low_us / scale, 4)} to {_digits(high_us / scale, 4)} {unit}"
+    scale, unit = _time_unit(high_us * 1e-6)
+    low, high = (significant(bound * 1e-6 / scale, 4) for bound in (low_us, high_us))
+    return f"{low} to {high} {unit}"
+
+
+def time_tick(seconds: float) -> str:
+    """A round duration as an axis prints it: 5 µs, 100 µs, 1.05 ms."""
+    scale, unit = _time_unit(seconds)
+    return f"{seconds / scale:.6g} {unit}"
 
 
 def count(number: int | None) -> str:
@@ -38,9 +58,18 @@ def count(number: int | None) -> str:
     return NOT_MEASURED if number is None else f"{number:,}"
 
 
-def rate(per_second: float | None) -> str:
-    """`727 /s`."""
-    return NOT_MEASURED if per_second is None else f"{_digits(per_second)} /s"
+def count_tick(value: float) -> str:
+    """A round count as an axis prints it: 1, 200, 10k, 1M."""
+    scale, unit = _count_unit(value)
+    return f"{value / scale:.4g}{unit}"
+
+
+def rate_text(per_second: float | None) -> str:
+    """A throughput with its unit: 727/s, 1.25k/s."""
+    if per_second is None:
+        return NOT_MEASURED
+    scale, unit = _count_unit(per_second)
+    return f"{significant(per_second / scale)}{unit}/s"
 
 
 def duration(seconds: float | None) -> str:
@@ -55,54 +84,10 @@ def duration(seconds: float | None) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def case_label(case: Case) -> str:
-    """One line that tells this case from its neighbours."""
-    parts = [Path(case.model).name, case.runtime]
-    if case.precision != "fp32":
-        parts.append(case.precision)
-    if case.axes:
-        parts.append(axes_key(case.axes))
-    if case.threads != 1:
-        parts.append(f"threads={case.threads or 'auto'}")
-    parts += [f"{name}={value}" for name, value in sorted(case.options.items())]
-    if case.scenario != Scenario():
-        parts.append(str(case.scenario))
-    return " ".join(parts)
+def _time_unit(seconds: float) -> tuple[float, str]:
+    """The largest unit of which there is one, once rounded."""
+    return next((u for u in _TIME_UNITS if abs(seconds) >= u[0] * 0.9995), _TIME_UNITS[-1])
 
 
-def unusual_options(spec: str, options: str) -> str:
-    """Of a row's `options`, those that are not the runtime's defaults."""
-    name = parse_spec(spec).name
-    known = runtime(name).options if name in RUNTIMES else ()
-    usual = {f"{option.name}={option.default}" for option in known}
-    return " ".join(pair for pair in options.split(" ") if pair not in usual)
-
-
-def model_labels(models: Iterable[str]) -> dict[str, str]:
-    """Each model's shortest name that no other has: of a path, as few last parts as needed."""
-    distinct = list(dict.fromkeys(models))
-    labels = {}
-    for model in distinct:
-        parts = Path(model).parts
-        tails = (str(Path(*parts[-count:])) for count in range(1, len(parts) + 1))
-        labels[model] = next(
-            (t for t in tails if sum(_ends_with(other, t) for other in distinct) == 1), model
-        )
-    return labels
-
-
-def _ends_with(model: str, tail: str) -> bool:
-    wanted = Path(tail).parts
-    return Path(model).parts[-len(wanted) :] == wanted
-
-
-def _unit_for(microseconds: float) -> tuple[float, str]:
-    return next((pair for pair in _UNITS if abs(microseconds) >= pair[0]), _UNITS[-1])
-
-
-def _digits(value: float, significant: int = 3) -> str:
-    """Plain digits, never an exponent: 0.0123, 1.23, 12.3, 123, 1234."""
-    if value == 0:
-        return "0"
-    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    return f"{value:.{max(0, significant - max(whole, 1))}f}"
+def _count_unit(value: float) -> tuple[float, str]:
+    return next((u for u in _COUNT_UNITS if abs(value) >= u[0] * 0.9995), (1.0, ""))

@@ -13,7 +13,7 @@ from app.cases.settings import settings_of
 from app.workers.labelled import Labelled, open_data
 from exporters.types import ExportedModel, TensorSpec
 from runtimes import registry
-from runtimes.base import Session, Unavailable
+from runtimes.base import Lane, Unavailable
 from runtimes.faults import NotAvailable
 
 
@@ -34,7 +34,7 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     runtime.refuse(model, subject.axes, settings)
     runtime.load()
     with closing(runtime.compile(model, subject.axes, settings)) as session:
-        right = _right_answers(session, model, source, shape, data, tell)
+        right = _right_answers(session.lanes[0], model, source, shape, data, tell)
     images = len(data.labels)
     return AccuracyResult(subject.case_id, job.data, right / images, images, shape[0])
 
@@ -50,7 +50,7 @@ def _only_input(model: ExportedModel) -> TensorSpec:
 
 
 def _right_answers(
-    session: Session,
+    lane: Lane,
     model: ExportedModel,
     source: TensorSpec,
     shape: tuple[int, ...],
@@ -67,10 +67,10 @@ def _right_answers(
         stop = min(start + batch, count)
         inputs = np.zeros(shape, source.dtype)
         inputs[: stop - start] = data.images(start, stop)
-        session.bind({source.name: inputs})
-        session.poison()
-        session.run()
-        scores = session.outputs()[model.outputs[0].name].reshape(batch, -1)
+        lane.bind({source.name: inputs})
+        lane.poison()
+        lane.run()
+        scores = lane.outputs()[model.outputs[0].name].reshape(batch, -1)
         if scores.shape[1] <= data.labels.max():
             raise PlanError(
                 f"{model.name} tells {scores.shape[1]} classes apart and the labels go up to "

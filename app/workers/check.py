@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.cases.round import Check
-from runtimes.base import Session
+from runtimes.base import Lane, Session
 
 TOLERANCE: dict[str, float] = {
     "fp32": 1e-4,
@@ -29,33 +29,34 @@ def check_session(
     expected: Mapping[str, np.ndarray],
     reference: str,
 ) -> Check:
-    """The worst slot's errors: each is bound, its output buffers poisoned, run once and compared.
+    """The worst lane's errors: each is bound, its output buffers poisoned, run once and compared.
 
     Leaves the inputs bound.
     """
+    tolerance = TOLERANCE.get(session.execution.precision, TOLERANCE["fp32"])
     checks = [
-        _check_slot(session, slot, inputs, expected, reference) for slot in range(session.slots)
+        replace(_check_lane(lane, inputs, expected, reference, tolerance), lane=number)
+        for number, lane in enumerate(session.lanes)
     ]
     return max(checks, key=lambda check: (not check.output_ok, check.max_rel_error))
 
 
-def _check_slot(
-    session: Session,
-    slot: int,
+def _check_lane(
+    lane: Lane,
     inputs: Mapping[str, np.ndarray],
     expected: Mapping[str, np.ndarray],
     reference: str,
+    tolerance: float,
 ) -> Check:
-    session.enter(slot)
-    session.bind(inputs, slot)
-    session.poison(slot)
-    session.run_of(slot)()
-    outputs = session.outputs(slot)
-    tolerance = TOLERANCE.get(session.execution.precision, TOLERANCE["fp32"])
+    lane.enter()
+    lane.bind(inputs)
+    lane.poison()
+    lane.run()
+    outputs = lane.outputs()
     if any(output.dtype == np.float16 for output in outputs.values()):
         # A half has 11 bits of mantissa, whatever the engine computed in.
         tolerance = max(tolerance, TOLERANCE["fp16"])
-    return replace(compare(outputs, expected, reference, tolerance), lane=slot)
+    return compare(outputs, expected, reference, tolerance)
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""The profiling process: `python -m app.workers.operators`, one case, nothing timed."""
+"""The process that tells operator times: `python -m app.workers.operators`, one case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.workers.serve import serve
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import Session, Unavailable
+from runtimes.base import Unavailable
 from runtimes.execution import AfterCompletion
 from runtimes.faults import NotAvailable
 
@@ -31,10 +31,10 @@ def main() -> int:
 
 
 def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> OperatorTimes:
-    """The profile of the case in `values`; every failure is one with its reason."""
+    """The operator times of the case in `values`; every failure has its reason."""
     request = from_json(OperatorJob, values)
     try:
-        return profile(request)
+        return operator_times(request)
     except GraphlapError as error:
         reason = str(error)
     except Exception as error:
@@ -43,11 +43,11 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> Opera
     return OperatorTimes(request.case.case_id, reason=reason)
 
 
-def profile(request: OperatorJob) -> OperatorTimes:
-    """Compile the case for profiling, run it as the round did, and take the times."""
+def operator_times(request: OperatorJob) -> OperatorTimes:
+    """Compile the case for it, run it as the round did, and take the times."""
     case, model, settings = request.case, request.model, request.settings
     runtime = registry.load(registry.parse_spec(case.runtime).name)
-    os.environ.update(runtime.profile_environment)
+    os.environ.update(runtime.operator_environment)
     state = runtime.availability()
     if isinstance(state, Unavailable):
         raise NotAvailable(state.reason, state.remedy)
@@ -55,23 +55,23 @@ def profile(request: OperatorJob) -> OperatorTimes:
     runtime.load()
     reference = load_reference(model.references[axes_key(case.axes)])
     with closing(runtime.compile(model, case.axes, settings)) as session:
-        session.bind(reference.inputs)
+        session.lanes[0].bind(reference.inputs)
         if session.execution.clock == "simulated":
             # How much is done before a request arrives depends on the pause before it.
             arrivals = AfterCompletion(1, round(case.scenario.gap_us * 1e3))
             session.simulate(arrivals, np.random.default_rng(0))
             runs = 1
         else:
-            runs = _enough_runs(session)
+            runs = _enough_runs(session.lanes[0].run)
         return OperatorTimes(
-            case.case_id, session.execution.clock, runs, tuple(session.profile_ops(runs))
+            case.case_id, session.execution.clock, runs, tuple(session.operator_times(runs))
         )
 
 
-def _enough_runs(session: Session) -> int:
-    session.run()
+def _enough_runs(run: Callable[[], object]) -> int:
+    run()
     begun = time.perf_counter()
-    session.run()
+    run()
     spent_s = time.perf_counter() - begun
     return int(min(max(FOR_S / max(spent_s, 1e-6), LEAST_RUNS), MOST_RUNS))
 

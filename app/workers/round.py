@@ -24,20 +24,20 @@ import numpy as np
 from app.cases.round import MEASURED, RECORD, Check, MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.stats.quantiles import order_statistic
-from app.workers.abreast import Abreast
 from app.workers.check import check_session
 from app.workers.conditions import describe_round, peak_rss_mb, round_warnings
 from app.workers.floor import harness_floor_ns
+from app.workers.lane import Blocks, OneLane
+from app.workers.lanes import SeveralLanes
 from app.workers.sampling import Progress, Sampler
-from app.workers.slots import Alone, Slots
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import Runtime, Session, Unavailable
+from runtimes.base import Lane, Runtime, Session, Unavailable
 from runtimes.execution import AfterCompletion, Execution
 from runtimes.faults import NotAvailable
 from runtimes.options import Settings, all_options, sessions_of
 from runtimes.session.precision import refuse_wider
-from runtimes.session.side_by_side import compile_abreast
+from runtimes.session.several import compile_sessions
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -125,20 +125,20 @@ class _Round:
         runtime.load()
         reference = load_reference(job.model.references[axes_key(job.axes)])
         self.enter("compile")
-        with closing(compile_abreast(runtime, job.model, job.axes, job.settings)) as session:
+        with closing(compile_sessions(runtime, job.model, job.axes, job.settings)) as session:
             self.leave()
             self.phases_ms["compile"] -= session.execution.inspection_ms
             self._note_execution(session.execution)
             if session.execution.clock != "simulated":  # a card has one precision, and says so
                 refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
-            self.note(concurrency=session.slots)
-            for slot in reversed(range(session.slots)):
-                session.enter(slot)
-                session.bind(reference.inputs, slot)
+            self.note(concurrency=len(session.lanes))
+            for lane in reversed(session.lanes):
+                lane.enter()
+                lane.bind(reference.inputs)
             with _in_our_words(session):
                 self.enter("first_inference")
                 begun = time.perf_counter_ns()
-                session.run()
+                session.lanes[0].run()
                 first_ns = float(time.perf_counter_ns() - begun)
                 if session.execution.clock == "simulated":
                     self._simulate(session, reference)
@@ -198,8 +198,8 @@ class _Round:
         gc.freeze()
         gc.disable()
         with _new_file(Path(job.samples_path)) as file:
-            with self._slots(session, first_ns) as slots:
-                sampler = Sampler(slots, job.limits, file, self._report, self.stopped)
+            with self._lanes(session.lanes, first_ns) as lanes:
+                sampler = Sampler(lanes, job.limits, file, self._report, self.stopped)
                 self.enter("warmup")
                 warm = sampler.warm_up()
                 self.note(
@@ -210,7 +210,7 @@ class _Round:
                 before = self._check(session, reference)
                 self.enter("measure")
                 measured = sampler.measure()
-            if session.slots == 1:
+            if len(session.lanes) == 1:
                 self._note_spans(session, warm.median_ns)
         gc.enable()
         self.note(
@@ -225,9 +225,11 @@ class _Round:
         after = self._check(session, reference)
         self._note_check(after if before.output_ok else before)
 
-    def _slots(self, session: Session, first_ns: float) -> Slots:
-        job, kind = self.job, Alone if session.slots == 1 else Abreast
-        return kind(session, job.scenario, job.wait_policy, bool(job.model.states), first_ns)
+    def _lanes(self, lanes: tuple[Lane, ...], first_ns: float) -> Blocks:
+        job, streaming = self.job, bool(self.job.model.states)
+        if len(lanes) == 1:
+            return OneLane(lanes[0], job.scenario, job.wait_policy, streaming, first_ns)
+        return SeveralLanes(lanes, job.scenario, job.wait_policy, streaming, first_ns)
 
     def _note_spans(self, session: Session, typical_ns: float) -> None:
         """The medians of some further runs by the device's own clock, where there is one."""
@@ -280,8 +282,8 @@ class _Round:
         """A wrong row keeps its timing and is marked."""
         self.note(check=check)
         if not check.output_ok:
-            slots = self.result.concurrency
-            where = f" of session {check.lane + 1} of {slots}" if slots > 1 else ""
+            lanes = self.result.concurrency
+            where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
             self.note(
                 status="wrong_output",
                 reason=f"output {check.worst_output!r}{where} differs from the {check.reference} "

@@ -16,7 +16,7 @@ import numpy as np
 from app.cases.round import WARMUP, Limits
 from app.stats.histogram import Histogram
 from app.stats.quantiles import order_interval, order_statistic
-from app.workers.slots import Slots, counted, latency_ns
+from app.workers.lane import Blocks, counted, latency_ns
 from app.workers.steady import is_steady
 
 BLOCK_S = 0.2
@@ -55,12 +55,12 @@ class Measured:
 
 @dataclass(slots=True)
 class Sampler:
-    """Takes blocks from the slots and appends what they timed to `file`.
+    """Takes blocks from the lanes and appends what they timed to `file`.
 
     `report` is called between blocks; `stopped` is asked there whether to end early.
     """
 
-    slots: Slots
+    lanes: Blocks
     limits: Limits
     file: BinaryIO
     report: Callable[[Progress], None]
@@ -72,8 +72,8 @@ class Sampler:
         medians: list[float] = []
         iterations, steady = 0, False
         while True:
-            records = self.slots.block(WINDOW_S, least=3, rewarm=False)
-            # A first window may be so short that several slots never ran at once.
+            records = self.lanes.block(WINDOW_S, least=3, rewarm=False)
+            # A first window may be so short that several lanes never ran at once.
             known = counted(records)
             medians.append(float(np.median(latency_ns(known if len(known) else records))))
             records["phase"] = WARMUP
@@ -97,7 +97,7 @@ class Sampler:
         while True:
             left = max(limits.min_s - (time.perf_counter() - begun), 0.0)
             seconds = min(BLOCK_S, left) if left else BLOCK_S / 2
-            records = self.slots.block(seconds, least=1, rewarm=iterations > 0)
+            records = self.lanes.block(seconds, least=1, rewarm=iterations > 0)
             self.file.write(records.tobytes())
             latency = latency_ns(counted(records))
             iterations += len(latency)

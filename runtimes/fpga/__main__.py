@@ -1,4 +1,7 @@
-"""`python -m runtimes.fpga explain model.onnx --card v80`: what a card would do with a graph."""
+"""`python -m runtimes.fpga`: what a card would do with a graph.
+
+`explain model.onnx --card v80` tells people, `schedule --json` tells programs.
+"""
 
 from __future__ import annotations
 
@@ -14,34 +17,52 @@ from runtimes.fpga.card.importer import load
 from runtimes.fpga.card.timing import idle_cycles
 from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
 from runtimes.fpga.explain import explain
+from runtimes.fpga.schedule_json import answer_line
 from runtimes.fpga.timeline_svg import timeline_svg
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0, or 1 with one sentence on standard error."""
     chosen = _parser().parse_args(arguments)
+    if chosen.command == "schedule":
+        answer_line(sys.stdin, sys.stdout)
+        return 0
     try:
-        axes = dict(_axis(text) for text in chosen.axis)
-        card, _, release = chosen.card.partition("@")
-        graph = load(chosen.model, axes)
-        compiled = compile_graph(graph, load_card(card), release)
-        schedule = compiled.scheduler.after_idle(idle_cycles(compiled, chosen.idle_us))
-        if chosen.svg:
-            Path(chosen.svg).write_text(timeline_svg(compiled, schedule), encoding="utf-8")
+        sys.stdout.write(_explained(chosen))
     except GraphlapError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     except OSError as error:
         sys.stderr.write(f"{chosen.svg} can't be written ({error.strerror})\n")
         return 1
-    sys.stdout.write(explain(compiled, schedule))
     return 0
+
+
+def _explained(chosen: argparse.Namespace) -> str:
+    axes = dict(_axis(text) for text in chosen.axis)
+    card, _, release = chosen.card.partition("@")
+    compiled = compile_graph(load(chosen.model, axes), load_card(card), release)
+    schedule = compiled.scheduler.after_idle(idle_cycles(compiled, chosen.idle_us))
+    if chosen.svg:
+        Path(chosen.svg).write_text(timeline_svg(compiled, schedule), encoding="utf-8")
+    return explain(compiled, schedule)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m {own.module_name('runtimes.fpga')}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser("explain", help="where the cycles of a graph go on a card")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    _add_explain(commands.add_parser("explain", help="where the cycles of a graph go on a card"))
+    schedule = commands.add_parser("schedule", help="the same for programs: a question, an answer")
+    schedule.add_argument(
+        "--json",
+        action="store_true",
+        required=True,
+        help="one JSON line from standard input to one on standard output",
+    )
+    return parser
+
+
+def _add_explain(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", help="an .onnx file")
     command.add_argument(
         "--card",
@@ -59,7 +80,6 @@ def _parser() -> argparse.ArgumentParser:
         help="time since the last request was finished; 0 for back to back (default: long enough)",
     )
     command.add_argument("--svg", metavar="FILE", help="also write the timeline as a picture")
-    return parser
 
 
 def _axis(text: str) -> tuple[str, int]:

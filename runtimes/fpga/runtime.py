@@ -39,6 +39,7 @@ class Fpga(Runtime):
     name = "fpga"
     summary = "simulated low-latency FPGA card, through an ONNX Runtime execution provider"
     options = OPTIONS
+    clock = "simulated"
     default_device = cards.DEFAULT_CARD
 
     def availability(self) -> Availability:
@@ -64,6 +65,7 @@ class Fpga(Runtime):
         from runtimes.fpga.card.compiler import compile_graph
         from runtimes.fpga.options import read_target
         from runtimes.fpga.session import FpgaSession
+        from runtimes.ort.lane import OrtLane
 
         texts = _provider_options(request)
         target = read_target(texts)
@@ -80,16 +82,17 @@ class Fpga(Runtime):
             if not error.node:
                 raise
             refused = error
-        session = _open(request, texts)
+        engine = _open(request, texts)
         uncounted = (
             frozenset()
             if graph is None
             else frozenset(n.name for n in graph.nodes if not touches_float(graph, n))
         )
-        execution = _execution(session, uncounted, target.card.name)
+        lane = OrtLane(engine, request)
+        execution = _execution(engine, lane.call_path, uncounted, target.card.name)
         if refused is not None and not execution.elsewhere:
             raise refused
-        return FpgaSession(session, request, execution, compiled)
+        return FpgaSession(engine, lane, execution, compiled)
 
 
 def _provider_options(request: Request) -> dict[str, str]:
@@ -114,7 +117,7 @@ def _open(request: Request, provider_options: Mapping[str, str]) -> onnxruntime.
 
 
 def _execution(
-    session: onnxruntime.InferenceSession, uncounted: frozenset[str], card: str
+    engine: onnxruntime.InferenceSession, call_path: str, uncounted: frozenset[str], card: str
 ) -> Execution:
     """What runs where; nodes in `uncounted` are listed wherever they run."""
     placement = tuple(
@@ -125,14 +128,14 @@ def _execution(
             precision="bf16" if part.ep_name == PROVIDER_NAME else "fp32",
             counts=node.name not in uncounted,
         )
-        for part in session.get_provider_graph_assignment_info()
+        for part in engine.get_provider_graph_assignment_info()
         for node in part.get_nodes()
     )
     return Execution(
         provider=PROVIDER_NAME,
         precision="bf16",
         device_name=f"{card} (simulated)",
-        call_path="",
+        call_path=call_path,
         clock="simulated",
         placement=placement,
     )

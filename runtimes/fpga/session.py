@@ -12,8 +12,8 @@ from runtimes.faults import RunFault
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.op_times import op_times
 from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, simulate
+from runtimes.ort.lane import OrtLane
 from runtimes.ort.session import OrtSession
-from runtimes.request import Request
 
 
 class FpgaSession(OrtSession):
@@ -25,12 +25,12 @@ class FpgaSession(OrtSession):
 
     def __init__(
         self,
-        session: ort.InferenceSession,
-        request: Request,
+        engine: ort.InferenceSession,
+        lane: OrtLane,
         execution: Execution,
         compiled: Compiled | None,
     ) -> None:
-        super().__init__(session, request, execution)
+        super().__init__(engine, lane, execution)
         self._compiled = None if execution.elsewhere else compiled
         self._idle_us = 0.0
         if self._compiled is not None:
@@ -48,10 +48,10 @@ class FpgaSession(OrtSession):
             self.execution = replace(self.execution, facts=facts)
         return simulate(self._compiled, arrivals, rng)
 
-    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
+    def operator_times(self, runs: int) -> tuple[OpTime, ...]:
         """From the schedule, whatever `runs` is: each request takes the same cycles."""
         if self._compiled is None:
-            return super().profile_ops(runs)
+            return super().operator_times(runs)
         return op_times(self._compiled, self._idle_us)
 
 

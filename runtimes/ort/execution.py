@@ -3,7 +3,7 @@
 The engine's own node assignment comes with the session. It has no types, and needs none
 when one provider took all, the floats at the graph's ends are float32 and no node can change
 a type: it has float32 kernels for all it takes. Otherwise one run of a throw-away session is
-profiled, and the engine tells the types that every kernel read and wrote.
+recorded, and the engine tells the types that every kernel read and wrote.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Executed:
     inspection_ms: float = 0.0
 
 
-def read(session: Any, open_profiled: Callable[[Path], Any], request: Request) -> Executed:
+def read(session: Any, open_recording: Callable[[Path], Any], request: Request) -> Executed:
     """What `session` executes.
 
-    `open_profiled(prefix)` opens a second session like it with profiling into files that
+    `open_recording(prefix)` opens a second session like it that records its kernels in files that
     begin with `prefix`, which is run with the inputs of the reference. A graph of one type
     needs none.
     """
@@ -75,7 +75,7 @@ def read(session: Any, open_profiled: Callable[[Path], Any], request: Request) -
         return Executed(precision, _placed(assigned, precision))
     begun = time.perf_counter()
     try:
-        kernels = _profile(open_profiled, request.reference().inputs)
+        kernels = _recorded(open_recording, request.reference().inputs)
     except Exception as error:
         reason = f"the executed precision could not be read ({type(error).__name__})"
         return Executed(UNKNOWN, _placed(assigned, UNKNOWN), (reason,))
@@ -94,10 +94,10 @@ def _keeps_type(op: str, domain: str) -> bool:
     return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
 
 
-def _profile(open_profiled: Callable[[Path], Any], inputs: Arrays) -> list[dict[str, Any]]:
+def _recorded(open_recording: Callable[[Path], Any], inputs: Arrays) -> list[dict[str, Any]]:
     """One record for each kernel that one run executed, in the engine's own format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
-        session = open_profiled(Path(folder) / "profile")
+        session = open_recording(Path(folder) / "kernels")
         session.run(None, dict(inputs))
         events = json.loads(Path(session.end_profiling()).read_text("utf-8"))
     return [event for event in events if "input_type_shape" in event.get("args", {})]

@@ -40,7 +40,7 @@ class OrtGpu(GpuRuntime):
 
     provider: ClassVar[str]
     libraries: ClassVar[tuple[Libraries, ...]]
-    profile_environment = LAUNCHES_WAIT
+    operator_environment = LAUNCHES_WAIT
 
     def availability(self) -> Availability:
         version = installed_release()
@@ -53,7 +53,7 @@ class OrtGpu(GpuRuntime):
         return reason or Available(version)
 
     def load(self) -> None:
-        from runtimes.ort import gpu_session  # noqa: F401 - and with it onnxruntime
+        from runtimes.ort import gpu_lane, session  # noqa: F401 - and with them onnxruntime
 
     def _refuse(self, request: Request) -> None:
         if request.options["cuda_graph"] and request.options["boundary"] == "host":
@@ -61,7 +61,7 @@ class OrtGpu(GpuRuntime):
                 f"{self.name} replays a CUDA graph on the device's own addresses",
                 "set boundary=device with it",
             )
-        if request.settings.profile and not LAUNCHES_WAIT.items() <= os.environ.items():
+        if request.settings.operator_times and not LAUNCHES_WAIT.items() <= os.environ.items():
             needed = " ".join(f"{name}={value}" for name, value in LAUNCHES_WAIT.items())
             raise Unsupported(
                 f"{self.name} would tell how long launches take, not kernels",
@@ -71,52 +71,54 @@ class OrtGpu(GpuRuntime):
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda.driver import CudaError, Gpu
         from runtimes.ort import execution as ort_execution
-        from runtimes.ort.gpu_session import OrtGpuSession
+        from runtimes.ort.gpu_lane import OrtGpuLane
+        from runtimes.ort.session import OrtSession
 
         # A replayed graph runs none of the kernels that a profiler times.
         plain = replace(request, options={**request.options, "cuda_graph": False})
-        recording = Recording() if request.settings.profile else None
+        recording = Recording() if request.settings.operator_times else None
         if recording is not None:
             request = plain = self._apart(plain, recording.folder)
         providers = self._providers(request)
         before = engine_files(providers)
-        session = open_session(
+        engine = open_session(
             self.provider, request, providers, recording.prefix if recording else None
         )
         facts = engine_cache_fact(providers, before)
 
-        def open_profiled(prefix: Path) -> onnxruntime.InferenceSession:
+        def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
             return open_session(self.provider, plain, self._providers(plain), prefix)
 
-        executed = ort_execution.read(session, open_profiled, request)
+        executed = ort_execution.read(engine, open_recording, request)
         try:
             gpu = Gpu(int(request.settings.device))
         except CudaError as error:
             raise OutOfMemory(f"the GPU gave no context ({error})", "free its memory") from error
         precision, warnings = self._precision(request, executed, gpu.compute_capability)
+        try:
+            lane = OrtGpuLane(engine, request, gpu)
+        except BaseException:
+            gpu.close()
+            raise
         execution = Execution(
             provider=self.provider,
             precision=precision,
             device_name=gpu.name,
-            call_path="",
+            call_path=lane.call_path,
             boundary="device" if request.options["boundary"] == "device" else "host",
             placement=mark_shape_arithmetic(executed.placement, self.provider),
             facts=facts,
             warnings=executed.warnings + warnings + cache_warning(providers, request),
             inspection_ms=executed.inspection_ms,
         )
-        try:
-            return OrtGpuSession(session, request, execution, gpu, recording)
-        except BaseException:
-            gpu.close()
-            raise
+        return OrtSession(engine, lane, execution, recording)
 
     @abstractmethod
     def _providers(self, request: Request) -> Providers:
         """The providers in the order of preference, with ONNX Runtime's own option names."""
 
     def _apart(self, request: Request, folder: Path) -> Request:
-        """The request for a profile, which is to leave no trace outside `folder`."""
+        """The request for the times of operators, which is to leave no trace outside `folder`."""
         return request
 
     def _precision(

@@ -29,14 +29,14 @@ def open_session(
     provider: str,
     request: Request,
     providers: Providers,
-    profile: Path | None = None,
+    recording: Path | None = None,
 ) -> onnxruntime.InferenceSession:
     """A session that has `provider`; NotAvailable with the loader's words if it does not."""
     import onnxruntime as ort
 
     from runtimes.ort.faults import compile_fault
 
-    wanted = session_options(request, profile)
+    wanted = session_options(request, recording)
     session, failure = None, None
     with libraries.standard_error_captured() as said:
         try:

@@ -28,10 +28,10 @@ def installed_release() -> str | None:
     return None
 
 
-def session_options(request: Request, profile: Path | None = None) -> onnxruntime.SessionOptions:
+def session_options(request: Request, recording: Path | None = None) -> onnxruntime.SessionOptions:
     """Options with every axis fixed and the threads as asked for.
 
-    With `profile` the session writes the times of its kernels to a file that begins so.
+    With `recording` the session writes the times of its kernels to a file that begins so.
     """
     import onnxruntime
 
@@ -42,9 +42,9 @@ def session_options(request: Request, profile: Path | None = None) -> onnxruntim
     wanted.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     for axis, size in request.axes.items():
         wanted.add_free_dimension_override_by_name(axis, size)
-    if profile is not None:
+    if recording is not None:
         wanted.enable_profiling = True
-        wanted.profile_file_prefix = str(profile)
+        wanted.profile_file_prefix = str(recording)
     return wanted
 
 

@@ -1,7 +1,7 @@
 """The times of operators from the file that ONNX Runtime's profiler writes.
 
 A kernel's time there is the host's, from its call to its return. Of a device that computes on
-after the call returned it would be the launch alone: so a provider on a GPU is profiled with
+after the call returned it would be the launch alone: so those of a provider on a GPU are taken with
 launches that wait (`LAUNCHES_WAIT`), and a time is the kernel's with its launch. A build of
 ONNX Runtime that records the device's own events writes them beside; those come first.
 """
@@ -39,7 +39,7 @@ class Recording:
     @property
     def prefix(self) -> Path:
         """What the file's name begins with."""
-        return self.folder / "profile"
+        return self.folder / "kernels"
 
     def op_times(self, session: Any, run: Callable[[], object], runs: int) -> tuple[OpTime, ...]:
         """The mean time of each operator over `runs` calls of `run`; ends the recording."""

@@ -89,37 +89,39 @@ class OrtCpu(Runtime):
             raise Unsupported(reason, "use fp32", node=node)
 
     def load(self) -> None:
-        from runtimes.ort import session  # noqa: F401 - and with it onnxruntime
+        from runtimes.ort import lane, session  # noqa: F401 - and with them onnxruntime
 
     def _compile(self, request: Request) -> Session:
         from runtimes.ort import execution as ort_execution
+        from runtimes.ort.lane import OrtLane
         from runtimes.ort.session import OrtSession
 
-        profile = Recording() if request.settings.profile else None
-        session = _open(request, profile.prefix if profile else None)
-        executed = ort_execution.read(session, partial(_open, request), request)
+        recording = Recording() if request.settings.operator_times else None
+        engine = _open(request, recording.prefix if recording else None)
+        executed = ort_execution.read(engine, partial(_open, request), request)
         idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
+        lane = OrtLane(engine, request)
         execution = Execution(
             provider=_PROVIDER,
             precision=executed.precision,
             device_name=cpu_name(),
-            call_path="",
+            call_path=lane.call_path,
             placement=executed.placement,
             inspection_ms=executed.inspection_ms,
             warnings=executed.warnings
             + (("execution_mode=parallel does nothing with one thread",) if idle else ()),
         )
-        return OrtSession(session, request, execution, profile)
+        return OrtSession(engine, lane, execution, recording)
 
 
-def _open(request: Request, profile: Path | None = None) -> onnxruntime.InferenceSession:
+def _open(request: Request, recording: Path | None = None) -> onnxruntime.InferenceSession:
     """A session of the engine with every axis fixed; raises what `compile` may raise."""
     import onnxruntime as ort
 
     from runtimes.ort.faults import compile_fault
 
     options = request.options
-    wanted = session_options(request, profile)
+    wanted = session_options(request, recording)
     if options["execution_mode"] == "parallel":
         wanted.execution_mode = ort.ExecutionMode.ORT_PARALLEL
         wanted.inter_op_num_threads = request.settings.threads

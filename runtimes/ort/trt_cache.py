@@ -44,8 +44,8 @@ def engine_folder(request: Request) -> Path | None:
 def copy_engines(request: Request, folder: Path) -> Request:
     """The request with engines kept under `folder`, where copies of the kept ones are.
 
-    A profile runs the engine that was timed. If that is gone, the one it builds has been tuned
-    with launches that wait, and must not be found by what is timed later.
+    The times of operators are those of the engine that was timed. If that is gone, the one that
+    is built has been tuned with launches that wait, and must not be found by what is timed later.
     """
     settings = request.settings
     there = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")

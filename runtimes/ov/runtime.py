@@ -83,10 +83,10 @@ class OpenVinoCpu(Runtime):
                 observed = {**properties, "PERF_COUNT": "YES"}
                 with OpenVinoSession(graph, request, observed) as trial:
                     compiled = time.perf_counter()
-                    _refuse_fewer_streams(trial.slots, int(request.options["streams"]))
+                    _refuse_fewer_streams(len(trial.lanes), int(request.options["streams"]))
                     placement, unread = _executed(trial, request)
                 session = OpenVinoSession(
-                    graph, request, observed if request.settings.profile else properties
+                    graph, request, observed if request.settings.operator_times else properties
                 )
             finally:
                 engine.free("model", graph)
@@ -132,12 +132,13 @@ def _executed(
     trial: OpenVinoSession, request: Request
 ) -> tuple[tuple[NodePlacement, ...], tuple[str, ...]]:
     """The kernels of one run on the reference's inputs, or a warning why there are none."""
+    lane = trial.lanes[0]
     try:
-        trial.bind(request.reference().inputs)
-        trial.run()
+        lane.bind(request.reference().inputs)
+        lane.run()
     except Exception as error:
         return (), (f"the executed precision could not be read ({type(error).__name__})",)
-    return tuple(_placements(trial.kernels())), ()
+    return tuple(_placements(lane.kernels())), ()
 
 
 def _placements(kernels: Iterable[Kernel]) -> Iterable[NodePlacement]:

@@ -44,7 +44,8 @@ class TorchCuda(GpuRuntime):
         refuse_without_module(request.model)
 
     def _compile(self, request: Request) -> Session:
-        from runtimes.pyt.cuda_session import CudaPlace, TorchCudaSession
+        from runtimes.pyt.cuda_place import CudaPlace
+        from runtimes.pyt.cuda_session import TorchCudaSession
 
         return TorchCudaSession(request, CudaPlace(int(request.settings.device)))
 

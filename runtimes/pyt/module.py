@@ -6,29 +6,34 @@ it stands alone because a runtime must not import the exporting code.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
 
 from exporters import own
 from exporters.factory_file import run_file
 from exporters.types import Factory
 from runtimes.faults import CompileFault, OutOfMemory
+from runtimes.pyt.faults import out_of_memory
 
-if TYPE_CHECKING:
-    from torch import nn
+_PRECISIONS = {
+    torch.float16: "fp16",
+    torch.bfloat16: "bf16",
+    torch.float32: "fp32",
+    torch.float64: "fp64",
+}
 
 
-def build_module(factory: Factory) -> nn.Module:
+def build_module(factory: Factory) -> torch.nn.Module:
     """The module in evaluation mode; CompileFault or OutOfMemory if it cannot be built."""
-    import torch
-
     source, _, name = factory.target.rpartition(":")
     torch.manual_seed(factory.seed)
     try:
         if source.endswith(".py"):
             module, _ = getattr(run_file(Path(source)), name)()
         else:
-            torch.manual_seed(factory.seed)
             module = own.load(factory.target)(**factory.arguments)
         if factory.weights is not None:
             from safetensors.torch import load_file
@@ -41,12 +46,17 @@ def build_module(factory: Factory) -> nn.Module:
             f"the torch module of {factory.target} could not be built ({error})",
             "check that it is still the one that was exported",
         ) from error
-    built: nn.Module = module.eval()
+    built: torch.nn.Module = module.eval()
     return built
 
 
-def out_of_memory(error: Exception) -> bool:
-    """Whether it is memory, the host's or a GPU's, that torch found too small."""
-    text = str(error)
-    too_small = "can't allocate memory" in text or "CUDA out of memory" in text
-    return isinstance(error, MemoryError) or too_small
+def module_precision(module: torch.nn.Module, inputs: Iterable[np.ndarray]) -> str:
+    """The float type of the weights, or of the inputs where there are none.
+
+    Eager and compiled torch compute in the type of the tensors: autocast is off and matrix
+    products of float32 were just set to full precision.
+    """
+    tensors = (*module.parameters(), *module.buffers())
+    found = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
+    found = found or {torch.from_numpy(a).dtype for a in inputs if a.dtype.kind == "f"}
+    return "+".join(sorted(_PRECISIONS.get(dtype, str(dtype)) for dtype in found)) or "integer"

@@ -1,8 +1,8 @@
-"""The part that sessions over host memory share: checked inputs, own buffers, state by copy.
+"""A lane over host memory: checked inputs, buffers of its own, state by copy.
 
-An engine that reads and writes numpy memory in place is given these buffers once; its
-adapter adds only `run`. Arrays are aligned to 64 bytes so that no run depends on where the
-allocator happened to put them.
+An engine that reads and writes numpy memory in place is given these buffers once; its lane
+adds only `run`. Arrays are aligned to 64 bytes so that no run depends on where the allocator
+happened to put them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from exporters.types import StatePair, TensorSpec
-from runtimes.base import Arrays, Session
+from runtimes.base import Arrays, Lane
 from runtimes.faults import RunFault, Unsupported
 from runtimes.request import Request
 
@@ -43,6 +43,17 @@ def tensor_dtype(spec: TensorSpec) -> np.dtype:
     return dtype
 
 
+def input_buffers(request: Request) -> dict[str, np.ndarray]:
+    """Zeroed buffers for every input."""
+    buffers = {
+        spec.name: aligned_empty(request.shapes[spec.name], tensor_dtype(spec))
+        for spec in request.model.inputs
+    }
+    for buffer in buffers.values():
+        buffer.fill(0)
+    return buffers
+
+
 def poison(array: np.ndarray) -> None:
     """Overwrite with what no correct run leaves: NaN, the least integer, the other boolean."""
     match array.dtype.kind:
@@ -55,73 +66,58 @@ def poison(array: np.ndarray) -> None:
 
 
 def closed() -> NoReturn:
-    """What `run` is once a session is closed."""
+    """What `run` is once a lane is closed."""
     raise RunFault("the session is closed", "compile the model again")
 
 
-class HostSession(Session):
-    """Input and output buffers by name; `output_buffers` may lack what the engine allocates."""
+class HostLane(Lane):
+    """Input and output buffers by name; `output_buffers` may lack what the engine allocates.
+
+    Its session closes it.
+    """
 
     run: Callable[[], object]
 
     def __init__(
         self,
-        inputs: Mapping[str, np.ndarray],
+        input_buffers: Mapping[str, np.ndarray],
         output_buffers: Mapping[str, np.ndarray],
         states: tuple[StatePair, ...],
     ) -> None:
-        self._inputs = dict(inputs)
-        self._outputs = dict(output_buffers)
+        self.input_buffers = dict(input_buffers)
+        self.output_buffers = dict(output_buffers)
         self._states = states
 
-    def bind(self, inputs: Arrays, slot: int = 0) -> None:
-        self._only_slot(slot)
-        if inputs.keys() != self._inputs.keys():
-            wanted, given = ", ".join(self._inputs), ", ".join(inputs)
+    def bind(self, inputs: Arrays) -> None:
+        if inputs.keys() != self.input_buffers.keys():
+            wanted, given = ", ".join(self.input_buffers), ", ".join(inputs)
             raise Unsupported(f"the graph's inputs are {wanted}", f"give these, not {given}")
-        for name, buffer in self._inputs.items():
+        for name, buffer in self.input_buffers.items():
             array = inputs[name]
             if array.shape != buffer.shape or array.dtype != buffer.dtype:
                 raise Unsupported(
                     f"input {name!r} is {array.dtype} {list(array.shape)}",
                     f"the session was compiled for {buffer.dtype} {list(buffer.shape)}",
                 )
-        for name, buffer in self._inputs.items():
+        for name, buffer in self.input_buffers.items():
             np.copyto(buffer, inputs[name])
 
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
-        self._only_slot(slot)
-        return {name: buffer.copy() for name, buffer in self._outputs.items()}
+    def outputs(self) -> dict[str, np.ndarray]:
+        return {name: buffer.copy() for name, buffer in self.output_buffers.items()}
 
-    def poison(self, slot: int = 0) -> None:
-        self._only_slot(slot)
-        for buffer in self._outputs.values():
+    def poison(self) -> None:
+        for buffer in self.output_buffers.values():
             poison(buffer)
 
-    def advance_state(self, slot: int = 0) -> None:
-        self._only_slot(slot)
+    def advance(self) -> None:
         # A copy, not a swap of buffers: engines keep what they derived from an address, and
         # the copy is outside the clock.
         for pair in self._states:
-            np.copyto(self._inputs[pair.input], self._outputs[pair.output])
+            np.copyto(self.input_buffers[pair.input], self.output_buffers[pair.output])
 
     def close(self) -> None:
+        """Drop the buffers; a run is refused from now on."""
         self.run = closed
-        self._inputs.clear()
-        self._outputs.clear()
+        self.input_buffers.clear()
+        self.output_buffers.clear()
         self._states = ()
-
-    def _only_slot(self, slot: int) -> None:
-        if slot:
-            raise NotImplementedError(f"this session has one slot, not {slot + 1}")
-
-
-def input_buffers(request: Request) -> dict[str, np.ndarray]:
-    """Zeroed buffers for every input."""
-    buffers = {
-        spec.name: aligned_empty(request.shapes[spec.name], tensor_dtype(spec))
-        for spec in request.model.inputs
-    }
-    for buffer in buffers.values():
-        buffer.fill(0)
-    return buffers

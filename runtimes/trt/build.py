@@ -1,7 +1,7 @@
 """TensorRT's side of an engine: parse, build, load, inspect, each failure in our words.
 
-All that touches the tensorrt package is here and in `trt_session`; a test holds both against
-the table of its interface in assets/tensorrt.
+All that touches the tensorrt package is here, in `lane` and in `session`; a test holds them
+against a table of its interface.
 """
 
 from __future__ import annotations

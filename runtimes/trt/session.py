@@ -1,33 +1,27 @@
-"""One TensorRT engine over buffers of ours: pinned host memory, device memory, streams.
-
-At the host's boundary a run copies in, computes and copies out in one stream; at the device's
-it computes. As a CUDA graph the whole of it is one launch. A profiled run is launched layer
-by layer, and TensorRT marks them with the device's own clock.
-"""
+"""One TensorRT engine with a lane for each of its streams."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
 import tensorrt as trt
 
-from runtimes.base import Arrays
-from runtimes.cuda.driver import OUT_OF_MEMORY, Call, CudaError, Gpu
+from runtimes.base import Session
+from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError, Gpu
 from runtimes.execution import Execution, Memory, OpTime, Spans
-from runtimes.faults import OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.faults import OutOfMemory, RunFault, RuntimeFault
 from runtimes.request import Request
-from runtimes.session.host import HostSession, tensor_dtype
-from runtimes.session.parts import SessionOfParts
 from runtimes.trt import operators
 from runtimes.trt.build import Log, layers_json
+from runtimes.trt.lane import TensorRtLane
 
 LoadedEngine = tuple[trt.Runtime, trt.ICudaEngine]
 
 
-class TensorRtSession(SessionOfParts):
-    """Owns the engine and the GPU; one slot for each stream, with its own execution context."""
+class TensorRtSession(Session):
+    """Owns the engine and the GPU; a lane for each stream, with its own execution context."""
+
+    lanes: tuple[TensorRtLane, ...]
 
     def __init__(
         self,
@@ -39,29 +33,29 @@ class TensorRtSession(SessionOfParts):
     ) -> None:
         self._runtime, self._engine = loaded
         self._gpu = gpu
-        streams, profile = int(request.options["streams"]), request.settings.profile
+        streams, tells = int(request.options["streams"]), request.settings.operator_times
         on_host = execution.boundary == "host"
-        cuda_graph = bool(request.options["cuda_graph"]) and not profile
-        self._profiled = profile
-        self._streams = [
-            _Stream(request, self._engine, gpu, log, on_host, cuda_graph) for _ in range(streams)
-        ]
-        super().__init__(self._streams)
+        cuda_graph = bool(request.options["cuda_graph"]) and not tells
+        self._tells = tells
+        self.lanes = tuple(
+            TensorRtLane(request, self._engine, gpu, log, on_host, cuda_graph)
+            for _ in range(streams)
+        )
         self._memory = Memory(_device_bytes(self._engine, streams, gpu))
         path = "cuGraphLaunch" if cuda_graph else "execute_async_v3"
         self.execution = replace(
             execution,
             call_path=f"{path}, cuStreamSynchronize",
-            clock="device" if profile else "wall",
+            clock="device" if tells else "wall",
         )
 
     def spans(self, runs: int) -> Spans:
-        return self._streams[0].spans(runs)
+        return self.lanes[0].spans(runs)
 
-    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
-        if not self._profiled or self._engine is None:
-            return super().profile_ops(runs)
-        spent_ms = self._streams[0].layer_times_ms(runs)
+    def operator_times(self, runs: int) -> tuple[OpTime, ...]:
+        if not self._tells or self._engine is None:
+            return super().operator_times(runs)
+        spent_ms = self.lanes[0].layer_times_ms(runs)
         return operators.op_times(layers_json(self._engine), spent_ms, runs)
 
     def fault(self, error: Exception) -> RuntimeFault:
@@ -75,205 +69,11 @@ class TensorRtSession(SessionOfParts):
         return self._memory
 
     def close(self) -> None:
-        super().close()
-        for stream in self._streams:
-            stream.close()
-        self._streams = []
+        for lane in self.lanes:
+            lane.close()
         # In this order: an engine must outlive its contexts, a runtime its engines.
         self._engine, self._runtime = None, None
         self._gpu.close()
-
-
-class _Stream(HostSession):
-    """One execution context with a stream and buffers of its own; the arrays are pinned."""
-
-    def __init__(
-        self,
-        request: Request,
-        engine: trt.ICudaEngine,
-        gpu: Gpu,
-        log: Log,
-        on_host: bool,
-        cuda_graph: bool,
-    ) -> None:
-        context: trt.IExecutionContext = engine.create_execution_context()
-        if context is None:
-            raise log.fault(
-                OutOfMemory, "TensorRT gave no execution context", "use a smaller batch"
-            )
-        self._context = context
-        self._gpu, self._log, self._on_host = gpu, log, on_host
-        self._execute_async = context.execute_async_v3
-        self._stream = gpu.stream()
-        self._handle = self._stream.value
-        self._marks = [gpu.event() for _ in range(4)]
-        model, shapes = request.model, request.shapes
-        inputs = {s.name: gpu.pinned(shapes[s.name], tensor_dtype(s)) for s in model.inputs}
-        for name, array in inputs.items():
-            _check_type(engine, name, array)
-            context.set_input_shape(name, array.shape)
-        outputs = {}
-        for spec in model.outputs:
-            shape = tuple(context.get_tensor_shape(spec.name))
-            if any(size < 0 for size in shape):
-                raise Unsupported(
-                    f"the shape of output {spec.name!r} is known only after a run",
-                    "use a graph whose outputs have fixed shapes",
-                )
-            outputs[spec.name] = gpu.pinned(shape, tensor_dtype(spec))
-            _check_type(engine, spec.name, outputs[spec.name])
-        super().__init__(inputs, outputs, model.states)
-        addresses = {
-            name: gpu.device_buffer(array.nbytes) for name, array in (inputs | outputs).items()
-        }
-        for name, address in addresses.items():
-            context.set_tensor_address(name, address)
-        self._addresses = addresses
-        self._uploads = [gpu.upload(addresses[n], a, self._stream) for n, a in inputs.items()]
-        self._downloads = [gpu.download(a, addresses[n], self._stream) for n, a in outputs.items()]
-        self._poisons = [gpu.upload(addresses[n], a, self._stream) for n, a in outputs.items()]
-        self.synchronize = gpu.synchronizing(self._stream)
-        self._compute: Call = self._execute
-        self.enqueue: Call = self._enqueue
-        if cuda_graph:
-            self._record()
-        self.run = self._run
-
-    def enter(self, slot: int = 0) -> None:
-        self._gpu.make_current()
-
-    def bind(self, inputs: Arrays, slot: int = 0) -> None:
-        super().bind(inputs, slot)
-        _call_all(self._uploads)
-        self.synchronize()
-
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
-        if not self._on_host:
-            _call_all(self._downloads)
-            self.synchronize()
-        return super().outputs(slot)
-
-    def poison(self, slot: int = 0) -> None:
-        _call_all(self._downloads)
-        self.synchronize()
-        super().poison(slot)
-        _call_all(self._poisons)
-        self.synchronize()
-
-    def advance_state(self, slot: int = 0) -> None:
-        if self._on_host:
-            super().advance_state(slot)
-            return
-        for pair in self._states:
-            target, source = self._addresses[pair.input], self._addresses[pair.output]
-            self._gpu.copy(target, source, self._inputs[pair.input].nbytes)
-
-    def spans(self, runs: int) -> Spans:
-        """`runs` more runs with the device's own marks around their parts."""
-        times = np.zeros((3, runs), np.int64)
-        for index in range(runs):
-            self._gpu.record(self._marks[0], self._stream)
-            if self._on_host:
-                _call_all(self._uploads)
-            self._gpu.record(self._marks[1], self._stream)
-            self._compute()
-            self._gpu.record(self._marks[2], self._stream)
-            if self._on_host:
-                _call_all(self._downloads)
-            self._gpu.record(self._marks[3], self._stream)
-            self.synchronize()
-            for part in range(3):
-                times[part, index] = self._gpu.elapsed_ns(self._marks[part], self._marks[part + 1])
-        return Spans(times[1], times[0], times[2]) if self._on_host else Spans(times[1])
-
-    def layer_times_ms(self, runs: int) -> dict[str, float]:
-        """All that each layer takes in `runs` more runs, by the device's clock."""
-        context: trt.IExecutionContext = self._context
-        times = _LayerTimes()
-        context.profiler = times
-        # Otherwise each launch would wait for its layers and report by itself.
-        context.enqueue_emits_profile = False
-        for _ in range(runs):
-            self._run()
-            if not context.report_to_profiler():
-                raise self._log.fault(RunFault, "TensorRT told no layer times", "see nvidia-smi")
-        return times.spent_ms
-
-    def close(self) -> None:
-        super().close()
-        self._addresses = {}
-        self._uploads, self._downloads, self._poisons = [], [], []
-        self._execute_async = None
-        self._context = None
-
-    def _run(self) -> None:
-        self.enqueue()
-        self.synchronize()
-
-    def _enqueue(self) -> None:
-        if self._on_host:
-            for upload in self._uploads:
-                upload()
-        self._compute()
-        if self._on_host:
-            for download in self._downloads:
-                download()
-
-    def _execute(self) -> None:
-        if not self._execute_async(self._handle):
-            raise self._log.fault(RunFault, "TensorRT could not start a run", "see nvidia-smi")
-
-    def _record(self) -> None:
-        """Two graphs: of the whole run, and of its computing for the spans."""
-        try:
-            # The first run after shapes are set may allocate, which a recording must not.
-            self._run()
-            compute = self._gpu.graph(self._stream, self._execute)
-            whole = self._gpu.graph(self._stream, self._enqueue)
-        except (CudaError, RunFault) as error:
-            raise Unsupported(
-                f"the engine cannot be recorded as a CUDA graph ({error})", "set cuda_graph=0"
-            ) from error
-        self._compute = self._gpu.launching(compute, self._stream)
-        self.enqueue = self._gpu.launching(whole, self._stream)
-
-
-class _LayerTimes(trt.IProfiler):  # type: ignore[misc]
-    """What TensorRT reports of each layer, added up by its name in the order of execution."""
-
-    def __init__(self) -> None:
-        trt.IProfiler.__init__(self)
-        self.spent_ms: dict[str, float] = {}
-
-    def report_layer_time(self, layer_name: str, ms: float) -> None:
-        self.spent_ms[layer_name] = self.spent_ms.get(layer_name, 0.0) + ms
-
-
-def _call_all(calls: Iterable[Call]) -> None:
-    for call in calls:
-        call()
-
-
-def _check_type(engine: trt.ICudaEngine, name: str, array: np.ndarray) -> None:
-    """Unsupported where the engine reads or writes another type than the graph tells."""
-    kind: trt.DataType = engine.get_tensor_dtype(name)
-    wanted = _DTYPES.get(kind.name)
-    if wanted != array.dtype.name:
-        raise Unsupported(
-            f"TensorRT takes {name!r} as {kind.name.lower()} and not as {array.dtype}",
-            "use a graph with types that TensorRT has",
-        )
-
-
-_DTYPES = {
-    "FLOAT": "float32",
-    "HALF": "float16",
-    "INT8": "int8",
-    "UINT8": "uint8",
-    "INT32": "int32",
-    "INT64": "int64",
-    "BOOL": "bool",
-}
 
 
 def _device_bytes(engine: trt.ICudaEngine, contexts: int, gpu: Gpu) -> int | None:

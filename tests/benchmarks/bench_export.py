@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.sweep.jobs import ExportJob, Job, Outcome
-
 from app.sweep.engine import Engine
-from app.sweep.events import ExportFinished
+from app.sweep.events import Ended
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
 from exporters import catalogue
 from exporters.request import ExportReply, ExportRequest
 
@@ -27,14 +27,14 @@ LIMIT_S = 600.0
 
 @dataclass
 class Exports:
-    """A job source that only exports."""
+    """A source of work that only exports."""
 
     models: list[str]
 
-    def next(self, finished: Sequence[Outcome]) -> Job | None:
+    def next(self, finished: Sequence[Work]) -> Work | None:
         if not self.models:
             return None
-        return ExportJob(ExportRequest(self.models.pop(0)), LIMIT_S)
+        return ExportWork(ExportRequest(self.models.pop(0)), LIMIT_S)
 
 
 def main() -> None:
@@ -58,10 +58,12 @@ def _walk(title: str, models: Sequence[str], aim: str) -> None:
     with Engine(source) as engine:
         while not engine.finished:
             for event in engine.poll(1.0):
-                if isinstance(event, ExportFinished):
-                    replies.append(event.reply)
-                    if event.reply.model is None:
-                        sys.stdout.write(f"  {event.job.request.model}: {event.reply.reason}\n")
+                if not isinstance(event, Ended) or not isinstance(event.work, ExportWork):
+                    continue
+                if event.work.reply is not None:
+                    replies.append(event.work.reply)
+                if event.work.failed:
+                    sys.stdout.write(f"  {event.work.text()}\n")
     seconds = time.perf_counter() - begun
     # Linux tells the largest child there ever was, so the order of the walks matters.
     peak_gib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20

@@ -10,8 +10,10 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,9 +23,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.cases.round import MEASURED, RECORD
 from app.gui.look.theme import apply_theme
+from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView
 from app.gui.tables.results import ResultsTable
+from app.results.series import Series
 from app.stats.histogram import BINS, Histogram
 from tests.app.gui.synthetic import latencies_ns, records, series
 
@@ -31,10 +35,12 @@ RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80", "ort-cuda", "ten
 SAMPLES_PER_S = 100_000
 MANY = 10_000_000
 
+Shown = TypeVar("Shown", bound=QWidget)
+
 
 def main() -> None:
     """Print one line per figure."""
-    app = QApplication.instance() or QApplication([])
+    app = QApplication([])
     apply_theme("dark")
     for name, figure in (
         ("histogram, 6 series x 600 bins, ms a frame (<= 20)", redraw_ms(app)),
@@ -45,7 +51,7 @@ def main() -> None:
         print(f"{name}: {figure:.3g}")
 
 
-def _shown(view: QWidget, app: QApplication) -> QWidget:
+def _shown(view: Shown, app: QApplication) -> Shown:
     view.resize(1280, 800)
     view.show()
     app.processEvents()
@@ -74,7 +80,7 @@ def redraw_ms(app: QApplication) -> float:
             replace(one, counts=rng.poisson(shape)) for one, shape in zip(base, shapes, strict=True)
         ]
 
-        def frame(drawn: list = drawn) -> None:
+        def frame(drawn: list[Series] = drawn) -> None:
             view.set_series(drawn)
             view.refresh()
             view.grab()
@@ -90,7 +96,7 @@ def live_rate(app: QApplication) -> float:
     rows = records(latencies_ns(20.0, total, 1), warmup=1000)
     histogram = Histogram()
     one = series(rounds=1, count=400, finished=False)
-    views = [_shown(HistogramView(), app), _shown(TimelineView(), app)]
+    views: list[PlotView] = [_shown(HistogramView(), app), _shown(TimelineView(), app)]
     frames = []
     for end in range(SAMPLES_PER_S // 10, total + 1, SAMPLES_PER_S // 10):
 
@@ -129,16 +135,13 @@ def open_many_s(app: QApplication) -> float:
             view.grab()
 
         taken = _seconds(act)
-        pan = [
-            _seconds(
-                lambda: (
-                    view.plots[0].getViewBox().scaleBy((0.7, 1.0)),
-                    view.refresh(),
-                    view.grab(),
-                )
-            )
-            for _ in range(12)
-        ]
+
+        def zoom() -> None:
+            view.plots[0].getViewBox().scaleBy((0.7, 1.0))
+            view.refresh()
+            view.grab()
+
+        pan = [_seconds(zoom) for _ in range(12)]
         print(
             f"  zooming in on it, ms a frame: {statistics.median(pan) * 1e3:.3g}, "
             f"worst {max(pan) * 1e3:.3g}"
@@ -164,7 +167,7 @@ def scroll_rate(app: QApplication) -> float:
         bar.setValue(bar.maximum() * step // 100)
         table.view.viewport().repaint()
 
-    frames = [_seconds(lambda step=step: frame(step)) for step in range(100)]
+    frames = [_seconds(partial(frame, step)) for step in range(100)]
     table.close()
     return 1.0 / statistics.median(frames)
 

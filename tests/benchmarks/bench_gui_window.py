@@ -20,6 +20,7 @@ from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.machine.environment import describe_host
 from app.plan.lengths import named_lengths
+from app.plan.plan import Plan, Sweep
 from app.results.folder import RunFolder
 from app.results.live import Live, LiveFile
 from app.results.manifest import new_manifest
@@ -134,11 +135,12 @@ def _records(count: int, seed: int, first_ns: int = 0) -> np.ndarray:
 
 def _new(path: Path, cases: list[Case], rounds: int) -> RunFolder:
     lengths = named_lengths()["quick"]
+    plan = Plan(sweeps=(Sweep(models=("cnn_tiny",)),))
     run = RunFolder.create(
         path,
         new_manifest(
             name="benchmark", seed=0, rounds=rounds, time_limit_s=lengths.time_limit_s,
-            limits=lengths.limits, plan={}, cases=cases, environment=describe_host(),
+            limits=lengths.limits, plan=plan, cases=cases, environment=describe_host(),
         ),
     )  # fmt: skip
     run.begin(describe_host())
@@ -148,7 +150,7 @@ def _new(path: Path, cases: list[Case], rounds: int) -> RunFolder:
 def _record(run: RunFolder, case: Case, number: int, samples: np.ndarray) -> None:
     name = f"{case.case_id}.{number}.bin"
     (run.samples / name).write_bytes(samples.tobytes())
-    run.record_round(RoundResult(case.case_id, number, "ok", samples=name, iterations=len(samples)))
+    run.record(RoundResult(case.case_id, number, "ok", samples=name, iterations=len(samples)))
 
 
 def _large(path: Path) -> None:

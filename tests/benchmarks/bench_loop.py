@@ -109,12 +109,12 @@ def _build(folder: Path) -> tuple[Path, Path]:
 
 
 def one_node(folder: Path) -> Path:
-    spec = (TensorProto.FLOAT, ["batch", 128])
+    shape: tuple[str | int, ...] = ("batch", 128)
     graph = helper.make_graph(
         [helper.make_node("Relu", ["x"], ["y"])],
         "one_node",
-        [helper.make_tensor_value_info("x", *spec)],
-        [helper.make_tensor_value_info("y", *spec)],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
     )
     path = folder / "one_node.onnx"
     opset = [helper.make_opsetid("", 20)]

@@ -81,10 +81,10 @@ def sample(
         )
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write(json.dumps(job.to_json()) + "\n")
+        child.stdin.write(json.dumps(to_json(job)) + "\n")
         child.stdin.flush()
         events = [json.loads(line) for line in child.stdout]
         child.wait()
         result = {k: v for k, v in events[-1].items() if k != "event"}
         records = np.fromfile(samples, dtype=RECORD)
-    return RoundResult.from_json(result), records[records["phase"] == MEASURED]
+    return from_json(RoundResult, result), records[records["phase"] == MEASURED]

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from PySide6.QtCore import QPoint, QRect, QSocketNotifier, Qt, QTimer
-from PySide6.QtWidgets import QApplication, QTabBar, QTreeWidget, QTreeWidgetItemIterator, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QScrollArea,
+    QTabBar,
+    QTreeWidget,
+    QTreeWidgetItemIterator,
+    QWidget,
+)
 
 from app.gui import main
 from app.gui.window import MainWindow
@@ -105,26 +112,29 @@ class Probe:
         return None
 
     def _reveal(self, widget: QWidget, box: QRect) -> None:
-        area = self.window.editor.area
-        if area.isAncestorOf(widget):
-            inner = area.widget()
+        area = self.window.editor.findChild(QScrollArea)
+        inner = area.widget() if area else None
+        if area and inner and area.isAncestorOf(widget):
             at = widget.mapTo(inner, box.center())
             area.ensureVisible(at.x(), at.y(), 20, 60)
             QApplication.processEvents()
 
 
+_probes: list[Probe] = []
+"""Keeps the one alive that was made."""
+
+
 def _start() -> None:
-    QApplication.instance().setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
-    _start.probe = Probe()
+    QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
+    _probes.append(Probe())
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
     original = MainWindow.show
 
     def show(window: MainWindow) -> None:
         original(window)
         QTimer.singleShot(300, _start)
 
-    MainWindow.show = show
-    sys.exit(main.main([]))
+    with patch.object(MainWindow, "show", show):
+        sys.exit(main.main([]))

@@ -19,12 +19,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.checkout import ROOT
+
 _NAMES = """
 xvfb xdotool libxcb-icccm4 libxcb-keysyms1 libxcb-cursor0 libxkbcommon-x11-0 libegl1
 libxcb-image0 libxcb-render-util0 libxcb-shape0 fonts-dejavu-core
 """
 PACKAGES = tuple(_NAMES.split())
-ROOT = Path(__file__).parents[2]
 WIDTH, HEIGHT = 1280, 800
 _TINY = (
     "--models", "cnn_tiny,lstm_tiny,mlp",
@@ -43,7 +44,7 @@ RUNS = {
         "--largest-batch", "--memory-limit", "1GiB",
     ),
 }  # fmt: skip
-VIEWS = {
+VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     "runtimes": {
         "Measure": ("Histogram", "Cumulative", "Percentiles", "Timeline"),
         "Results": ("Box plots", "Batch size", "Heat map", "Compare"),
@@ -139,23 +140,27 @@ class Window:
             stdout=subprocess.PIPE,
             text=True,
         )
-        json.loads(self._process.stdout.readline())
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin, self._process.stdout
+        json.loads(self._from.readline())
 
     def __enter__(self) -> Window:
         time.sleep(1.0)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.stdin.write("quit\n")
-        self._process.stdin.close()
+        self._to.write("quit\n")
+        self._to.close()
         self._process.wait(30)
-        self._process.stdout.close()
+        self._from.close()
         self._home.cleanup()
 
     def _ask(self, line: str) -> dict[str, Any]:
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+        self._to.write(line + "\n")
+        self._to.flush()
+        answer: dict[str, Any] = json.loads(self._from.readline())
+        return answer
 
     def _xdotool(self, *words: object) -> None:
         subprocess.run(["xdotool", *map(str, words)], env=self._env, check=True)

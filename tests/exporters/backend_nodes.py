@@ -84,13 +84,14 @@ def measured(model: ExportedModel) -> tuple[Check, dict[str, np.ndarray]]:
     reference = load_reference(file)
     halves = any(spec.dtype == "float16" for spec in model.outputs)
     with OrtCpu().compile(model, model.axes, Settings()) as session:
-        session.bind(reference.inputs)
-        session.poison()
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.poison()
         try:
-            session.run()
+            lane.run()
         except Exception as error:
             raise session.fault(error) from error
-        got = session.outputs()
+        got = lane.outputs()
     tolerance = TOLERANCE["fp16" if halves else "fp32"]
     return compare(got, reference.outputs, model.reference, tolerance), got
 

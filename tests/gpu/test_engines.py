@@ -17,9 +17,9 @@ from runtimes.base import Runtime
 from runtimes.cuda import driver
 from runtimes.faults import Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.session.side_by_side import compile_abreast
+from runtimes.session.several import compile_sessions
 from tests.gpu.conftest import GPU_RUNTIMES, available
-from tests.runtimes.abreast import bind_apart, run_all_at_once
+from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, node, streamed
 from tests.runtimes.torch_factories import CHANNELS, weights
@@ -38,27 +38,29 @@ def test_all_of_the_graph_is_on_the_device(runtime: Runtime, graphs: Graphs, bou
     settings = Settings(options={"boundary": boundary})
     for model in (graphs.dense, graphs.step, graphs.wide):
         with runtime.compile(model, {"batch": 1}, settings) as session:
+            lane = session.lanes[0]
             execution = session.execution
             assert execution.provider == PROVIDERS[runtime.name]
             assert execution.elsewhere == ()
             assert execution.precision == "fp32"
             assert execution.boundary == boundary
             reference = reference_of(model, 1)
-            session.bind(reference.inputs)
-            session.run()
-            assert agrees(session.outputs(), reference, 1e-4)
+            lane.bind(reference.inputs)
+            lane.run()
+            assert agrees(lane.outputs(), reference, 1e-4)
 
 
 def test_a_cuda_graph_agrees_and_streams(runtime: Runtime, graphs: Graphs) -> None:
     zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     settings = Settings(options={"boundary": "device", "cuda_graph": True})
     with runtime.compile(graphs.step, {"batch": 1}, settings) as session:
-        session.bind({"x": x, "h": zero, "older": zero})
+        lane = session.lanes[0]
+        lane.bind({"x": x, "h": zero, "older": zero})
         results = []
         for _ in range(STEPS):
-            session.run()
-            results.append(session.outputs()["y"])
-            session.advance_state()
+            lane.run()
+            results.append(lane.outputs()["y"])
+            lane.advance()
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-4)
 
 
@@ -68,13 +70,14 @@ def test_a_run_has_waited_for_the_device(slow: ExportedModel) -> None:
     runtime = available("tensorrt")
     for boundary in ("host", "device"):
         with runtime.compile(slow, {}, Settings(options={"boundary": boundary})) as session:
-            session.bind(load_reference(slow.references[axes_key({})]).inputs)
+            lane = session.lanes[0]
+            lane.bind(load_reference(slow.references[axes_key({})]).inputs)
             for _ in range(5):
-                session.run()
+                lane.run()
             host_ns = []
             for _ in range(20):
                 begun = time.perf_counter_ns()
-                session.run()
+                lane.run()
                 host_ns.append(time.perf_counter_ns() - begun)
             spans = session.spans(20)
         assert spans is not None
@@ -101,11 +104,12 @@ def test_the_copies_are_within_a_run_at_the_host_boundary(graphs: Graphs, name: 
     medians = {}
     for boundary in ("host", "device"):
         with runtime.compile(model, {}, Settings(options={"boundary": boundary})) as session:
-            session.bind({"x": x})
+            lane = session.lanes[0]
+            lane.bind({"x": x})
             times = []
             for _ in range(30):
                 begun = time.perf_counter_ns()
-                session.run()
+                lane.run()
                 times.append(time.perf_counter_ns() - begun)
             medians[boundary] = float(np.median(times[10:]))
     assert medians["host"] > 3 * medians["device"]
@@ -115,8 +119,9 @@ def test_spans_are_told_where_the_engine_lets_us(graphs: Graphs) -> None:
     for name in ("tensorrt", "torch-cuda"):
         runtime = available(name)
         with runtime.compile(graphs.dense, {"batch": 1}, Settings()) as session:
-            session.bind(reference_of(graphs.dense, 1).inputs)
-            session.run()
+            lane = session.lanes[0]
+            lane.bind(reference_of(graphs.dense, 1).inputs)
+            lane.run()
             spans = session.spans(50)
             assert spans is not None
             assert spans.device_ns.min() > 0
@@ -139,8 +144,9 @@ used_mib = []
 for sessions in (3, 20):
     for _ in range(sessions):
         with runtime.compile(model, {"batch": 1}, Settings(threads=1, cache_dir=sys.argv[3])) as s:
-            s.bind(reference.inputs)
-            s.run()
+            lane = s.lanes[0]
+            lane.bind(reference.inputs)
+            lane.run()
     used_mib.append(int(subprocess.run(query, capture_output=True, check=True).stdout))
 print(json.dumps(used_mib))
 """
@@ -190,8 +196,8 @@ def test_sessions_at_once_keep_apart_each_in_its_own_state(
     if runtime.name == "tensorrt":
         options["streams"] = 2
     settings = Settings(options=options)
-    with compile_abreast(runtime, graphs.step, {"batch": 1}, settings) as session:
-        assert session.slots == (4 if runtime.name == "tensorrt" else 2)
+    with compile_sessions(runtime, graphs.step, {"batch": 1}, settings) as session:
+        assert len(session.lanes) == (4 if runtime.name == "tensorrt" else 2)
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
             assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-4)

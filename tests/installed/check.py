@@ -43,7 +43,7 @@ def main() -> int:
         hostile = write_hostile_folder(folder / "hostile")
         sweep = ("--headless", "--suite", "starter", "--rounds", "1", "--out", "run")
         failed = [
-            _run(environment, suite, "python", "-m", "pytest", "-p", "no:cacheprovider", *LEFT_OUT),
+            _run(environment, suite, "python", "-m", "tests", "-p", "no:cacheprovider", *LEFT_OUT),
             _run(environment, hostile, "graphlap", *sweep),
         ]
     return int(any(failed))

@@ -64,43 +64,46 @@ class RuntimeContract:
     ) -> None:
         reference = reference_of(model, batch)
         with runtime.compile(model, {"batch": batch}, ONE_THREAD) as session:
-            session.bind(reference.inputs)
-            session.run()
-            assert agrees(session.outputs(), reference)
-            session.poison()
-            session.run_of(0)()
-            assert agrees(session.outputs(), reference)
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
+            lane.run()
+            assert agrees(lane.outputs(), reference)
+            lane.poison()
+            lane.run()
+            assert agrees(lane.outputs(), reference)
 
     def test_a_run_that_writes_nothing_shows(self, runtime: Runtime, model: ExportedModel) -> None:
         reference = reference_of(model, 3)
         with runtime.compile(model, {"batch": 3}, ONE_THREAD) as session:
-            session.bind(reference.inputs)
-            session.run()
-            session.poison()
-            assert not agrees(session.outputs(), reference)
-            session.run()
-            assert agrees(session.outputs(), reference)
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
+            lane.run()
+            lane.poison()
+            assert not agrees(lane.outputs(), reference)
+            lane.run()
+            assert agrees(lane.outputs(), reference)
 
     def test_single_steps_equal_the_whole_sequence(self, runtime: Runtime, graphs: Graphs) -> None:
         sequence = np.random.default_rng(5).standard_normal((STEPS, 1, CHANNELS), np.float32)
         zero = np.zeros((1, CHANNELS), np.float32)
         state = {"h": zero, "older": zero}
         with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
+            lane = session.lanes[0]
             results = []
             for x in sequence:
-                session.bind({"x": x, **state})
-                session.run()
-                results.append(session.outputs()["y"])
-                state = {"h": session.outputs()["h_out"], "older": session.outputs()["older_out"]}
+                lane.bind({"x": x, **state})
+                lane.run()
+                results.append(lane.outputs()["y"])
+                state = {"h": lane.outputs()["h_out"], "older": lane.outputs()["older_out"]}
             assert np.allclose(results, streamed(sequence), atol=1e-5)
 
             still = np.repeat(sequence[:1], STEPS, axis=0)
-            session.bind({"x": still[0], "h": zero, "older": zero})
+            lane.bind({"x": still[0], "h": zero, "older": zero})
             advanced = []
             for _ in range(STEPS):
-                session.run()
-                advanced.append(session.outputs()["y"])
-                session.advance_state()
+                lane.run()
+                advanced.append(lane.outputs()["y"])
+                lane.advance()
             assert np.allclose(advanced, streamed(still), atol=1e-5)
 
     def test_inputs_are_copied_in_and_outputs_are_copied_out(
@@ -109,13 +112,14 @@ class RuntimeContract:
         reference = reference_of(graphs.dense, 1)
         given = {name: array.copy() for name, array in reference.inputs.items()}
         with runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD) as session:
-            session.bind(given)
+            lane = session.lanes[0]
+            lane.bind(given)
             given["x"].fill(np.nan)
-            session.run()
-            first = session.outputs()
-            session.poison()
-            session.bind({"x": np.ones((1, CHANNELS), np.float32)})
-            session.run()
+            lane.run()
+            first = lane.outputs()
+            lane.poison()
+            lane.bind({"x": np.ones((1, CHANNELS), np.float32)})
+            lane.run()
         assert agrees(first, reference)
 
     def test_sessions_do_not_share_buffers(self, runtime: Runtime, graphs: Graphs) -> None:
@@ -124,15 +128,16 @@ class RuntimeContract:
             runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD) as one,
             runtime.compile(graphs.dense, {"batch": 3}, ONE_THREAD) as other,
         ):
-            one.bind(small.inputs)
-            other.bind(large.inputs)
-            one.run()
-            other.run()
-            assert agrees(one.outputs(), small)
-            assert agrees(other.outputs(), large)
+            first, second = one.lanes[0], other.lanes[0]
+            first.bind(small.inputs)
+            second.bind(large.inputs)
+            first.run()
+            second.run()
+            assert agrees(first.outputs(), small)
+            assert agrees(second.outputs(), large)
             one.close()
-            other.run()
-            assert agrees(other.outputs(), large)
+            second.run()
+            assert agrees(second.outputs(), large)
 
     def test_a_thread_that_entered_can_run_it(self, runtime: Runtime, graphs: Graphs) -> None:
         reference = reference_of(graphs.dense, 3)
@@ -140,18 +145,19 @@ class RuntimeContract:
             runtime.compile(graphs.dense, {"batch": 3}, ONE_THREAD) as session,
             ThreadPoolExecutor(1) as pool,
         ):
-            session.bind(reference.inputs)
-            session.poison()
-            pool.submit(session.enter).result()
-            pool.submit(session.run_of(0)).result()
-            assert agrees(session.outputs(), reference)
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
+            lane.poison()
+            pool.submit(lane.enter).result()
+            pool.submit(lane.run).result()
+            assert agrees(lane.outputs(), reference)
 
     def test_a_closed_session_cannot_run(self, runtime: Runtime, graphs: Graphs) -> None:
         session = runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD)
         session.close()
         session.close()
         with pytest.raises(RunFault):
-            session.run()
+            session.lanes[0].run()
 
     @pytest.mark.parametrize(
         ("name", "array", "named"),
@@ -169,7 +175,7 @@ class RuntimeContract:
             runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD) as session,
             pytest.raises(Unsupported, match=named) as raised,
         ):
-            session.bind({name: array})
+            session.lanes[0].bind({name: array})
         assert raised.value.remedy
 
     @pytest.mark.parametrize(
@@ -219,9 +225,10 @@ class RuntimeContract:
         for name, value in self._values(runtime):
             settings = Settings(threads=1, options={name: value})
             with runtime.compile(graphs.step, {"batch": 1}, settings) as session:
-                session.bind(reference.inputs)
-                session.run()
-                assert agrees(session.outputs(), reference), f"{name}={value}"
+                lane = session.lanes[0]
+                lane.bind(reference.inputs)
+                lane.run()
+                assert agrees(lane.outputs(), reference), f"{name}={value}"
 
     def _values(self, runtime: Runtime) -> Iterator[tuple[str, OptionValue]]:
         for option in runtime.options:
@@ -236,9 +243,10 @@ class RuntimeContract:
     ) -> None:
         reference = reference_of(graphs.dense, 3)
         with runtime.compile(graphs.dense, {"batch": 3}, Settings(threads=threads)) as session:
-            session.bind(reference.inputs)
-            session.run()
-            assert agrees(session.outputs(), reference)
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
+            lane.run()
+            assert agrees(lane.outputs(), reference)
 
     def test_it_says_what_runs(self, runtime: Runtime, model: ExportedModel) -> None:
         with runtime.compile(model, {"batch": 1}, ONE_THREAD) as session:

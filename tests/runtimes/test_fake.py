@@ -23,7 +23,7 @@ FAILURES = ("unavailable", "unsupported", "compile", "run", "oom", "wrong", "cra
 
 def scripted(graphs: Graphs, **options: OptionValue) -> Session:
     session = Fake().compile(graphs.dense, {"batch": 1}, Settings(options=options))
-    session.bind(reference_of(graphs.dense, 1).inputs)
+    session.lanes[0].bind(reference_of(graphs.dense, 1).inputs)
     return session
 
 
@@ -35,18 +35,19 @@ class TestFake(RuntimeContract):
         """It computes nothing, so that a stream only repeats itself, without an error."""
         reference = reference_of(graphs.step, 1)
         with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
-            session.bind(reference.inputs)
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
             for _ in range(STEPS):
-                session.run()
-                session.advance_state()
-                assert agrees(session.outputs(), reference)
+                lane.run()
+                lane.advance()
+                assert agrees(lane.outputs(), reference)
 
 
 def test_a_run_takes_at_least_its_latency(graphs: Graphs) -> None:
     for wait in ("spin", "sleep"):
-        session = scripted(graphs, latency_us=2000, wait=wait)
+        lane = scripted(graphs, latency_us=2000, wait=wait).lanes[0]
         begun = time.perf_counter_ns()
-        session.run()
+        lane.run()
         assert time.perf_counter_ns() - begun >= 2_000_000
 
 
@@ -71,10 +72,11 @@ def test_a_run_fails_after_the_given_number(
     graphs: Graphs, fail: str, error: type[Exception]
 ) -> None:
     session = scripted(graphs, latency_us=0, fail=fail, fail_after=2)
-    session.run()
-    session.run()
+    run = session.lanes[0].run
+    run()
+    run()
     with pytest.raises(error) as raised:
-        session.run()
+        run()
     assert session.fault(raised.value) is raised.value
 
 
@@ -82,11 +84,11 @@ def test_wrong_outputs_are_wrong_for_every_type(graphs: Graphs) -> None:
     for model in (graphs.dense, graphs.step, graphs.lookup):
         reference = reference_of(model, 3)
         settings = Settings(options={"latency_us": 0, "fail": "wrong", "fail_after": 1})
-        session = Fake().compile(model, {"batch": 3}, settings)
-        session.run()
-        assert agrees(session.outputs(), reference)
-        session.run()
-        for name, array in session.outputs().items():
+        lane = Fake().compile(model, {"batch": 3}, settings).lanes[0]
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.run()
+        for name, array in lane.outputs().items():
             assert (array != reference.outputs[name]).all()
 
 
@@ -104,7 +106,7 @@ from runtimes.fake import Fake
 model = from_json(ExportedModel, json.loads(sys.argv[1]))
 session = Fake().compile(model, {"batch": 1}, Settings(options={"fail": sys.argv[2]}))
 print("ready", flush=True)
-session.run()
+session.lanes[0].run()
 print("returned", flush=True)
 """
 

@@ -22,18 +22,18 @@ from exporters.codec import from_json
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
 from runtimes.options import Settings
-from runtimes.session.side_by_side import compile_abreast
+from runtimes.session.several import compile_sessions
 runtime, settings = registry.load(sys.argv[1]), Settings(threads=2, options=json.loads(sys.argv[3]))
 model = from_json(ExportedModel, json.loads(sys.argv[2]))
 reference = load_reference(model.references["batch=1"])
 process, sizes = psutil.Process(), []
 for sessions in map(int, sys.argv[4:]):
     for _ in range(sessions):
-        with compile_abreast(runtime, model, {"batch": 1}, settings) as session:
-            for slot in range(session.slots):
-                session.bind(reference.inputs, slot)
-                session.run_of(slot)()
-                session.outputs(slot)
+        with compile_sessions(runtime, model, {"batch": 1}, settings) as session:
+            for lane in session.lanes:
+                lane.bind(reference.inputs)
+                lane.run()
+                lane.outputs()
     sizes.append(process.memory_info().rss)
 print(json.dumps(sizes))
 """

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 from app.gui.card.run import CardRun
+from app.machine.available import clock_of
 from app.machine.child import Child
 from app.results.follow.details import CaseDetails
-from app.results.follow.reader import CARD_RUNTIME
 from exporters import own
 from exporters.types import GraphlapError
 from runtimes.registry import parse_spec
 
-_COMMAND = own.command("app.gui.card.worker")
+_COMMAND = own.command("runtimes.fpga", "schedule", "--json")
 
 
 class CardProcess:
@@ -26,7 +26,7 @@ class CardProcess:
         self.close()
         case, model = details.case, details.model
         spec = parse_spec(case.runtime)
-        if spec.name != CARD_RUNTIME:
+        if clock_of(case.runtime) != "simulated":
             return False
         self._child = Child(_COMMAND)
         question = {
@@ -59,8 +59,8 @@ class CardProcess:
             )
         self.close()
         answer = json.loads(lines[0])
-        if "cause" in answer:
-            return GraphlapError(answer["cause"], answer["remedy"])
+        if "problem" in answer:
+            return GraphlapError(**answer["problem"])
         return CardRun.from_json(answer)
 
     def close(self) -> None:

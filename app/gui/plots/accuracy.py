@@ -16,9 +16,9 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.points import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text
-from app.gui.plots.text import CLOCK_TEXT
-from app.results.follow.figures import batches, number, of_batch, ranked, variants
-from app.results.follow.series import Series
+from app.results.figures import batches, number, of_batch, ranked, variants
+from app.results.series import Series
+from app.results.text import CLOCK_TEXT
 
 _SYMBOLS = ("o", "s", "t", "d", "star", "h", "t1", "p", "t2", "t3")
 

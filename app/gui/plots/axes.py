@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.gui.look.theme import mixed
 from app.gui.plots.legend import plot_font
-from app.gui.plots.text import count_tick, time_tick
+from app.results.text import count_tick, time_tick
 
 Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]
 Levels = list[tuple[float, list[float]]]

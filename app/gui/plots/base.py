@@ -21,7 +21,7 @@ from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
-from app.results.follow.series import Series
+from app.results.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
 

@@ -16,9 +16,9 @@ from app.gui.plots.axes import BatchAxis, count_axis, time_axis
 from app.gui.plots.legend import Entry
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle, clocks_text, series_styles
-from app.gui.plots.text import CLOCK_TEXT
-from app.results.follow.figures import batch, number, ranked, variants
-from app.results.follow.series import Series
+from app.results.figures import batch, number, ranked, variants
+from app.results.series import Series
+from app.results.text import CLOCK_TEXT
 
 _FIGURES = {
     "throughput": ("throughput_per_s", "Throughput", 1.0),

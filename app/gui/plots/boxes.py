@@ -18,7 +18,7 @@ from app.gui.plots.barview import BarView
 from app.gui.plots.marks import bin_quantile_s
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
-from app.results.follow.series import Series
+from app.results.series import Series
 from app.stats.quantiles import needed_samples
 
 _QUANTILES = {"p1": 0.01, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p99": 0.99, "p99.9": 0.999}

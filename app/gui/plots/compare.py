@@ -18,8 +18,8 @@ from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import legend_text
-from app.gui.plots.text import significant
 from app.results.compare import PERCENTILES, Pair, RunSide, differences, pairs
+from app.results.text import significant
 from app.stats.ratio import Ratio
 
 _MOST_NOTES = 8

@@ -10,8 +10,8 @@ from app.gui.plots.axes import count_axis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.style import clocks_text, series_styles
-from app.gui.plots.text import CLOCK_TEXT, rate_text
-from app.results.follow.figures import batches, number, of_batch, ranked, variants
+from app.results.figures import batches, number, of_batch, ranked, variants
+from app.results.text import CLOCK_TEXT, rate_text
 
 
 class DevicesView(BarView):

@@ -19,8 +19,8 @@ from app.gui.plots.barview import BarView
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import clocks_text
-from app.gui.plots.text import rate_text, significant, time_text
-from app.results.follow.figures import batches, number, of_batch, ranked, variants
+from app.results.figures import batches, number, of_batch, ranked, variants
+from app.results.text import rate_text, significant, time_text
 
 _FIGURES = {
     "p50": ("latency_p50_us", "p50 latency"),

@@ -25,7 +25,7 @@ from app.gui.plots.marks import (
 )
 from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
-from app.results.follow.series import Series
+from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)

@@ -10,9 +10,9 @@ from app.gui.plots.axes import BatchAxis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.style import series_styles
-from app.results.follow.figures import batch, variants
-from app.results.follow.series import Series
+from app.results.figures import batch, variants
 from app.results.searches import largest_fit, stopped_by
+from app.results.series import Series
 
 
 class LargestBatchView(BarView):

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.text import time_text
-from app.results.follow.series import Series
+from app.results.series import Series
+from app.results.text import time_text
 from app.stats.histogram import Histogram
 from app.stats.quantiles import Interval, needed_samples
 

@@ -15,8 +15,8 @@ from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
-from app.gui.plots.text import CLOCK_TEXT, significant, time_text
 from app.results.follow.details import CaseDetails
+from app.results.text import CLOCK_TEXT, significant, time_text
 from runtimes.execution import Clock
 
 MOST_ROWS = 60

@@ -15,7 +15,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
-from app.results.follow.series import Series
+from app.results.series import Series
 from app.stats.histogram import EDGES_S
 from app.stats.quantiles import needed_samples
 

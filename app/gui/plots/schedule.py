@@ -16,7 +16,7 @@ from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.text import significant
+from app.results.text import significant
 
 _UNIT_HEIGHT, _FIT_ROW = 76, 30
 

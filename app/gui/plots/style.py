@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
 from app.gui.look.theme import Theme, contrast, runtime_color
-from app.gui.plots.text import CLOCK_TEXT
-from app.results.follow.series import Series
+from app.results.series import Series
+from app.results.text import CLOCK_TEXT
 
 
 @dataclass(frozen=True, slots=True)

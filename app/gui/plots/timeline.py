@@ -24,7 +24,7 @@ from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import clocks_text, legend_text, series_styles
 from app.gui.plots.trace import Trace
-from app.results.follow.series import Series
+from app.results.series import Series
 
 MOST_PANELS = 8
 MOST_ROWS = 1_000_000

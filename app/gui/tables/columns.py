@@ -8,9 +8,9 @@ from typing import Literal
 
 from app.cases.columns import BY_NAME, NAMES, PERCENTILES
 from app.cases.columns import Column as ResultColumn
-from app.gui.plots.text import CLOCK_TEXT, significant
-from app.results.follow.figures import number
-from app.results.follow.series import Series
+from app.results.figures import number
+from app.results.series import Series
+from app.results.text import CLOCK_TEXT, significant
 
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""

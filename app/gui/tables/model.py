@@ -9,9 +9,9 @@ from PySide6.QtGui import QColor, QFont
 
 from app.cases.status import FAILED
 from app.gui.look.theme import LIGHT, Theme, runtime_color
-from app.gui.plots.text import significant
 from app.gui.tables.columns import COLUMNS, Column
-from app.results.follow.series import Series
+from app.results.series import Series
+from app.results.text import significant
 
 SORT_ROLE = Qt.ItemDataRole.UserRole
 """Raw values: numbers compare as numbers, whatever their text looks like."""

@@ -25,7 +25,7 @@ from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
-from app.results.follow.series import Series
+from app.results.series import Series
 
 
 class ResultsFilter(QSortFilterProxyModel):

@@ -17,12 +17,12 @@ from app.cases.columns import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
+from app.machine.available import clock_of
 from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
 from app.results.follow.reference import reference_figures
 from app.results.follow.sample_tail import no_counts
-from app.results.follow.series import Series, Standing
 from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
@@ -30,13 +30,11 @@ from app.results.live import Live
 from app.results.reader import JournalReader
 from app.results.rows import NOT_REACHED, worst
 from app.results.run import SAMPLES
+from app.results.series import Series, Standing
 from app.results.table import read_rows
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
-from runtimes.execution import Clock
-from runtimes.registry import parse_spec
 
-CARD_RUNTIME = "fpga"
 SHOWN_UNASKED = 6
 """So many cases are shown while nobody has chosen any."""
 
@@ -252,10 +250,12 @@ class RunReader:
         status, reason = self._status(rounds, measured_now, alive)
         return Series(
             key=key,
+            case=case,
+            batch_axis=self._batch_axis(case),
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,
-            clock=timed[0].clock if timed else _expected_clock(case),
+            clock=timed[0].clock if timed else clock_of(case.runtime),
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
@@ -269,6 +269,10 @@ class RunReader:
             },
         )
 
+    def _batch_axis(self, case: Case) -> str:
+        model = self._journal.ledger.run.models.get((case.model, case.precision))
+        return model.batch if model is not None and isinstance(model.batch, str) else "batch"
+
     def _status(
         self, rounds: Mapping[int, RoundResult], measured_now: bool, alive: bool
     ) -> tuple[Standing, str]:
@@ -280,11 +284,6 @@ class RunReader:
         if alive:
             return "waiting", ""
         return "cancelled", NOT_REACHED
-
-
-def _expected_clock(case: Case) -> Clock:
-    """What the clock will be, for a case that has not been measured."""
-    return "simulated" if parse_spec(case.runtime).name == CARD_RUNTIME else "wall"
 
 
 def _asked_for(case: Case) -> Row:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from app.cases.case import Case
-from app.results.follow.series import ReferenceLine
 from app.results.published import published_for
+from app.results.series import ReferenceLine
 
 
 def reference_figures(case: Case) -> tuple[ReferenceLine, ...]:

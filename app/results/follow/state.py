@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from app.results.follow.details import CaseDetails
-from app.results.follow.series import Series
 from app.results.live import Live
 from app.results.manifest import Manifest
+from app.results.series import Series
 
 
 @dataclass(frozen=True, slots=True)

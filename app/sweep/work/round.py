@@ -15,6 +15,7 @@ from app.cases.status import FAILED, Status
 from app.machine.available import runtime
 from app.results import text
 from app.results.folder import RunFolder
+from app.results.labels import case_label
 from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
@@ -248,6 +249,6 @@ def gpus_of(needs: Needs) -> tuple[int, ...]:
 
 
 def _ending(case: Case, result: RoundResult) -> str:
-    said = f"{text.case_label(case)} round {result.round + 1}: {result.status}"
+    said = f"{case_label(case)} round {result.round + 1}: {result.status}"
     told = result.reason and result.status not in ("ok", "partial")
     return f"{said}: {result.reason}" if told else said

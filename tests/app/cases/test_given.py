@@ -57,15 +57,15 @@ def test_own_inputs_set_the_axes(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_graph_is_planned_with_its_own_axes(tmp_path: Path) -> None:
-    spec = (TensorProto.FLOAT, ["rows", 4])
+    shape: tuple[str | int, ...] = ("rows", 4)
     graph = helper.make_graph(
         [
             helper.make_node("Relu", ["x"], ["a"], name="first"),
             helper.make_node("Neg", ["a"], ["y"], name="second"),
         ],
         "two",
-        [helper.make_tensor_value_info("x", *spec)],
-        [helper.make_tensor_value_info("y", *spec)],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
     )
     path = tmp_path / "two.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), path)

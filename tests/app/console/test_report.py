@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -14,6 +15,7 @@ from app.cases.case import Case, Scenario
 from app.cases.columns import Row
 from app.console.report import final_table, reasons
 from app.results.folder import RunFolder
+from app.results.labels import labels
 from app.results.reader import read_run
 from app.results.rows import Rows
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -27,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def measured(path: Path, *cases: Case, **facts: object) -> list[Row]:
+def measured(path: Path, *cases: Case, **facts: Any) -> list[Row]:
     """The rows of these cases, measured twice with runs of 20 us."""
     with RunFolder.create(path, manifest_of(cases)) as folder:
         folder.begin(ENVIRONMENT)
@@ -62,9 +64,9 @@ def test_a_row_has_its_figures_in_units_and_its_status(path: Path) -> None:
     (row,) = [line for line in table.splitlines() if line.lstrip().startswith("mlp")]
     assert row.split()[-1] == "ok"
     assert row.split()[:4] == ["mlp", "-", "4", "fake"]
-    assert row.count(" 20.0 us ") == 2, "mean and p50"
+    assert row.count(" 20.0 µs ") == 2, "mean and p50"
     assert row.count(" - ") == 2, "no parameters told, and 60 samples support no p99"
-    assert "20.00 to 20.00 us" in row
+    assert "20.00 to 20.00 µs" in row
 
 
 def test_a_pause_between_runs_is_told_with_the_scenario(path: Path) -> None:
@@ -80,7 +82,7 @@ def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: 
         for word in ("lstm_large", "published (", "mlp")
     )
     assert ours < published < other
-    assert "8.50 us" in lines[published]
+    assert "8.50 µs" in lines[published]
 
 
 def test_files_of_the_same_name_are_told_apart(path: Path) -> None:
@@ -98,8 +100,10 @@ def test_every_row_that_is_not_well_has_its_reason(path: Path) -> None:
             record(folder, late, number, TWICE, valid=False, warnings=("it was disturbed",))
         record(folder, broken, 0, (), "crashed", reason="ended by SIGSEGV")
     rows = rows_of(path)
-    crashed, disturbed = reasons(rows)
-    assert crashed == "mlp fake batch=4 closed_loop: crashed: ended by SIGSEGV"
-    assert disturbed == "mlp fake batch=8 closed_loop: not valid: it was disturbed"
+    crashed, disturbed = reasons(rows, labels((MLP, broken, late)))
+    assert crashed.endswith(": crashed: ended by SIGSEGV")
+    assert disturbed.endswith(": not valid: it was disturbed")
+    assert "batch 4" in crashed
+    assert "batch 8" in disturbed
     (row,) = [line for line in shown(rows).splitlines() if "crashed" in line]
     assert row.count(" - ") >= 3, "nothing was timed"

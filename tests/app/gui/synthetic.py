@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP
-from app.results.follow.series import ReferenceLine, Series, Standing
+from app.results.series import ReferenceLine, Series, Standing
 from app.stats.histogram import Histogram
 from app.stats.summary import Summary, summarise
 from runtimes.execution import Clock, Samples
@@ -65,6 +66,7 @@ def series(
         )
     return Series(
         key=key or f"{model}/{runtime}/{seed}",
+        case=case_of(model, runtime, row),
         label=f"{model} {runtime}",
         model=model,
         runtime=runtime,
@@ -83,6 +85,7 @@ def failed(runtime: str, model: str, status: Standing, reason: str, **row: objec
     values = {"model": model, "runtime": runtime, "status": status, "reason": reason, **row}
     return Series(
         key=f"{model}/{runtime}/{status}",
+        case=case_of(model, runtime, row),
         label=f"{model} {runtime}",
         model=model,
         runtime=runtime,
@@ -97,3 +100,18 @@ def summary_of(one: Series) -> Summary:
     """What its raw samples came to."""
     assert one.summary is not None
     return one.summary
+
+
+def case_of(model: str, runtime: str, row: Mapping[str, object]) -> Case:
+    """The case that would have such a row."""
+    sizes = {"batch": row.get("batch_size"), "sequence": row.get("sequence_length")}
+    options = dict(pair.split("=") for pair in str(row.get("options") or "").split())
+    threads = row.get("threads", 1)
+    assert isinstance(threads, int)
+    return Case(
+        model,
+        runtime,
+        axes={name: size for name, size in sizes.items() if isinstance(size, int)},
+        threads=threads,
+        options=options,
+    )

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.window import MainWindow
 from app.plan.plan import Plan, parse_plan
-from app.results.follow.figures import variants
+from app.results.figures import variants
 from app.results.reader import read_run
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import series
@@ -62,7 +62,11 @@ def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
     lstm = series("ort-cpu", "lstm", key="b", sequence_length=1)
     long = series("ort-cpu", "lstm", key="c", sequence_length=16)
     assert set(variants([cnn, lstm]).values()) == {"ort-cpu"}
-    assert variants([cnn, lstm, long]) == {"a": "ort-cpu", "b": "ort-cpu T=1", "c": "ort-cpu T=16"}
+    assert variants([cnn, lstm, long]) == {
+        "a": "ort-cpu",
+        "b": "ort-cpu sequence 1",
+        "c": "ort-cpu sequence 16",
+    }
 
 
 def test_options_tell_runs_apart_by_what_differs_alone() -> None:

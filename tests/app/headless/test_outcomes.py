@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.results.text import unusual_options
+from app.results.labels import unusual_options
 from tests.app.headless.batch import FAKE, rows, run
 
 

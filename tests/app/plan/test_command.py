@@ -88,7 +88,9 @@ def test_awkward_paths_survive(tmp_path: Path) -> None:
     assert load_plan(tmp_path / "p.toml").sweeps == plan.sweeps
 
 
-def test_a_huge_plan_gets_a_file_without_being_expanded(tmp_path: Path, monkeypatch) -> None:
+def test_a_huge_plan_gets_a_file_without_being_expanded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("app.plan.command.expand", lambda _: pytest.fail("it was expanded"))
     sizes = list(range(1, 2001))
     sweep = {"models": ["mlp"], "runtimes": ["fake"], "batch_size": sizes, "threads": sizes}

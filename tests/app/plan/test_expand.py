@@ -60,7 +60,11 @@ def test_default_option_values_do_not_make_another_case() -> None:
 
 
 def test_ids_do_not_depend_on_the_order_of_the_plan() -> None:
-    grid = {"models": ["mlp", "cnn_tiny"], "runtimes": ["ort-cpu", "fake"], "batch_size": [1, 2]}
+    grid: dict[str, list[Any]] = {
+        "models": ["mlp", "cnn_tiny"],
+        "runtimes": ["ort-cpu", "fake"],
+        "batch_size": [1, 2],
+    }
     turned = {key: list(reversed(value)) for key, value in grid.items()}
     assert {c.case_id for c in cases(grid)} == {c.case_id for c in cases(turned)}
 

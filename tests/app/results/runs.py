@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def record(
     latencies_us: Sequence[float] = (),
     status: Status = "ok",
     warmup: int = 0,
-    **facts: object,
+    **facts: Any,
 ) -> RoundResult:
     """Write one round with back-to-back runs of these latencies, after `warmup` slow ones."""
     result = RoundResult(
@@ -50,7 +51,7 @@ def record(
         iterations=len(latencies_us),
         warmup_iterations=warmup,
         duration_s=sum(latencies_us) / 1e6,
-        **facts,  # type: ignore[arg-type]
+        **facts,
     )
     folder.record(result)
     return result

@@ -17,8 +17,9 @@ from app.cases.status import WORST_FIRST, Status
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.table import read_rows, to_csv
 from exporters.codec import from_json, to_json
+from tests.app.results.filled import filled_csv
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 PACED = replace(CASE, scenario=Scenario("paced", 20.0), wait_policy="hybrid")
@@ -153,6 +154,11 @@ def test_the_csv_reads_back_and_runs_no_formula(folder: RunFolder) -> None:
     assert table[0]["latency_p99_us"] == ""
     assert table[1]["model"] == f"'{OTHER.model}"
     assert table[0]["status"] == "ok"
+
+
+def test_every_cell_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    rows, path = filled_csv(tmp_path / "run")
+    assert list(read_rows(path).values()) == rows
 
 
 def test_an_empty_table_still_has_its_header() -> None:

@@ -101,7 +101,7 @@ def round_work(
     **options: OptionValue,
 ) -> RoundWork:
     """A round of the scripted runtime that begins with the next core that is free."""
-    case = fake_case(**options)
+    case = fake_case("add.onnx", **options)
     job = MeasureJob(
         case_id=case.case_id,
         round=number,

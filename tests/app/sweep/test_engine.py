@@ -33,6 +33,8 @@ from tests.app.sweep.sweeps import (
     script,
 )
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def model(tmp_path: Path) -> ExportedModel:
@@ -232,8 +234,9 @@ def round_of(work: Work) -> int | None:
 
 
 def phase_of(event: Event) -> str:
-    told = isinstance(event, Told) and isinstance(event.work, RoundWork)
-    return event.work.phase if told else ""
+    if isinstance(event, Told) and isinstance(event.work, RoundWork):
+        return event.work.phase
+    return ""
 
 
 def is_measuring(event: Event) -> bool:

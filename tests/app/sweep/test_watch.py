@@ -21,6 +21,8 @@ from exporters.types import ExportedModel
 from tests.app.machine.counters import package
 from tests.app.sweep.sweeps import Given, drive, exported_add, round_work, script
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def model(tmp_path: Path) -> ExportedModel:

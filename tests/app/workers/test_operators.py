@@ -1,4 +1,4 @@
-"""A whole profile in a real profiling process, and how each way of failing is told."""
+"""Operator times from a real process, and how each way of failing is told."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.pyt.cuda_runtime import TorchCuda
 from runtimes.trt.runtime import TensorRt
 from tests.app.workers.conftest import AXES
-from tests.app.workers.profiles import profiled
+from tests.app.workers.operator_times import operator_times
 
 
-def test_a_profile_tells_the_operators_of_the_case(counter: ExportedModel) -> None:
+def test_the_operators_of_a_case_are_told(counter: ExportedModel) -> None:
     case = Case("counter.onnx", "ort-cpu", axes=AXES)
-    profile = profiled(counter, case)
-    assert (profile.case_id, profile.clock, profile.reason) == (case.case_id, "wall", "")
-    assert {op.op for op in profile.ops} <= {"Add", "Identity"}
-    assert profile.runs >= operators.LEAST_RUNS
-    assert profile.total_us > 0
+    told = operator_times(counter, case)
+    assert (told.case_id, told.clock, told.reason) == (case.case_id, "wall", "")
+    assert {op.op for op in told.ops} <= {"Add", "Identity"}
+    assert told.runs >= operators.LEAST_RUNS
+    assert told.total_us > 0
 
 
-def test_a_case_that_does_not_compile_is_a_profile_with_its_reason(counter: ExportedModel) -> None:
+def test_a_case_that_does_not_compile_has_no_operators_but_a_reason(counter: ExportedModel) -> None:
     case = Case("counter.onnx", "ort-cpu", precision="fp16", axes=AXES)
-    profile = profiled(replace(counter, precision="fp16"), case)
-    assert profile.ops == ()
-    assert "fp16" in profile.reason
+    told = operator_times(replace(counter, precision="fp16"), case)
+    assert told.ops == ()
+    assert "fp16" in told.reason
 
 
-def test_a_profile_is_compiled_like_the_rounds_and_finds_their_engines(
+def test_the_case_is_compiled_like_its_rounds_and_finds_their_engines(
     counter: ExportedModel,
 ) -> None:
     case = Case("counter.onnx", "ort-cuda:1", "fp16", AXES, 2, {"tf32": True})
     settings = OperatorJob(case, counter, "/cache/engines").settings
     assert settings.cache_dir == "/cache/engines"
-    assert replace(settings, profile=False) == settings_of(case, "/cache/engines")
+    assert replace(settings, operator_times=False) == settings_of(case, "/cache/engines")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,6 @@ def test_launches_wait_where_the_host_is_the_clock_and_only_there(
     monkeypatch.delenv("CUDA_LAUNCH_BLOCKING")
     monkeypatch.setattr(runtime, "availability", availability)
     case = Case("counter.onnx", runtime.name, axes=AXES)
-    profile = operators.answer(to_json(OperatorJob(case, counter)), lambda event: None)
+    told = operators.answer(to_json(OperatorJob(case, counter)), lambda event: None)
     assert said == ["1" if waits else None]
-    assert profile.reason.startswith("asked")
+    assert told.reason.startswith("asked")

@@ -8,58 +8,55 @@ import numpy as np
 
 from app.cases.case import Scenario
 from app.cases.round import MEASURED, RECORD, Limits
+from app.workers.lane import OneLane
 from app.workers.sampling import Progress, Sampler
-from app.workers.slots import Alone
-from runtimes.base import Arrays, Session
-from runtimes.execution import Execution
+from runtimes.base import Arrays, Lane
 
 LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)
 
 
-class Counting(Session):
+class Counting(Lane):
     """Counts its runs and its steps of state, in the order in which they come."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.run = lambda: self.calls.append("run")
-        self.execution = Execution("none", "fp32", "none", "python")
 
-    def bind(self, inputs: Arrays, slot: int = 0) -> None: ...
+    def bind(self, inputs: Arrays) -> None: ...
 
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
+    def outputs(self) -> dict[str, np.ndarray]:
         return {}
 
-    def poison(self, slot: int = 0) -> None: ...
+    def poison(self) -> None: ...
 
-    def advance_state(self, slot: int = 0) -> None:
+    def advance(self) -> None:
         self.calls.append("advance")
-
-    def close(self) -> None: ...
 
 
 def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
-    session, file, told = Counting(), io.BytesIO(), []
-    slots = Alone(session, Scenario(), "spin", streaming, 1000.0)
-    sampler = Sampler(slots, LIMITS, file, told.append, lambda: False)
+    lane, file = Counting(), io.BytesIO()
+    told: list[Progress] = []
+    one = OneLane(lane, Scenario(), "spin", streaming, 1000.0)
+    sampler = Sampler(one, LIMITS, file, told.append, lambda: False)
     sampler.warm_up()
     measured = sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
-    return session, records, told, measured.iterations
+    return lane, records, told, measured.iterations
 
 
 def test_a_streaming_model_advances_its_state_after_every_run() -> None:
-    session, records, _, _ = sample(streaming=True)
-    assert session.calls == ["run", "advance"] * len(records)
+    lane, records, _, _ = sample(streaming=True)
+    assert lane.calls == ["run", "advance"] * len(records)
 
 
 def test_a_model_without_state_is_only_run() -> None:
-    session, records, _, _ = sample(streaming=False)
-    assert session.calls == ["run"] * len(records)
+    lane, records, _, _ = sample(streaming=False)
+    assert lane.calls == ["run"] * len(records)
 
 
 def test_every_run_is_recorded_and_the_measured_ones_are_marked() -> None:
-    session, records, told, iterations = sample(streaming=False)
-    assert len(records) == len(session.calls)
+    lane, records, told, iterations = sample(streaming=False)
+    assert len(records) == len(lane.calls)
     assert np.count_nonzero(records["phase"] == MEASURED) == iterations >= LIMITS.min_samples
     assert told[-1].phase == "measure"
     assert told[-1].iterations == iterations

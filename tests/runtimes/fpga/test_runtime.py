@@ -77,9 +77,10 @@ def test_outputs_are_computed_in_bf16(save: Save, made: ModelBuilder) -> None:
     inputs = numbers(model)
     expected = ReferenceEvaluator(model.path).run(None, inputs)
     with registry.load("fpga").compile(model, {}, CARD) as session:
-        session.bind(inputs)
-        session.run()
-        found = session.outputs()
+        lane = session.lanes[0]
+        lane.bind(inputs)
+        lane.run()
+        found = lane.outputs()
         assert session.execution.precision == "bf16"
         assert session.execution.elsewhere == ()
     for output, wanted in zip(model.outputs, expected, strict=True):
@@ -93,15 +94,16 @@ def test_state_advances_from_run_to_run(save: Save) -> None:
     evaluator = ReferenceEvaluator(model.path)
     held = dict(inputs)
     with Fpga().compile(model, {}, CARD) as session:
-        session.bind(inputs)
+        lane = session.lanes[0]
+        lane.bind(inputs)
         for _ in range(3):
-            session.run()
+            lane.run()
             expected = dict(
                 zip((o.name for o in model.outputs), evaluator.run(None, held), strict=True)
             )
             for name, wanted in expected.items():
-                assert np.allclose(session.outputs()[name], wanted, atol=3e-2), name
-            session.advance_state()
+                assert np.allclose(lane.outputs()[name], wanted, atol=3e-2), name
+            lane.advance()
             held |= {pair.input: expected[pair.output] for pair in model.states}
 
 
@@ -182,9 +184,10 @@ def test_axes_are_fixed_for_outputs_and_timings_alike(save: Save) -> None:
     made.output(made.add("MatMul", x, made.weights(64, 32)), ["batch", 32])
     model = save(made)
     with Fpga().compile(model, {"batch": 5}, CARD) as session:
-        session.bind({"x": np.ones((5, 64), np.float32)})
-        session.run()
-        assert next(iter(session.outputs().values())).shape == (5, 32)
+        lane = session.lanes[0]
+        lane.bind({"x": np.ones((5, 64), np.float32)})
+        lane.run()
+        assert next(iter(lane.outputs().values())).shape == (5, 32)
         assert session.execution.facts["cycles"] == 5 * 1 + 37
     with pytest.raises(Unsupported, match="'batch'"):
         Fpga().refuse(model, {}, CARD)

@@ -9,8 +9,10 @@ import onnxruntime
 
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Execution
-from runtimes.ort.gpu_session import OrtGpuSession
+from runtimes.ort.gpu_lane import OrtGpuLane
+from runtimes.ort.opening import session_options
 from runtimes.ort.operators import Recording
+from runtimes.ort.session import OrtSession
 from tests.runtimes.requests import request_of
 
 CPU = "CPUExecutionProvider"
@@ -36,13 +38,12 @@ class HostMemory:
 
 
 def on_host(
-    model: ExportedModel, batch: int, boundary: Boundary, profile: Recording | None = None
-) -> OrtGpuSession:
-    options = onnxruntime.SessionOptions()
-    options.add_free_dimension_override_by_name("batch", batch)
-    if profile is not None:
-        options.enable_profiling = True
-        options.profile_file_prefix = str(profile.prefix)
-    session = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
-    execution = Execution(CPU, "fp32", "host", "", boundary=boundary)
-    return OrtGpuSession(session, request_of(model, batch), execution, HostMemory(), profile)
+    model: ExportedModel, batch: int, boundary: Boundary, recording: Recording | None = None
+) -> OrtSession:
+    """The session that a GPU provider has, of the model at one batch size."""
+    request = request_of(model, batch, boundary=boundary)
+    options = session_options(request, recording.prefix if recording else None)
+    engine = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
+    lane = OrtGpuLane(engine, request, HostMemory())
+    execution = Execution(CPU, "fp32", "host", lane.call_path, boundary=boundary)
+    return OrtSession(engine, lane, execution, recording)

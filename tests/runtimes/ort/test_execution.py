@@ -17,7 +17,7 @@ from tests.runtimes.graphs import Graphs, constant, node, quantised_conv
 from tests.runtimes.torch_factories import weights
 
 
-def test_a_graph_of_one_type_needs_no_profile_and_the_profile_says_the_same(
+def test_a_graph_of_one_type_needs_no_recording_which_would_say_the_same(
     graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for model in (graphs.dense, graphs.step, graphs.lookup):
@@ -27,10 +27,10 @@ def test_a_graph_of_one_type_needs_no_profile_and_the_profile_says_the_same(
         with monkeypatch.context() as patch:
             patch.setattr(execution, "_keeps_type", lambda op, domain: False)
             with OrtCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
-                profiled = session.execution
-        assert profiled.inspection_ms > 0
-        assert quick.precision == profiled.precision == "fp32"
-        assert {node.provider for node in profiled.placement} == {"CPUExecutionProvider"}
+                recorded = session.execution
+        assert recorded.inspection_ms > 0
+        assert quick.precision == recorded.precision == "fp32"
+        assert {node.provider for node in recorded.placement} == {"CPUExecutionProvider"}
 
 
 def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:
@@ -97,7 +97,7 @@ def test_integers_alone_are_called_so(graphs: Graphs) -> None:
         assert session.execution.precision == "integer"
 
 
-def test_without_inputs_to_profile_with_it_says_unknown(graphs: Graphs) -> None:
+def test_without_inputs_to_run_with_it_says_unknown(graphs: Graphs) -> None:
     model = graphs.save(
         "unread",
         [node("Cast", ["x"], ["y"], to=onnx.TensorProto.FLOAT)],

@@ -33,28 +33,28 @@ class _OnHost(OrtTensorRt):
 
 
 @pytest.mark.usefixtures("pretended")
-def test_a_profile_whose_launches_would_not_wait_is_refused(
+def test_operator_times_whose_launches_would_not_wait_are_refused(
     graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without waiting, a kernel's time on the host is that of its launch: flattering, and wrong."""
     monkeypatch.delenv("CUDA_LAUNCH_BLOCKING", raising=False)
     for runtime in (OrtCuda(), OrtTensorRt()):
         with pytest.raises(Unsupported, match="CUDA_LAUNCH_BLOCKING=1"):
-            runtime.compile(graphs.dense, {"batch": 1}, Settings(profile=True))
+            runtime.compile(graphs.dense, {"batch": 1}, Settings(operator_times=True))
         with monkeypatch.context() as patch:
             patch.setenv("CUDA_LAUNCH_BLOCKING", "1")
-            runtime.refuse(graphs.dense, {"batch": 1}, Settings(profile=True))
+            runtime.refuse(graphs.dense, {"batch": 1}, Settings(operator_times=True))
 
 
 @pytest.mark.usefixtures("pretended", "driver")
-def test_a_profile_runs_the_kept_engine_and_keeps_none_of_its_own(
+def test_operator_times_are_the_kept_engines_and_none_is_kept_for_them(
     graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
     monkeypatch.setattr(_OnHost, "asked", [])
     runtime = _OnHost()
-    settings = Settings(cache_dir=str(tmp_path), profile=True)
+    settings = Settings(cache_dir=str(tmp_path), operator_times=True)
     kept = engine_folder(runtime.request(graphs.dense, {"batch": 1}, settings))
     assert kept is not None
     (kept / "graph.engine").write_bytes(b"timed")
@@ -66,15 +66,15 @@ def test_a_profile_runs_the_kept_engine_and_keeps_none_of_its_own(
         assert (own / "graph.engine").read_bytes() == b"timed"
         assert (own.parent / "sm90.timing").read_bytes() == b"timings"
         (own / "graph.engine").write_bytes(b"tuned while launches waited")
-        session.bind(reference_of(graphs.dense, 1).inputs)
-        assert session.profile_ops(2)
+        session.lanes[0].bind(reference_of(graphs.dense, 1).inputs)
+        assert session.operator_times(2)
     assert not own.exists()
     assert (kept / "graph.engine").read_bytes() == b"timed"
     assert tmp_path not in own.parents
 
 
 @pytest.mark.usefixtures("pretended", "driver")
-def test_a_profiled_provider_is_asked_for_no_cuda_graph(
+def test_a_provider_that_tells_operators_is_asked_for_no_cuda_graph(
     graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
@@ -82,7 +82,7 @@ def test_a_profiled_provider_is_asked_for_no_cuda_graph(
     monkeypatch.setattr(_OnHost, "asked", [])
     monkeypatch.setattr(driver.Gpu, "kind", "cpu")
     options = {"boundary": "device", "cuda_graph": True}
-    for profile, asked in ((False, "1"), (True, "0")):
-        settings = Settings(options=options, profile=profile)
+    for tells, asked in ((False, "1"), (True, "0")):
+        settings = Settings(options=options, operator_times=tells)
         _OnHost().compile(graphs.dense, {"batch": 1}, settings).close()
         assert _OnHost.asked[-1]["trt_cuda_graph_enable"] == asked

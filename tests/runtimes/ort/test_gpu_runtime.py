@@ -109,7 +109,7 @@ def test_integer_arithmetic_elsewhere_is_listed_and_does_not_count() -> None:
     assert [n.node for n in execution.elsewhere] == ["resize", "unread"]
 
 
-def test_a_graph_on_two_providers_is_profiled_for_its_types(graphs: Graphs) -> None:
+def test_a_graph_on_two_providers_is_recorded_for_its_types(graphs: Graphs) -> None:
     """The assignment alone does not tell float work on the CPU from arithmetic on shapes."""
     model = graphs.save(
         "split",
@@ -134,13 +134,13 @@ def test_a_graph_on_two_providers_is_profiled_for_its_types(graphs: Graphs) -> N
         ],
     )
 
-    def open_profiled(prefix: Path) -> onnxruntime.InferenceSession:
+    def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.enable_profiling = True
         options.profile_file_prefix = str(prefix)
         return onnxruntime.InferenceSession(model.path, options, providers=[CPU])
 
-    executed = ort_execution.read(session, open_profiled, request_of(model))
+    executed = ort_execution.read(session, open_recording, request_of(model))
     marked = mark_shape_arithmetic(executed.placement, OrtCuda.provider)
     assert {node.op: node.counts for node in marked} == {"Shape": False, "Add": False, "Relu": True}
 

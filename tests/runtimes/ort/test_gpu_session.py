@@ -11,8 +11,8 @@ from exporters.types import ExportedModel
 from runtimes.execution import Boundary
 from runtimes.faults import RunFault, Unsupported
 from runtimes.ort.operators import Recording
-from runtimes.session.side_by_side import SideBySide
-from tests.runtimes.abreast import bind_apart, run_all_at_once
+from runtimes.session.several import Several
+from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import BATCHES, STEPS, Graphs, node, streamed
 from tests.runtimes.ort.on_host import CPU, on_host
@@ -28,32 +28,34 @@ def test_both_boundaries_agree_and_a_run_that_writes_nothing_shows(
     model: ExportedModel = getattr(graphs, name)
     reference = reference_of(model, batch)
     with on_host(model, batch, boundary) as session:
-        session.bind(reference.inputs)
-        session.run()
-        assert agrees(session.outputs(), reference)
-        session.poison()
-        poisoned = session.outputs()
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.poison()
+        poisoned = lane.outputs()
         for output, wanted in reference.outputs.items():
             assert not np.array_equal(poisoned[output], wanted)
-        session.run()
-        assert agrees(session.outputs(), reference)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
 
 
 def test_what_is_bound_between_runs_is_what_the_next_run_reads(
     graphs: Graphs, boundary: Boundary
 ) -> None:
     with on_host(graphs.dense, 1, boundary) as session:
+        lane = session.lanes[0]
         results = []
         for value in (1.0, 2.0):
-            session.bind({"x": np.full((1, CHANNELS), value, np.float32)})
-            session.run()
-            results.append(session.outputs()["y"])
+            lane.bind({"x": np.full((1, CHANNELS), value, np.float32)})
+            lane.run()
+            results.append(lane.outputs()["y"])
     assert np.allclose(results[1], 2 * results[0])
     assert results[0].any()
 
 
 def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: Boundary) -> None:
-    with SideBySide([on_host(graphs.step, 1, boundary) for _ in range(2)]) as session:
+    with Several([on_host(graphs.step, 1, boundary) for _ in range(2)]) as session:
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
             assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
@@ -62,36 +64,39 @@ def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary
 def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: Boundary) -> None:
     zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     with on_host(graphs.step, 1, boundary) as session:
-        session.bind({"x": x, "h": zero, "older": zero})
+        lane = session.lanes[0]
+        lane.bind({"x": x, "h": zero, "older": zero})
         results = []
         for _ in range(STEPS):
-            session.run()
-            results.append(session.outputs()["y"])
-            session.advance_state()
+            lane.run()
+            results.append(lane.outputs()["y"])
+            lane.advance()
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
 
 
-def test_a_profile_tells_the_operators_and_leaves_no_file(
+@pytest.mark.alone
+def test_a_recording_tells_the_operators_and_leaves_no_file(
     graphs: Graphs, boundary: Boundary
 ) -> None:
-    profile, reference = Recording(), reference_of(graphs.wide, 1)
-    with on_host(graphs.wide, 1, boundary, profile) as session:
-        session.bind(reference.inputs)
-        session.run()
+    recording, reference = Recording(), reference_of(graphs.wide, 1)
+    with on_host(graphs.wide, 1, boundary, recording) as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
         begun = time.perf_counter()
-        ops = session.profile_ops(20)
+        ops = session.operator_times(20)
         whole_us = (time.perf_counter() - begun) * 1e6 / 20
-        assert profile.folder.is_dir()
-        session.run()
-        assert agrees(session.outputs(), reference)
-    assert not profile.folder.exists()
+        assert recording.folder.is_dir()
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+    assert not recording.folder.exists()
     assert all(op.node and op.engine_name == f"{op.op} of {CPU}" for op in ops)
     assert 0 < sum(op.time_us for op in ops) <= whole_us
 
 
 def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: Boundary) -> None:
     with on_host(graphs.dense, 1, boundary) as session, pytest.raises(Unsupported):
-        session.profile_ops(1)
+        session.operator_times(1)
 
 
 def test_a_closed_session_cannot_run(graphs: Graphs, boundary: Boundary) -> None:
@@ -99,7 +104,7 @@ def test_a_closed_session_cannot_run(graphs: Graphs, boundary: Boundary) -> None
     session.close()
     session.close()
     with pytest.raises(RunFault):
-        session.run()
+        session.lanes[0].run()
 
 
 def test_an_output_without_a_fixed_shape_is_unsupported(graphs: Graphs) -> None:

@@ -18,8 +18,8 @@ from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.options import Settings
+from runtimes.ort.lane import DIRECT_CALL, PUBLIC_CALL, OrtLane, timed_call
 from runtimes.ort.runtime import OrtCpu
-from runtimes.ort.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs, constant, node
 from tests.runtimes.torch_factories import weights
@@ -127,7 +127,7 @@ def test_an_axis_that_the_graph_cannot_take_fails_in_the_run_and_names_the_node(
         axes={"batch": 4},
     )
     with opened(model, batch=3) as session, pytest.raises(Exception) as raised:
-        session.run()
+        session.lanes[0].run()
     fault = session.fault(raised.value)
     assert isinstance(fault, RunFault)
     assert "y_node" in fault.cause
@@ -145,9 +145,10 @@ def test_running_out_of_memory_is_told_apart(graphs: Graphs) -> None:
         [TensorSpec("y", "float32", ())],
     )
     with opened(model) as session:
-        session.bind({"x": np.ones(1, np.float32), "size": np.array([2**44])})
+        lane = session.lanes[0]
+        lane.bind({"x": np.ones(1, np.float32), "size": np.array([2**44])})
         with pytest.raises(Exception) as raised:
-            session.run()
+            lane.run()
         assert isinstance(session.fault(raised.value), OutOfMemory)
 
 
@@ -164,14 +165,15 @@ def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Gra
         "nonzero", [node("NonZero", ["x"], ["y"])], [vector("x")], [vector("y", "int64", 1, "n")]
     )
     with opened(model) as session:
+        lane = session.lanes[0]
         assert "allocated by the engine" in session.execution.call_path
-        session.bind(reference.inputs)
-        session.run()
-        assert agrees(session.outputs(), reference)
-        session.poison()
-        assert not agrees(session.outputs(), reference)
-        session.run()
-        assert agrees(session.outputs(), reference)
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.poison()
+        assert not agrees(lane.outputs(), reference)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
 
 
 def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) -> None:
@@ -192,11 +194,13 @@ def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) 
 
 def test_a_run_writes_into_the_same_memory_every_time(graphs: Graphs) -> None:
     with opened(graphs.dense, batch=3) as session:
-        session.bind(reference_of(graphs.dense, 3).inputs)
+        lane = session.lanes[0]
+        assert isinstance(lane, OrtLane)
+        lane.bind(reference_of(graphs.dense, 3).inputs)
         addresses = set()
         for _ in range(3):
-            session.run()
-            addresses |= {value.data_ptr() for value in session._binding.get_outputs()}  # type: ignore[attr-defined]
+            lane.run()
+            addresses |= {value.data_ptr() for value in lane._binding.get_outputs()}
         assert len(addresses) == 1
 
 

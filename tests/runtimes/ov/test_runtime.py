@@ -104,15 +104,16 @@ def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Gra
         "ov_nonzero", [node("NonZero", ["x"], ["y"])], [vector("x")], [vector("y", "int64", 1, "n")]
     )
     with opened(model) as session:
+        lane = session.lanes[0]
         assert "allocated by the engine" in session.execution.call_path
-        session.bind(reference.inputs)
-        session.run()
-        assert agrees(session.outputs(), reference)
-        session.poison()
-        assert not agrees(session.outputs(), reference)
-        session.bind({"x": np.zeros(4, np.float32)})
-        session.run()
-        assert session.outputs()["y"].shape == (1, 0)
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.poison()
+        assert not agrees(lane.outputs(), reference)
+        lane.bind({"x": np.zeros(4, np.float32)})
+        lane.run()
+        assert lane.outputs()["y"].shape == (1, 0)
 
 
 def test_the_timed_call_is_the_c_library(graphs: Graphs) -> None:
@@ -131,10 +132,11 @@ def test_bf16_runs_only_when_asked_and_where_the_processor_has_it(graphs: Graphs
     settings = Settings(threads=1, options={"inference_precision": "bf16"})
     reference = reference_of(graphs.dense, 3)
     with opened(graphs.dense, settings, batch=3) as session:
+        lane = session.lanes[0]
         assert session.execution.precision == executed
-        session.bind(reference.inputs)
-        session.run()
-        assert agrees(session.outputs(), reference, tolerance=0.05)
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference, tolerance=0.05)
     with opened(graphs.dense, batch=3) as session:
         assert session.execution.precision == "fp32"
 
@@ -202,7 +204,7 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 model = from_json(ExportedModel, json.loads(sys.argv[1]))
 with OpenVinoCpu().compile(model, {"batch": 1}, Settings(threads=1)) as session:
-    session.run()
+    session.lanes[0].run()
     print(threading.active_count(), [name for name in sys.modules if "telemetry" in name])
 """
 

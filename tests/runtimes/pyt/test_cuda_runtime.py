@@ -21,7 +21,7 @@ from runtimes.options import Settings
 from runtimes.pyt import cuda_runtime, operators
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
-from runtimes.session.side_by_side import SideBySide
+from runtimes.session.several import Several
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
 from tests.runtimes.requests import request_of
@@ -99,22 +99,22 @@ def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
 ) -> None:
     reference = reference_of(graphs.dense, 1)
     places = [HostPlace(), HostPlace()]
-    with SideBySide([opened(graphs.dense, boundary, place=place) for place in places]) as session:
-        for slot, place in enumerate(places):
+    with Several([opened(graphs.dense, boundary, place=place) for place in places]) as session:
+        for lane, place in zip(session.lanes, places, strict=True):
             place.entered_by.clear()
-            session.bind(reference.inputs, slot)
+            lane.bind(reference.inputs)
         me = threading.get_ident()
         assert [place.entered_by for place in places] == [[me], [me]], "a copy needs its stream"
 
-        def drive(slot: int) -> int:
-            session.enter(slot)
-            session.run_of(slot)()
+        def drive() -> int:
+            lane.enter()
+            lane.run()
             return threading.get_ident()
 
         with ThreadPoolExecutor(1) as thread:
-            other = thread.submit(drive, 1).result()
+            other = thread.submit(drive).result()
         assert [place.entered_by for place in places] == [[me], [me, other]]
-        assert agrees(session.outputs(1), reference)
+        assert agrees(lane.outputs(), reference)
         assert session.memory().device_peak_bytes == 1234, "the process's, not once a session"
 
 
@@ -125,13 +125,14 @@ def test_it_agrees_and_a_run_that_writes_nothing_shows(
     model: ExportedModel = getattr(graphs, name)
     reference = reference_of(model, 1)
     with opened(model, boundary, cuda_graph) as session:
-        session.bind(reference.inputs)
-        session.run()
-        assert agrees(session.outputs(), reference)
-        session.poison()
-        assert not agrees(session.outputs(), reference)
-        session.run()
-        assert agrees(session.outputs(), reference)
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.poison()
+        assert not agrees(lane.outputs(), reference)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
 
 
 def test_state_is_advanced_where_the_run_reads_it(
@@ -139,21 +140,21 @@ def test_state_is_advanced_where_the_run_reads_it(
 ) -> None:
     zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     with opened(graphs.step, boundary, cuda_graph) as session:
-        session.bind({"x": x, "h": zero, "older": zero})
+        lane = session.lanes[0]
+        lane.bind({"x": x, "h": zero, "older": zero})
         results = []
         for _ in range(STEPS):
-            session.run()
-            results.append(session.outputs()["y"])
-            session.advance_state()
+            lane.run()
+            results.append(lane.outputs()["y"])
+            lane.advance()
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
 
 
 def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> None:
-    with opened(graphs.dense, boundary) as session:
-        place = session._place
-        assert isinstance(place, HostPlace)
+    place = HostPlace()
+    with opened(graphs.dense, boundary, place=place) as session:
         before = place.waits
-        session.run()
+        session.lanes[0].run()
         assert place.waits == before + 1
 
 
@@ -186,7 +187,7 @@ def test_a_closed_session_cannot_run_and_leaves_inference_mode(
     session.close()
     assert not torch.is_inference_mode_enabled()
     with pytest.raises(RunFault):
-        session.run()
+        session.lanes[0].run()
 
 
 def test_a_module_that_cannot_be_recorded_is_unsupported(
@@ -202,19 +203,20 @@ def test_a_module_that_cannot_be_recorded_is_unsupported(
 
 
 @pytest.mark.parametrize("name", ["wide", "step"])
-def test_a_profile_tells_the_operators_at_both_boundaries_and_without_a_graph(
+def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
     graphs: Graphs, boundary: str, cuda_graph: bool, name: str
 ) -> None:
     model: ExportedModel = getattr(graphs, name)
     options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": False}
-    request = request_of(model, 1, Settings(profile=True), **options)
+    request = request_of(model, 1, Settings(operator_times=True), **options)
     reference = reference_of(model, 1)
     with TorchCudaSession(request, HostPlace()) as session:
+        lane = session.lanes[0]
         assert session.execution.call_path.startswith("module(*inputs)")
-        session.bind(reference.inputs)
-        ops = session.profile_ops(5)
-        session.run()
-        assert agrees(session.outputs(), reference)
+        lane.bind(reference.inputs)
+        ops = session.operator_times(5)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
     assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
     copies = [op for op in ops if op.op == "copy_"]
     assert len(copies) == (len(model.inputs) + len(model.outputs)) * (boundary == "host")
@@ -222,7 +224,7 @@ def test_a_profile_tells_the_operators_at_both_boundaries_and_without_a_graph(
 
 def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str) -> None:
     with opened(graphs.dense, boundary) as session, pytest.raises(Unsupported, match="operators"):
-        session.profile_ops(1)
+        session.operator_times(1)
 
 
 def event(name: str, begun_us: float, ended_us: float, *called: FunctionEvent) -> FunctionEvent:

@@ -19,10 +19,10 @@ from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
 from runtimes.options import Settings
 from runtimes.pyt.runtime import TorchCpu
-from runtimes.session.side_by_side import compile_abreast
+from runtimes.session.several import compile_sessions
+from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
-from tests.runtimes.session.test_side_by_side import bind_apart, run_all_at_once
 from tests.runtimes.torch_factories import CHANNELS, OUTPUTS, weights
 
 pytestmark = pytest.mark.filterwarnings(
@@ -84,7 +84,7 @@ def test_compiled_sessions_are_not_compiled_again_by_the_threads_that_run_them(
     import torch._dynamo as dynamo
 
     settings = replace(compiled, options={**compiled.options, "sessions": 2})
-    with compile_abreast(TorchCpu(), graphs.step, {"batch": 1}, settings) as session:
+    with compile_sessions(TorchCpu(), graphs.step, {"batch": 1}, settings) as session:
         graphs_before = dynamo.utils.counters["stats"]["unique_graphs"]
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
@@ -96,17 +96,18 @@ def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: 
     reference = reference_of(graphs.step, 1)
     zero = np.zeros((1, CHANNELS), np.float32)
     with TorchCpu().compile(graphs.step, {"batch": 1}, compiled) as session:
+        lane = session.lanes[0]
         assert session.execution.provider == "inductor"
-        session.bind(reference.inputs)
-        session.run()
-        assert agrees(session.outputs(), reference)
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
         x = reference.inputs["x"]
-        session.bind({"x": x, "h": zero, "older": zero})
+        lane.bind({"x": x, "h": zero, "older": zero})
         results = []
         for _ in range(STEPS):
-            session.run()
-            results.append(session.outputs()["y"])
-            session.advance_state()
+            lane.run()
+            results.append(lane.outputs()["y"])
+            lane.advance()
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
     assert any((Path(compiled.cache_dir) / "inductor").rglob("*.so"))
 
@@ -120,9 +121,10 @@ def test_a_compiled_lstm_is_compiled_and_not_left_eager(
     results = []
     for settings in (ONE_THREAD, compiled):
         with TorchCpu().compile(model, {"batch": 1}, settings) as session:
-            session.bind({"x": x})
-            session.run()
-            results.append(session.outputs()["y"])
+            lane = session.lanes[0]
+            lane.bind({"x": x})
+            lane.run()
+            results.append(lane.outputs()["y"])
     assert np.allclose(*results, atol=1e-5)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before + 1
 
@@ -146,12 +148,12 @@ import psutil
 from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.options import Settings
-from runtimes.session.side_by_side import compile_abreast
+from runtimes.session.several import compile_sessions
 from runtimes.pyt.runtime import TorchCpu
 model = from_json(ExportedModel, json.loads(sys.stdin.read()))
 settings = {compiled!r}
 with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:
-    session.run()
+    session.lanes[0].run()
     print(threading.active_count(), len(psutil.Process().children()))
 """
     done = subprocess.run(
@@ -188,9 +190,10 @@ def test_a_factory_of_a_package_gets_its_arguments_seed_and_weights(
     def result(factory: Factory) -> np.ndarray:
         model = replace(graphs.dense, factory=factory)
         with TorchCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
-            session.bind({"x": x})
-            session.run()
-            return session.outputs()["y"]
+            lane = session.lanes[0]
+            lane.bind({"x": x})
+            lane.run()
+            return lane.outputs()["y"]
 
     torch.manual_seed(3)
     linear = torch.nn.Linear(**arguments)

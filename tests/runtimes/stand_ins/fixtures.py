@@ -19,7 +19,9 @@ from runtimes.trt import runtime
 from tests.runtimes.stand_ins import tensorrt as stand_in
 
 TESTED_RELEASE = ("10.16.1.11", 13)
-_OURS = tuple(map(own.module_name, ("runtimes.trt.build", "runtimes.trt.session")))
+_OURS = tuple(
+    map(own.module_name, ("runtimes.trt.build", "runtimes.trt.lane", "runtimes.trt.session"))
+)
 
 
 @dataclass(frozen=True)

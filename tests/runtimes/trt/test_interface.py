@@ -18,7 +18,7 @@ import pytest
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.trt.bindings_table import Member, load_table
 
-FILES = ("build.py", "session.py")
+FILES = ("build.py", "lane.py", "session.py")
 TABLE = load_table()
 VERSIONS = frozenset(version for member in TABLE for version in member.versions)
 ONLY_TEN = {("BuilderFlag", "FP16"), ("BuilderFlag", "INT8")}

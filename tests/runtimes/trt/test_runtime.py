@@ -18,9 +18,9 @@ from runtimes.base import Session
 from runtimes.cuda.driver import CudaError
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import Settings
-from runtimes.session.side_by_side import compile_abreast
+from runtimes.session.several import compile_sessions
 from runtimes.trt.runtime import TensorRt
-from tests.runtimes.abreast import bind_apart, run_all_at_once
+from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ENGINES, ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, node, streamed
 from tests.runtimes.stand_ins.fixtures import Driver
@@ -59,12 +59,13 @@ def test_state_streams_on_the_device(
     x = np.ones((1, CHANNELS), np.float32)
     settings = Settings(options={"boundary": boundary, "cuda_graph": cuda_graph})
     with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
-        session.bind({"x": x, "h": zero, "older": zero})
+        lane = session.lanes[0]
+        lane.bind({"x": x, "h": zero, "older": zero})
         results = []
         for _ in range(STEPS):
-            session.run()
-            results.append(session.outputs()["y"])
-            session.advance_state()
+            lane.run()
+            results.append(lane.outputs()["y"])
+            lane.advance()
     assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
 
 
@@ -73,7 +74,7 @@ def test_streams_run_in_threads_of_their_own_and_keep_apart(
 ) -> None:
     settings = Settings(options={"streams": 3})
     with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
-        assert session.slots == 3
+        assert len(session.lanes) == 3
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
             assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
@@ -83,20 +84,21 @@ def test_a_thread_that_has_not_entered_cannot_run_a_stream(
     graphs: Graphs, tensorrt: ModuleType
 ) -> None:
     with compiled(graphs, streams=2) as session, ThreadPoolExecutor(1) as thread:
-        raised = thread.submit(session.run_of(1)).exception()
+        lane = session.lanes[1]
+        raised = thread.submit(lane.run).exception()
         assert isinstance(raised, CudaError)
         assert raised.code == INVALID_CONTEXT
         assert isinstance(session.fault(raised), RunFault)
-        thread.submit(session.enter).result()
-        thread.submit(session.run_of(1)).result()
+        thread.submit(lane.enter).result()
+        thread.submit(lane.run).result()
 
 
 def test_sessions_side_by_side_have_engines_of_their_own_and_give_all_back(
     graphs: Graphs, tensorrt: ModuleType, driver: Driver, tmp_path: Path
 ) -> None:
     settings = Settings(options={"sessions": 2, "streams": 2}, cache_dir=str(tmp_path))
-    with compile_abreast(TensorRt(), graphs.step, {"batch": 1}, settings) as session:
-        assert session.slots == 4
+    with compile_sessions(TensorRt(), graphs.step, {"batch": 1}, settings) as session:
+        assert len(session.lanes) == 4
         assert len(tensorrt.built) == 1, "the second session loads what the first has built"
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
@@ -143,12 +145,13 @@ def test_an_engine_is_kept_and_used_again(
 ) -> None:
     for state in ("miss", "hit"):
         with compiled(graphs, tmp_path) as session:
+            lane = session.lanes[0]
             assert session.execution.facts["engine_cache"] == state
             assert session.execution.warnings == ()
             reference = reference_of(graphs.dense, 1)
-            session.bind(reference.inputs)
-            session.run()
-            assert agrees(session.outputs(), reference)
+            lane.bind(reference.inputs)
+            lane.run()
+            assert agrees(lane.outputs(), reference)
     assert len(tensorrt.built) == 1
     with compiled(graphs, tmp_path, builder_level=0) as session:
         assert session.execution.facts["engine_cache"] == "miss"
@@ -190,7 +193,7 @@ def test_a_cache_that_cannot_be_written_is_said_and_the_engine_runs(
         (warning,) = session.execution.warnings
         assert str(blocked) in warning
         assert "folder that can be written" in warning
-        session.run()
+        session.lanes[0].run()
 
 
 def test_what_the_parser_refuses_is_named(graphs: Graphs, tensorrt: ModuleType) -> None:
@@ -229,7 +232,7 @@ def test_a_run_that_does_not_start_is_a_fault(
     with compiled(graphs) as session:
         monkeypatch.setattr(tensorrt.IExecutionContext, "failing", True)
         with pytest.raises(RunFault, match="TensorRT"):
-            session.run()
+            session.lanes[0].run()
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
@@ -240,17 +243,18 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
 ) -> None:
     options = {"boundary": boundary, "cuda_graph": cuda_graph}
     reference = reference_of(graphs.wide, 1)
-    settings = Settings(options=options, profile=True)
+    settings = Settings(options=options, operator_times=True)
     with TensorRt().compile(graphs.wide, {"batch": 1}, settings) as session:
-        session.bind(reference.inputs)
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
         for _ in range(3):
-            session.run()
+            lane.run()
         begun = time.perf_counter()
-        ops = session.profile_ops(7)
+        ops = session.operator_times(7)
         whole_us = (time.perf_counter() - begun) * 1e6 / 7
         assert session.execution.clock == "device"
         assert session.execution.call_path.startswith("execute_async_v3"), "not a recorded graph"
-        assert agrees(session.outputs(), reference)
+        assert agrees(lane.outputs(), reference)
     nodes = onnx.load(graphs.wide.path).graph.node
     assert [(op.node, op.op) for op in ops] == [(n.name, n.op_type) for n in nodes]
     assert all(op.engine_name == f"stand_in_{op.op.lower()}" for op in ops)
@@ -261,19 +265,19 @@ def test_a_session_to_be_timed_tells_no_layers(graphs: Graphs, tensorrt: ModuleT
     with compiled(graphs) as session:
         assert session.execution.clock == "wall"
         with pytest.raises(Unsupported, match="operators"):
-            session.profile_ops(1)
+            session.operator_times(1)
 
 
 def test_layers_that_tensorrt_does_not_report_are_a_fault(
     graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tensorrt.IExecutionContext, "report_to_profiler", lambda self: False)
-    settings = Settings(profile=True)
+    settings = Settings(operator_times=True)
     with (
         TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session,
         pytest.raises(RunFault, match="layer times"),
     ):
-        session.profile_ops(1)
+        session.operator_times(1)
 
 
 def test_a_profile_runs_the_engine_that_was_timed_and_leaves_it(
@@ -285,7 +289,7 @@ def test_a_profile_runs_the_engine_that_was_timed_and_leaves_it(
     settings = Settings(options=options, cache_dir=str(tmp_path), profile=True)
     with TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session:
         assert session.execution.facts["engine_cache"] == "hit"
-        session.profile_ops(2)
+        session.operator_times(2)
     assert len(tensorrt.built) == 1
     assert {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()} == kept
 
@@ -303,7 +307,7 @@ def test_closing_gives_everything_back(
     graphs: Graphs, tensorrt: ModuleType, driver: Driver
 ) -> None:
     session = compiled(graphs, streams=2, cuda_graph=True)
-    session.run()
+    session.lanes[0].run()
     assert session.memory().device_peak_bytes == 200 + 2 * (1000 + 4 * CHANNELS + 4 * 3)
     assert driver.live > 0
     session.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyqtgraph
 import pytest
 
-STUB = Path(__file__).parents[4] / "stubs" / "pyqtgraph" / "__init__.pyi"
+STUB = Path(__file__).parents[3] / "stubs" / "pyqtgraph" / "__init__.pyi"
 
 
 def _declared() -> dict[str, ast.FunctionDef]:

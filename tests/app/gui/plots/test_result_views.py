@@ -20,7 +20,7 @@ from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.points import NameLayer
 from app.results.compare import RunSide, differences, pairs
-from app.results.follow.figures import number, ranked, variants
+from app.results.figures import number, ranked, variants
 from app.stats.quantiles import Interval
 from app.stats.ratio import Figure, ratio
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen
@@ -42,8 +42,8 @@ def test_numbers_are_read_from_csv_texts_as_from_values() -> None:
 
 def test_variants_name_only_what_differs() -> None:
     one = series(key="1", count=20, threads=1, precision="fp32")
-    two = series(key="2", count=20, threads=2, precision="fp32")
-    assert variants([one, two]) == {"1": "ort-cpu 1 threads", "2": "ort-cpu 2 threads"}
+    two = series(key="2", count=20, threads=2, precision="fp32", batch_size=4)
+    assert variants([one, two]) == {"1": "ort-cpu 1 thread", "2": "ort-cpu 2 threads"}
     assert variants([one]) == {"1": "ort-cpu"}
 
 
@@ -158,7 +158,7 @@ def test_runs_are_paired_by_case_and_never_across_clocks(qtbot: QtBot) -> None:
     b = [
         series("ort-cpu", key="x", count=500, seed=7),
         series("fpga:v80", key="y", count=500, clock="simulated"),
-        series("ort-cpu", key="z", count=500),
+        series("ort-cpu", key="z", count=500, threads=2),
     ]
     found = pairs(RunSide("a", tuple(a), {}), RunSide("b", tuple(b), {}))
     assert [pair.first.key for pair in found] == [pair.second.key for pair in found]

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from app.gui.plots.axes import BatchAxis, LogAxis, NinesAxis, PercentAxis, count_axis, time_axis
-from app.gui.plots.text import count_tick, rate_text, significant, time_text
+from app.results.text import count_tick, rate_text, significant, time_text
 
 
 @pytest.mark.parametrize(

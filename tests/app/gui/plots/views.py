@@ -29,7 +29,7 @@ from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
-from app.results.follow.series import ReferenceLine, Series
+from app.results.series import ReferenceLine, Series
 from tests.app.gui.synthetic import failed, series, summary_of
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")

@@ -13,15 +13,16 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.cases.columns import NAMES
 from app.cases.status import Status
 from app.gui.export_view import export
 from app.gui.look.theme import DARK
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import ResultsModel, change_text
 from app.gui.tables.results import ResultsTable
-from app.results.follow.series import Series
+from app.results.series import Series
+from app.results.table import read_rows
 from tests.app.gui.synthetic import failed, series
+from tests.app.results.filled import NEVER_FILLED, filled_csv
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
 REASON = next(k for k, column in enumerate(COLUMNS) if column.key == "reason")
@@ -66,9 +67,18 @@ def test_the_model_keeps_qts_contract(qapp: QApplication) -> None:
     model.set_series([])
 
 
-def test_every_column_of_the_results_can_be_shown() -> None:
-    assert {column.key for column in COLUMNS} == set(NAMES)
-    assert set(DEFAULT) <= set(NAMES)
+def test_whatever_a_column_holds_is_shown(table: ResultsTable, tmp_path: Path) -> None:
+    rows = read_rows(filled_csv(tmp_path / "run")[1])
+    for row in rows.values():
+        table.set_series([replace(series(count=10, rounds=1, finished=False), row=row)])
+        hidden = [c.key for k, c in enumerate(COLUMNS) if row[c.key] and not _text(table, 0, k)]
+        assert not hidden
+    filled = {name for row in rows.values() for name, value in row.items() if value is not None}
+    assert filled | NEVER_FILLED == {column.key for column in COLUMNS}
+
+
+def test_what_is_shown_until_somebody_chooses_are_columns() -> None:
+    assert set(DEFAULT) <= {column.key for column in COLUMNS}
 
 
 def test_sorting_compares_numbers_and_keeps_empty_cells_last(table: ResultsTable) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,16 @@ from tests.app.gui.runs import new_run, record_round, records, sample_path
 CASES = (Case("cnn_tiny", "ort-cpu", axes={"batch": 1}), Case("cnn_tiny", "fake"))
 
 
+def _polled(reader: RunReader) -> RunState:
+    """The new state, where there must be one."""
+    state = reader.poll()
+    assert state is not None
+    return state
+
+
 def _settled(reader: RunReader) -> RunState:
     """Poll until every summary is there."""
-    state = reader.poll()
+    state = _polled(reader)
     deadline = time.monotonic() + 30
     while reader.is_moving and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -33,8 +41,12 @@ def _settled(reader: RunReader) -> RunState:
     return state
 
 
+Close = Callable[[RunReader], RunReader]
+"""Has a reader closed after the test."""
+
+
 @pytest.fixture
-def close():
+def close() -> Iterator[Close]:
     open_readers: list[RunReader] = []
 
     def remember(reader: RunReader) -> RunReader:
@@ -46,7 +58,7 @@ def close():
         reader.close()
 
 
-def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close) -> None:
+def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close: Close) -> None:
     rng = np.random.default_rng(1)
     latency = rng.normal(50.0, 2.0, 500).round(3)
     with new_run(tmp_path / "run", CASES) as folder:
@@ -56,13 +68,14 @@ def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close
     good, bad = state.series
     assert good.status == "ok"
     assert good.counts.sum() == 500
+    assert good.summary is not None
     assert good.summary.quantiles["p99"] == pytest.approx(order_statistic(np.sort(latency), 0.99))
     assert len(good.rounds[0]) == 501
     assert (bad.status, bad.row["reason"]) == ("crashed", "scripted")
     assert not state.alive
 
 
-def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close) -> None:
+def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close: Close) -> None:
     with new_run(tmp_path / "run", CASES, rounds=2) as folder:
         record_round(folder, CASES[0], 0, records([50.0] * 10))
         live = LiveFile(folder)
@@ -70,7 +83,7 @@ def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close) 
         live.write(now, always=True)
         sample_path(folder, CASES[0], 1).write_bytes(records([50.0] * 7).tobytes())
         reader = close(RunReader(tmp_path / "run"))
-        state = reader.poll()
+        state = _polled(reader)
         first, second = state.series
         assert state.alive
         assert (first.status, second.status) == ("measuring", "waiting")
@@ -79,20 +92,20 @@ def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close) 
         assert state.samples_in_flight == 17
         with sample_path(folder, CASES[0], 1).open("ab") as file:
             file.write(records([50.0] * 3).tobytes())
-        assert reader.poll().series[0].counts.sum() == 20
+        assert _polled(reader).series[0].counts.sum() == 20
 
 
-def test_an_interrupted_run_says_so_of_what_was_not_measured(tmp_path: Path, close) -> None:
+def test_an_interrupted_run_says_so_of_what_was_not_measured(tmp_path: Path, close: Close) -> None:
     folder = new_run(tmp_path / "run", CASES)
     reader = close(RunReader(tmp_path / "run"))
-    assert [one.status for one in reader.poll().series] == ["waiting", "waiting"]
+    assert [one.status for one in _polled(reader).series] == ["waiting", "waiting"]
     folder.close()
-    state = reader.poll()
+    state = _polled(reader)
     assert [one.status for one in state.series] == ["cancelled", "cancelled"]
     assert "resume" in state.series[0].row["reason"]
 
 
-def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close) -> None:
+def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close: Close) -> None:
     with new_run(tmp_path / "run", CASES) as folder:
         record_round(folder, CASES[0], 0, records(np.linspace(40.0, 60.0, 400).round(2)))
         rows = Rows().of(read_run(tmp_path / "run"))
@@ -103,7 +116,9 @@ def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close) 
         assert shown[name] == value, name
 
 
-def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(tmp_path: Path, close) -> None:
+def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(
+    tmp_path: Path, close: Close
+) -> None:
     cases = [
         Case(model, "fake", threads=threads)
         for model in ("cnn_tiny", "cnn_small", "lstm_tiny")
@@ -112,36 +127,36 @@ def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(tmp_path: Path
     with new_run(tmp_path / "run", cases) as folder:
         LiveFile(folder).write(Live("measuring", case_id=cases[5].case_id, round=0), always=True)
         reader = close(RunReader(tmp_path / "run"))
-        shown = reader.poll().shown
+        shown = _polled(reader).shown
         assert len(shown) == SHOWN_UNASKED
         assert {case.case_id for case in cases[4:8]} <= set(shown)
         reader.choose([cases[0].case_id])
-        assert reader.poll().shown == (cases[0].case_id,)
+        assert _polled(reader).shown == (cases[0].case_id,)
 
 
 def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(
-    tmp_path: Path, close
+    tmp_path: Path, close: Close
 ) -> None:
     with new_run(tmp_path / "run", CASES) as folder:
         record_round(folder, CASES[0], 0, records([50.0] * 10))
     reader = close(RunReader(tmp_path / "run"))
     reader.poll()
     shutil.rmtree(tmp_path / "run")
-    state = reader.poll()
+    state = _polled(reader)
     assert state.problem is not None and "is gone" in state.problem.cause
     assert state.series[0].counts.sum() == 10
     assert reader.poll() is None
 
 
-def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close) -> None:
+def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close: Close) -> None:
     with new_run(tmp_path / "run", CASES):
         pass
     reader = close(RunReader(tmp_path / "run"))
     reader.poll()
     (tmp_path / "run").rename(tmp_path / "away")
-    assert reader.poll().problem
+    assert _polled(reader).problem
     (tmp_path / "away").rename(tmp_path / "run")
-    assert reader.poll().problem is None
+    assert _polled(reader).problem is None
 
 
 @pytest.mark.parametrize("damage", ["no manifest", "no JSON", "not ours"])
@@ -152,13 +167,13 @@ def test_a_damaged_folder_is_refused_in_one_sentence(tmp_path: Path, damage: str
         RunReader(tmp_path)
 
 
-def test_a_damaged_journal_line_is_told(tmp_path: Path, close) -> None:
+def test_a_damaged_journal_line_is_told(tmp_path: Path, close: Close) -> None:
     with new_run(tmp_path / "run", CASES):
         pass
     journal = next((tmp_path / "run" / "journal").glob("*.jsonl"))
     journal.write_bytes(journal.read_bytes() + b'{"kind": "round"}\n')
     reader = close(RunReader(tmp_path / "run"))
-    problem = reader.poll().problem
+    problem = _polled(reader).problem
     assert problem is not None
     assert "is damaged (RoundResult has no 'case_id')" in problem.cause
     assert reader.poll() is None, "it stays told, and nothing after it is believed"

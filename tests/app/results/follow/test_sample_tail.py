@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from app.stats.histogram import Histogram
 from tests.app.gui.runs import records
 
 
-def _bins(latencies_us) -> np.ndarray:
+def _bins(latencies_us: Sequence[float]) -> np.ndarray:
     histogram = Histogram()
     histogram.add((np.asarray(latencies_us) * 1e3).astype(np.int64))
     return histogram.counts

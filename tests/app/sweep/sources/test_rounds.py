@@ -102,6 +102,7 @@ def moving(counter: Path) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.alone
 def test_the_energy_of_a_round_is_in_its_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

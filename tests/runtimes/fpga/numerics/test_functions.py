@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -19,7 +20,7 @@ class Function:
 
     roundings: int
     cancels: bool = False
-    attributes: dict[str, float | int | str] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 FUNCTIONS = {

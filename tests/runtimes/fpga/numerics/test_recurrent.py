@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import torch
@@ -78,10 +79,9 @@ def test_every_step_of_a_recurrent_layer_is_within_one_rounding_of_torch(
     steps, batch, inputs, hidden = sizes
     layer = drawn_layer(kind, inputs, hidden, direction == "bidirectional", seed)
     held = onnx_weights(layer, kind)
-    extra = {"linear_before_reset": 1} if kind == "GRU" else {}
-    node = helper.make_node(
-        kind, ["x", *held], ["y"], hidden_size=hidden, direction=direction, **extra
-    )
+    attributes: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
+    attributes |= {"linear_before_reset": 1} if kind == "GRU" else {}
+    node = helper.make_node(kind, ["x", *held], ["y"], **attributes)
     x = round_bf16(random(seed, steps, batch, inputs))
     session = card_session(model([node], {"x": x.shape}, {"y": None}, held))
     assert taken(session) == [kind]

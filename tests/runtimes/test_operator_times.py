@@ -18,15 +18,16 @@ from runtimes.execution import AfterCompletion, OpTime
 from runtimes.faults import Unsupported
 from runtimes.options import Settings
 from runtimes.ort import operators
+from runtimes.ort.session import OrtSession
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 
-PROFILED = Settings(threads=1, profile=True)
+PROFILED = Settings(threads=1, operator_times=True)
 
 
 def bound(name: str, model: ExportedModel, settings: Settings = PROFILED) -> Session:
     session = registry.load(name).compile(model, {"batch": 1}, settings)
-    session.bind(reference_of(model, 1).inputs)
+    session.lanes[0].bind(reference_of(model, 1).inputs)
     return session
 
 
@@ -34,9 +35,9 @@ def bound(name: str, model: ExportedModel, settings: Settings = PROFILED) -> Ses
 @pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu"])
 def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) -> None:
     with bound(name, graphs.wide) as session:
-        session.run()
+        session.lanes[0].run()
         begun = time.perf_counter()
-        ops = session.profile_ops(20)
+        ops = session.operator_times(20)
         whole_us = (time.perf_counter() - begun) * 1e6 / 20
     assert ops
     assert all(op.node and op.op and op.engine_name for op in ops)
@@ -46,9 +47,12 @@ def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) 
 
 def test_onnx_runtimes_nodes_have_the_graphs_names(graphs: Graphs) -> None:
     options = {"graph_optimization": "off"}
-    with bound("ort-cpu", graphs.dense, Settings(threads=1, profile=True, options=options)) as s:
-        ops = s.profile_ops(3)
-        folder = s._profile.folder  # type: ignore[attr-defined]
+    with bound(
+        "ort-cpu", graphs.dense, Settings(threads=1, operator_times=True, options=options)
+    ) as s:
+        ops = s.operator_times(3)
+        assert isinstance(s, OrtSession) and s._recording is not None
+        folder = s._recording.folder
         assert folder.is_dir()
     assert not folder.exists(), "the profiler's file goes with the session"
     assert {op.op for op in ops} == set(_op_types(graphs.dense))
@@ -60,17 +64,17 @@ def _op_types(model: ExportedModel) -> list[str]:
     return [node.op_type for node in onnx.load(model.path).graph.node]
 
 
-def test_runs_before_the_profile_do_not_count(graphs: Graphs) -> None:
+def test_runs_before_those_that_are_told_do_not_count(graphs: Graphs) -> None:
     with bound("ort-cpu", graphs.dense) as session:
         for _ in range(50):
-            session.run()
-        ops = session.profile_ops(1)
+            session.lanes[0].run()
+        ops = session.operator_times(1)
     assert all(op.time_us == round(op.time_us) for op in ops), "one run of whole microseconds"
 
 
 def test_torch_names_the_module_and_the_kernel(graphs: Graphs) -> None:
     with bound("torch-cpu", graphs.wide) as session:
-        ops = session.profile_ops(5)
+        ops = session.operator_times(5)
     assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
     assert all(op.engine_name.startswith("aten::") for op in ops)
 
@@ -97,7 +101,7 @@ def test_the_devices_own_events_come_before_the_hosts_time_of_a_launch(tmp_path:
             traced("shape_kernel_time", "Node", ts + 2, 6, op_name="Shape", provider="CPU"),
             traced("model_run", "Session", ts, 70),
         ]
-    path = tmp_path / "profile.json"
+    path = tmp_path / "kernels.json"
     path.write_text(json.dumps(events))
     assert operators.op_times(path, 2) == (
         OpTime("conv", "Conv", 52.0, "winograd"),
@@ -117,7 +121,7 @@ def test_a_recording_that_nobody_closes_leaves_no_folder() -> None:
     # torch's compiler still imports parts that torch itself calls deprecated.
     "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",
 )
-def test_a_profile_of_compiled_torch_leaves_the_code_that_is_timed(
+def test_operator_times_of_compiled_torch_leave_the_code_that_is_timed(
     graphs: Graphs, tmp_path: Path
 ) -> None:
     """Its kernels carry marks for the profiler, which timed ones must not find in the cache."""
@@ -125,13 +129,13 @@ def test_a_profile_of_compiled_torch_leaves_the_code_that_is_timed(
 
     timed = Settings(threads=1, options={"mode": "compile"}, cache_dir=str(tmp_path))
     found = []
-    for settings in (timed, replace(timed, profile=True), timed):
+    for settings in (timed, replace(timed, operator_times=True), timed):
         before = counters["inductor"]["fxgraph_cache_hit"]
         with bound("torch-cpu", graphs.step, settings) as session:
-            session.run()
-            kernels = session.profile_ops(2) if settings.profile else ()
+            session.lanes[0].run()
+            kernels = session.operator_times(2) if settings.operator_times else ()
         found.append(counters["inductor"]["fxgraph_cache_hit"] - before)
-        assert any("fused" in op.engine_name for op in kernels) == settings.profile
+        assert any("fused" in op.engine_name for op in kernels) == settings.operator_times
     assert found == [0, 0, 1]
 
 
@@ -141,7 +145,7 @@ def test_a_cards_instructions_add_up_to_its_latency(graphs: Graphs, gap_us: floa
         samples = session.simulate(
             AfterCompletion(4000, round(gap_us * 1e3)), np.random.default_rng(0)
         )
-        ops = session.profile_ops(1)
+        ops = session.operator_times(1)
     # The jitter has a mean of zero and a deviation of 0.05 us.
     mean_us = float(samples.latency_ns.mean()) / 1e3
     assert sum(op.time_us for op in ops) == pytest.approx(mean_us, abs=0.005)
@@ -151,14 +155,15 @@ def test_a_cards_instructions_add_up_to_its_latency(graphs: Graphs, gap_us: floa
 @pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu", "fake"])
 def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, name: str) -> None:
     with bound(name, graphs.dense, Settings(threads=1)) as session, pytest.raises(Unsupported):
-        session.run()
-        session.profile_ops(1)
+        session.lanes[0].run()
+        session.operator_times(1)
 
 
 def test_profiling_changes_no_output(graphs: Graphs) -> None:
     for name in ("ort-cpu", "openvino-cpu", "torch-cpu"):
         expected = reference_of(graphs.dense, 1).outputs["y"]
         with bound(name, graphs.dense) as session:
-            session.profile_ops(2)
-            session.run()
-            assert np.allclose(session.outputs()["y"], expected, atol=1e-5)
+            lane = session.lanes[0]
+            session.operator_times(2)
+            lane.run()
+            assert np.allclose(lane.outputs()["y"], expected, atol=1e-5)

@@ -7,24 +7,20 @@ in each run and copies both ways within it; at the device's boundary all is boun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding_types
 
-from exporters.types import ExportedModel
+from exporters.types import StatePair
 from runtimes.base import Arrays
-from runtimes.execution import Execution, OpTime
-from runtimes.faults import RuntimeFault, Unsupported
-from runtimes.ort.faults import run_fault
-from runtimes.ort.operators import Recording
-from runtimes.ort.session import tensor_type, timed_call
+from runtimes.faults import Unsupported
+from runtimes.ort.lane import tensor_type, timed_call
 from runtimes.request import Request
-from runtimes.session.host import HostSession, aligned_empty, input_buffers
+from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 HOST_CALL = "run_with_ortvaluevector of the C binding"
 PUBLIC_HOST_CALL = "run_with_ortvaluevector"
@@ -45,102 +41,76 @@ class DeviceMemory(Protocol):
     def close(self) -> None: ...
 
 
-class OrtGpuSession(HostSession):
-    """Owns `session` and `memory`; at the device's boundary the host arrays only stage.
-
-    `profile` is what a session that was opened with profiling writes; it is removed with the
-    session.
-    """
+class OrtGpuLane(HostLane):
+    """Owns `memory`; at the device's boundary the host arrays only stage."""
 
     def __init__(
-        self,
-        session: ort.InferenceSession,
-        request: Request,
-        execution: Execution,
-        memory: DeviceMemory,
-        profile: Recording | None = None,
+        self, engine: ort.InferenceSession, request: Request, memory: DeviceMemory
     ) -> None:
         inputs = input_buffers(request)
-        outputs = _output_buffers(session, request.model, inputs)
+        outputs = _output_buffers(engine, request.model.states, inputs)
         super().__init__(inputs, outputs, request.model.states)
         self._memory: DeviceMemory | None = memory
-        self._session: ort.InferenceSession | None = session
-        self._profile = profile
-        self._device_inputs: dict[str, Any] = {}
-        self._device_outputs: dict[str, Any] = {}
-        if execution.boundary == "device":
+        self._device_inputs: dict[str, ort.OrtValue] = {}
+        self._device_outputs: dict[str, ort.OrtValue] = {}
+        if request.options["boundary"] == "device":
             self._device_inputs = {n: _on_device(a, memory) for n, a in inputs.items()}
             self._device_outputs = {n: _on_device(a, memory) for n, a in outputs.items()}
-            binding = session.io_binding()
+            binding = engine.io_binding()
             for name, value in self._device_inputs.items():
                 binding.bind_ortvalue_input(name, value)
             for name, value in self._device_outputs.items():
                 binding.bind_ortvalue_output(name, value)
-            self.run, call_path = timed_call(session, binding)
+            self.run, self.call_path = timed_call(engine, binding)
         else:
-            self.run, call_path = _host_call(session, inputs, outputs)
-        self.execution = replace(execution, call_path=call_path)
+            self.run, self.call_path = _host_call(engine, inputs, outputs)
 
-    def bind(self, inputs: Arrays, slot: int = 0) -> None:
-        super().bind(inputs, slot)
-        for name, value in self._device_inputs.items():
-            value.update_inplace(self._inputs[name])
-
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
-        if not self._device_outputs:
-            return super().outputs(slot)
-        self._only_slot(slot)
-        return {name: value.numpy().copy() for name, value in self._device_outputs.items()}
-
-    def poison(self, slot: int = 0) -> None:
-        for name, value in self._device_outputs.items():
-            np.copyto(self._outputs[name], value.numpy())
-        super().poison(slot)
-        for name, value in self._device_outputs.items():
-            value.update_inplace(self._outputs[name])
-
-    def advance_state(self, slot: int = 0) -> None:
-        if not self._device_inputs:
-            super().advance_state(slot)
-            return
-        self._only_slot(slot)
-        assert self._memory is not None
-        for pair in self._states:
-            target, source = self._device_inputs[pair.input], self._device_outputs[pair.output]
-            size = self._inputs[pair.input].nbytes
-            self._memory.copy(target.data_ptr(), source.data_ptr(), size)
-
-    def enter(self, slot: int = 0) -> None:
-        self._only_slot(slot)
+    def enter(self) -> None:
         if self._memory is not None:
             self._memory.make_current()
 
-    def profile_ops(self, runs: int) -> tuple[OpTime, ...]:
-        if self._profile is None or self._session is None:
-            return super().profile_ops(runs)
-        return self._profile.op_times(self._session, self.run, runs)
+    def bind(self, inputs: Arrays) -> None:
+        super().bind(inputs)
+        for name, value in self._device_inputs.items():
+            value.update_inplace(self.input_buffers[name])
 
-    def fault(self, error: Exception) -> RuntimeFault:
-        return run_fault(error)
+    def outputs(self) -> dict[str, np.ndarray]:
+        if not self._device_outputs:
+            return super().outputs()
+        return {name: value.numpy().copy() for name, value in self._device_outputs.items()}
+
+    def poison(self) -> None:
+        for name, value in self._device_outputs.items():
+            np.copyto(self.output_buffers[name], value.numpy())
+        super().poison()
+        for name, value in self._device_outputs.items():
+            value.update_inplace(self.output_buffers[name])
+
+    def advance(self) -> None:
+        if not self._device_inputs:
+            super().advance()
+            return
+        assert self._memory is not None
+        for pair in self._states:
+            target, source = self._device_inputs[pair.input], self._device_outputs[pair.output]
+            size = self.input_buffers[pair.input].nbytes
+            self._memory.copy(target.data_ptr(), source.data_ptr(), size)
 
     def close(self) -> None:
         super().close()
-        self._session = None
         self._device_inputs, self._device_outputs = {}, {}
         if self._memory is not None:
             self._memory.close()
             self._memory = None
-        if self._profile is not None:
-            self._profile.close()
 
 
 def _output_buffers(
-    session: Any, model: ExportedModel, inputs: Mapping[str, np.ndarray]
+    engine: ort.InferenceSession, states: Iterable[StatePair], inputs: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    states = {pair.output: inputs[pair.input].shape for pair in model.states}
+    state_shapes = {pair.output: inputs[pair.input].shape for pair in states}
     buffers = {}
-    for value in session.get_outputs():
-        shape = states.get(value.name, tuple(value.shape))
+    for value in engine.get_outputs():
+        shape = state_shapes.get(value.name, tuple(value.shape))
         if not all(isinstance(size, int) for size in shape):
             raise Unsupported(
                 f"the shape of output {value.name!r} is known only after a run",
@@ -150,14 +120,14 @@ def _output_buffers(
     return buffers
 
 
-def _on_device(array: np.ndarray, memory: DeviceMemory) -> Any:
+def _on_device(array: np.ndarray, memory: DeviceMemory) -> ort.OrtValue:
     return ort.OrtValue.ortvalue_from_shape_and_type(
         list(array.shape), array.dtype.type, memory.kind, memory.index
     )
 
 
 def _host_call(
-    session: ort.InferenceSession,
+    engine: ort.InferenceSession,
     inputs: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
 ) -> tuple[Callable[[], object], str]:
@@ -169,8 +139,8 @@ def _host_call(
     host = binding_types.OrtDevice(
         binding_types.OrtDevice.cpu(), binding_types.OrtDevice.default_memory(), 0
     )
-    direct = getattr(getattr(session, "_sess", None), "run_with_ortvaluevector", None)
-    call = direct or session.run_with_ortvaluevector
+    direct = getattr(getattr(engine, "_sess", None), "run_with_ortvaluevector", None)
+    call = direct or engine.run_with_ortvaluevector
     places = [host] * len(outputs)
     run = partial(call, ort.RunOptions(), list(inputs), feeds, list(outputs), fetches, places)
     return run, HOST_CALL if direct else PUBLIC_HOST_CALL

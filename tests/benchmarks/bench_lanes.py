@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.round import Limits
-from app.workers.abreast import in_company
-from app.workers.slots import counted, latency_ns
+from app.workers.lane import counted, latency_ns
+from app.workers.lanes import in_company
 from exporters.types import ExportedModel
 from tests.benchmarks.bench_loop import AXES, one_node
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text

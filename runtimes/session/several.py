@@ -1,4 +1,4 @@
-"""Several sessions of one case at once: the option `sessions` made into one session with slots.
+"""Several sessions of one case at once: the option `sessions` made into one session of their lanes.
 
 Any runtime's sessions do; each has its own engine state and buffers, as several processes of a
 server would, and shares with the others only the device.
@@ -15,13 +15,12 @@ from runtimes.base import Runtime, Session
 from runtimes.execution import Execution, Memory
 from runtimes.faults import RuntimeFault
 from runtimes.options import Settings, sessions_of
-from runtimes.session.parts import SessionOfParts
 
 
-def compile_abreast(
+def compile_sessions(
     runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
 ) -> Session:
-    """As many sessions as the option `sessions` asks for, as one whose slots are all of theirs.
+    """As many sessions as the option `sessions` asks for, as one whose lanes are all of theirs.
 
     One is exactly what `runtime.compile` gives. Raises what that raises; the sessions that
     were compiled before one that fails are closed.
@@ -33,19 +32,19 @@ def compile_abreast(
         sessions = [
             opened.enter_context(runtime.compile(model, axes, settings)) for _ in range(count)
         ]
-        together = SideBySide(sessions)
+        together = Several(sessions)
         opened.pop_all()
     return together
 
 
-class SideBySide(SessionOfParts):
-    """Owns at least one session; its slots are theirs, one session's after the other's."""
+class Several(Session):
+    """Owns at least one session; its lanes are theirs, one session's after the other's."""
 
     def __init__(self, sessions: Sequence[Session]) -> None:
-        super().__init__(sessions)
         self._sessions = tuple(sessions)
+        self.lanes = tuple(lane for session in sessions for lane in session.lanes)
         self.execution = _common([session.execution for session in sessions])
-        self.enter()  # compiling has left the last session as the one that was entered
+        self.lanes[0].enter()  # compiling has left the last session's as the one entered
 
     def fault(self, error: Exception) -> RuntimeFault:
         return self._sessions[0].fault(error)
@@ -60,7 +59,6 @@ class SideBySide(SessionOfParts):
         )
 
     def close(self) -> None:
-        super().close()
         with ExitStack() as closing:
             for session in self._sessions:
                 closing.callback(session.close)

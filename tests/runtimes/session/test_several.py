@@ -16,8 +16,8 @@ from runtimes.fake import Fake, FakeSession
 from runtimes.faults import CompileFault, RunFault
 from runtimes.options import OptionValue, Settings
 from runtimes.ort.session import OrtSession
-from runtimes.session.side_by_side import SideBySide, compile_abreast
-from tests.runtimes.abreast import bind_apart, run_all_at_once
+from runtimes.session.several import Several, compile_sessions
+from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
 
@@ -31,28 +31,29 @@ SIDES = [
 
 def opened(name: str, model: ExportedModel, threads: int = 2, **options: OptionValue) -> Session:
     settings = Settings(threads=threads, options=options)
-    return compile_abreast(registry.load(name), model, {"batch": 1}, settings)
+    return compile_sessions(registry.load(name), model, {"batch": 1}, settings)
 
 
 @pytest.mark.parametrize(("name", "options"), SIDES)
-def test_slots_that_run_at_once_keep_their_inputs_and_outputs_apart(
+def test_lanes_that_run_at_once_keep_their_inputs_and_outputs_apart(
     graphs: Graphs, name: str, options: dict[str, OptionValue]
 ) -> None:
     with opened(name, graphs.step, **options) as session:
-        assert session.slots == 2
+        assert len(session.lanes) == 2
         inputs = bind_apart(session)
         wanted = [streamed(x[None])[0] for x in inputs]
         assert not np.allclose(*wanted, atol=1e-3)
         for results, y in zip(run_all_at_once(session, 50), wanted, strict=True):
             assert np.allclose(results, y, atol=1e-5)
-        session.poison(1)
-        kept, poisoned = session.outputs(0), session.outputs(1)
+        first, second = session.lanes
+        second.poison()
+        kept, poisoned = first.outputs(), second.outputs()
         assert np.allclose(kept["y"], wanted[0], atol=1e-5)
         assert "y" not in poisoned or not np.allclose(poisoned["y"], wanted[1], atol=1e-5)
 
 
 @pytest.mark.parametrize(("name", "options"), SIDES)
-def test_each_slot_goes_on_from_its_own_state(
+def test_each_lane_goes_on_from_its_own_state(
     graphs: Graphs, name: str, options: dict[str, OptionValue]
 ) -> None:
     with opened(name, graphs.step, **options) as session:
@@ -69,7 +70,7 @@ def test_a_thread_keeps_torch_in_inference_mode_only_for_itself(graphs: Graphs) 
 
         def look() -> None:
             modes.append(torch.is_inference_mode_enabled())
-            session.enter()
+            session.lanes[0].enter()
             modes.append(torch.is_inference_mode_enabled())
 
         thread = threading.Thread(target=look)
@@ -87,9 +88,9 @@ def test_one_session_is_what_the_runtime_compiles(graphs: Graphs) -> None:
 def test_sessions_and_streams_multiply(graphs: Graphs) -> None:
     reference = reference_of(graphs.dense, 1)
     with opened("openvino-cpu", graphs.dense, sessions=2, streams=2) as session:
-        assert session.slots == 4
-        for slot in range(4):
-            session.bind(reference.inputs, slot)
+        assert len(session.lanes) == 4
+        for lane in session.lanes:
+            lane.bind(reference.inputs)
         for results in run_all_at_once(session, 5):
             assert np.allclose(results, reference.outputs["y"], atol=1e-5)
 
@@ -110,7 +111,7 @@ def test_closing_closes_all_of_them(graphs: Graphs) -> None:
     session.close()
     assert FakeSession.open == before
     with pytest.raises(RunFault):
-        session.run()
+        session.lanes[0].run()
 
 
 def fakes(graphs: Graphs, **changes: object) -> list[Session]:
@@ -127,14 +128,14 @@ def test_what_sessions_took_adds_up(graphs: Graphs) -> None:
     sessions = fakes(graphs)
     for session in sessions:
         session.memory = lambda: Memory(device_peak_bytes=100)  # type: ignore[method-assign]
-    with SideBySide(sessions) as session:
+    with Several(sessions) as session:
         assert session.memory() == Memory(device_peak_bytes=200)
         assert session.execution.inspection_ms == 4.0
         assert session.execution.warnings == ()
 
 
 def test_sessions_that_were_compiled_differently_say_so(graphs: Graphs) -> None:
-    with SideBySide(fakes(graphs, precision="bf16")) as session:
+    with Several(fakes(graphs, precision="bf16")) as session:
         (warning,) = session.execution.warnings
     assert "alike" in warning
 
@@ -143,5 +144,5 @@ def test_a_session_that_the_engine_did_not_take_whole_is_the_one_that_is_told(
     graphs: Graphs,
 ) -> None:
     strayed = (NodePlacement("n", "Relu", "elsewhere", "fp32"),)
-    with SideBySide(fakes(graphs, placement=strayed)) as session:
+    with Several(fakes(graphs, placement=strayed)) as session:
         assert session.execution.elsewhere == strayed

@@ -1,4 +1,4 @@
-"""Operator profiles on a GPU: of the kernels and not of their launches, by the graph's names."""
+"""Operator times on a GPU: of the kernels and not of their launches, by the graph's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.cases.case import Case
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes.base import Runtime
 from runtimes.options import Settings
-from tests.app.workers.profiles import profiled
+from tests.app.workers.operator_times import operator_times
 from tests.gpu.conftest import available
 from tests.gpu.slow import LAYERS
 from tests.runtimes.graphs import Graphs, node
@@ -28,11 +28,12 @@ launches that are waited for add about a hundredth. The launches alone would be 
 
 def median_run_us(runtime: Runtime, model: ExportedModel, cache: Path) -> float:
     with runtime.compile(model, {}, Settings(options=DEVICE, cache_dir=str(cache))) as session:
-        session.bind(load_reference(model.references[axes_key({})]).inputs)
+        lane = session.lanes[0]
+        lane.bind(load_reference(model.references[axes_key({})]).inputs)
         times = []
         for _ in range(30):
             begun = time.perf_counter_ns()
-            session.run()
+            lane.run()
             times.append(time.perf_counter_ns() - begun)
     return float(np.median(times[10:])) / 1e3
 
@@ -45,28 +46,28 @@ def test_the_operators_take_what_the_run_takes_and_no_kept_engine_changes(
     run_us = median_run_us(runtime, slow, engines)
     kept = {path: path.read_bytes() for path in engines.rglob("*") if path.is_file()}
     case = Case("slow.onnx", runtime.name, options=DEVICE)
-    profile = profiled(slow, case, GRAPHLAP_CACHE=str(tmp_path))
-    assert profile.reason == ""
-    assert (profile.clock == "device") == (runtime.name in ON_THE_DEVICES_CLOCK)
-    assert run_us / SLACK < profile.total_us < run_us * SLACK
+    told = operator_times(slow, case, GRAPHLAP_CACHE=str(tmp_path))
+    assert told.reason == ""
+    assert (told.clock == "device") == (runtime.name in ON_THE_DEVICES_CLOCK)
+    assert run_us / SLACK < told.total_us < run_us * SLACK
     assert {path: path.read_bytes() for path in engines.rglob("*") if path.is_file()} == kept
 
 
 def test_the_nodes_have_the_graphs_names(slow: ExportedModel, tmp_path: Path) -> None:
     names = {layer.name for layer in onnx.load(slow.path).graph.node}
     available("ort-cuda")
-    cuda = profiled(slow, Case("slow.onnx", "ort-cuda"), GRAPHLAP_CACHE=str(tmp_path))
+    cuda = operator_times(slow, Case("slow.onnx", "ort-cuda"), GRAPHLAP_CACHE=str(tmp_path))
     assert {op.node for op in cuda.ops} == names
     available("tensorrt")
-    tensorrt = profiled(slow, Case("slow.onnx", "tensorrt"), GRAPHLAP_CACHE=str(tmp_path))
+    tensorrt = operator_times(slow, Case("slow.onnx", "tensorrt"), GRAPHLAP_CACHE=str(tmp_path))
     assert names <= {part for op in tensorrt.ops for part in op.node.split(" + ")}
     assert all(op.op != "unknown" for op in tensorrt.ops), "every layer is one that is described"
 
 
 def test_what_a_provider_fused_is_one_operator(slow: ExportedModel, tmp_path: Path) -> None:
     available("ort-tensorrt")
-    profile = profiled(slow, Case("slow.onnx", "ort-tensorrt"), GRAPHLAP_CACHE=str(tmp_path))
-    assert len(profile.ops) == 1
+    told = operator_times(slow, Case("slow.onnx", "ort-tensorrt"), GRAPHLAP_CACHE=str(tmp_path))
+    assert len(told.ops) == 1
 
 
 def test_a_node_on_the_host_stands_between_its_copies(graphs: Graphs, tmp_path: Path) -> None:
@@ -82,17 +83,17 @@ def test_a_node_on_the_host_stands_between_its_copies(graphs: Graphs, tmp_path: 
     with runtime.compile(model, {}, Settings()) as session:
         if "Det" not in {placed.op for placed in session.execution.elsewhere}:
             pytest.skip("this release of ONNX Runtime computes a determinant on the GPU")
-    profile = profiled(model, Case("on_the_host.onnx", "ort-cuda"), GRAPHLAP_CACHE=str(tmp_path))
-    assert {"Relu", "MemcpyToHost", "Det"} <= {op.op for op in profile.ops}
+    told = operator_times(model, Case("on_the_host.onnx", "ort-cuda"), GRAPHLAP_CACHE=str(tmp_path))
+    assert {"Relu", "MemcpyToHost", "Det"} <= {op.op for op in told.ops}
 
 
 def test_torch_tells_its_kernels_and_its_copies(slow: ExportedModel, tmp_path: Path) -> None:
     available("torch-cuda")
-    profile = profiled(slow, Case("slow.onnx", "torch-cuda"), GRAPHLAP_CACHE=str(tmp_path))
-    products = [op for op in profile.ops if op.op == "matmul"]
+    told = operator_times(slow, Case("slow.onnx", "torch-cuda"), GRAPHLAP_CACHE=str(tmp_path))
+    products = [op for op in told.ops if op.op == "matmul"]
     assert len(products) == LAYERS
-    assert all("aten::" not in op.engine_name for op in profile.ops), "kernels, not operators"
-    copies = [op.engine_name for op in profile.ops if op.op == "copy_"]
+    assert all("aten::" not in op.engine_name for op in told.ops), "kernels, not operators"
+    copies = [op.engine_name for op in told.ops if op.op == "copy_"]
     assert [name.split(" (")[0] for name in copies] == ["Memcpy HtoD", "Memcpy DtoH"]
 
 
@@ -100,5 +101,5 @@ def test_torch_tells_its_kernels_and_its_copies(slow: ExportedModel, tmp_path: P
 def test_compiled_torch_tells_the_kernels_that_it_made(graphs: Graphs, tmp_path: Path) -> None:
     available("torch-cuda")
     case = Case("dense.onnx", "torch-cuda", axes={"batch": 1}, options={"mode": "compile"})
-    profile = profiled(graphs.dense, case, GRAPHLAP_CACHE=str(tmp_path))
-    assert any(op.engine_name.startswith("triton_") for op in profile.ops), profile.reason
+    told = operator_times(graphs.dense, case, GRAPHLAP_CACHE=str(tmp_path))
+    assert any(op.engine_name.startswith("triton_") for op in told.ops), told.reason

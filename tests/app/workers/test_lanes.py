@@ -1,12 +1,9 @@
-"""Several slots timed at once: only what ran in the company of all others counts."""
+"""Several lanes timed at once: only what ran in the company of all others counts."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
@@ -14,54 +11,50 @@ import pytest
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.machine.cores import usable_cores
-from app.workers.abreast import Abreast, in_company
-from app.workers.slots import REWARM, counted
-from runtimes.base import Arrays, Session
-from runtimes.execution import Execution
+from app.workers.lane import REWARM, counted
+from app.workers.lanes import SeveralLanes, in_company
+from runtimes.base import Arrays, Lane
 from tests.app.workers.conftest import Measure
 
 pytestmark = pytest.mark.alone
 
 
-class Several(Session):
-    """Counts the runs and the steps of state of each of its slots, and who made them."""
+class Counting(Lane):
+    """Counts its runs and its steps of state, and who made them."""
 
-    def __init__(self, slots: int = 2, failing: int | None = None) -> None:
-        self.slots = slots
-        self.calls: Counter[tuple[str, int]] = Counter()
-        self.threads: list[set[int]] = [set() for _ in range(slots)]
-        self.entered: dict[int, int] = {}
-        self.failing = failing
-        self.run = self.run_of(0)
-        self.execution = Execution("none", "fp32", "none", "python")
+    def __init__(self, failing: bool = False) -> None:
+        self.runs = self.steps = 0
+        self.threads: set[int] = set()
+        self.entered = 0
+        self.run = self._fail if failing else self._count
 
-    def run_of(self, slot: int) -> Callable[[], object]:
-        return partial(self._run, slot)
+    def _count(self) -> None:
+        self.runs += 1
+        self.threads.add(threading.get_ident())
 
-    def _run(self, slot: int) -> None:
-        if slot == self.failing:
-            raise ValueError("no luck")
-        self.calls["run", slot] += 1
-        self.threads[slot].add(threading.get_ident())
+    def _fail(self) -> None:
+        raise ValueError("no luck")
 
-    def advance_state(self, slot: int = 0) -> None:
-        self.calls["advance", slot] += 1
+    def advance(self) -> None:
+        self.steps += 1
 
-    def enter(self, slot: int = 0) -> None:
-        self.entered[slot] = threading.get_ident()
+    def enter(self) -> None:
+        self.entered = threading.get_ident()
 
-    def bind(self, inputs: Arrays, slot: int = 0) -> None: ...
+    def bind(self, inputs: Arrays) -> None: ...
 
-    def outputs(self, slot: int = 0) -> dict[str, np.ndarray]:
+    def outputs(self) -> dict[str, np.ndarray]:
         return {}
 
-    def poison(self, slot: int = 0) -> None: ...
-
-    def close(self) -> None: ...
+    def poison(self) -> None: ...
 
 
-def abreast(session: Session, streaming: bool = False, scenario: str = "closed_loop") -> Abreast:
-    return Abreast(session, Scenario.parse(scenario), "spin", streaming, 1000.0)
+def together(*lanes: Lane, streaming: bool = False) -> SeveralLanes:
+    return SeveralLanes(lanes, Scenario(), "spin", streaming, 1000.0)
+
+
+def two() -> SeveralLanes:
+    return together(Counting(), Counting())
 
 
 def spans(*times: tuple[int, int]) -> np.ndarray:
@@ -74,78 +67,81 @@ def spans(*times: tuple[int, int]) -> np.ndarray:
 def test_a_run_counts_only_between_the_last_ones_start_and_the_first_ones_end() -> None:
     early = spans((0, 9), (10, 19), (20, 29), (30, 39))
     late = spans((8, 18), (18, 28), (28, 38), (38, 48))
-    together = in_company([early, late], [0, 0])
-    assert together["started_ns"].tolist() == [0, 8, 10, 18, 20, 28, 30, 38]
-    assert together["lane"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
+    joined = in_company([early, late], [0, 0])
+    assert joined["started_ns"].tolist() == [0, 8, 10, 18, 20, 28, 30, 38]
+    assert joined["lane"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
     # Both run from 8 to 39: the first of one and the last of the other do not lie within.
-    assert counted(together)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
+    assert counted(joined)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
 
 
-def test_runs_that_warm_up_again_count_in_no_slot() -> None:
+def test_runs_that_warm_up_again_count_in_no_lane() -> None:
     early = spans((0, 9), (10, 19), (20, 29))
     late = spans((0, 10), (10, 20), (20, 29))
     kept = counted(in_company([early, late], [1, 2]))
     assert list(zip(kept["lane"], kept["started_ns"], strict=True)) == [(0, 10), (0, 20), (1, 20)]
 
 
-def test_slots_that_never_ran_together_give_nothing() -> None:
+def test_lanes_that_never_ran_together_give_nothing() -> None:
     assert len(counted(in_company([spans((0, 9)), spans((10, 19))], [0, 0]))) == 0
 
 
-def test_each_slot_has_a_thread_of_its_own_for_all_blocks() -> None:
-    session = Several(3)
-    with abreast(session, streaming=True) as slots:
-        blocks = [slots.block(0.02, 1, rewarm=False) for _ in range(3)]
+def test_each_lane_has_a_thread_of_its_own_for_all_blocks() -> None:
+    lanes = [Counting() for _ in range(3)]
+    with together(*lanes, streaming=True) as several:
+        blocks = [several.block(0.02, 1, rewarm=False) for _ in range(3)]
         alive = {thread.ident for thread in threading.enumerate()}
     records = np.concatenate(blocks)
-    idents = [ident for threads in session.threads for ident in threads]
-    assert len(set(idents)) == len(idents) == 3
-    assert set(idents) <= alive
-    assert session.threads == [{session.entered[slot]} for slot in range(3)]
-    assert threading.get_ident() not in idents
-    for slot in range(3):
-        recorded = np.count_nonzero(records["lane"] == slot)
-        assert recorded == session.calls["run", slot] == session.calls["advance", slot] > 0
+    idents = {lane.entered for lane in lanes}
+    assert len(idents) == 3
+    assert idents <= alive - {threading.get_ident()}
+    for number, lane in enumerate(lanes):
+        assert lane.threads == {lane.entered}
+        recorded = np.count_nonzero(records["lane"] == number)
+        assert recorded == lane.runs == lane.steps > 0
 
 
-def test_the_first_runs_after_a_pause_are_warm_up_in_every_slot() -> None:
-    with abreast(Several()) as slots:
-        slots.block(0.02, 1, rewarm=False)
-        records = slots.block(0.02, 1, rewarm=True)
-    for slot in range(2):
-        own = records[records["lane"] == slot]
+def test_the_first_runs_after_a_pause_are_warm_up_in_every_lane() -> None:
+    with two() as lanes:
+        lanes.block(0.02, 1, rewarm=False)
+        records = lanes.block(0.02, 1, rewarm=True)
+    for lane in range(2):
+        own = records[records["lane"] == lane]
         assert (own["phase"][:REWARM] == WARMUP).all()
 
 
 def test_threads_and_the_interpreters_setting_end_with_the_sampling() -> None:
     before, switch_s = threading.active_count(), sys.getswitchinterval()
-    with abreast(Several()) as slots:
-        slots.block(0.01, 1, rewarm=False)
+    with two() as lanes:
+        lanes.block(0.01, 1, rewarm=False)
     assert (threading.active_count(), sys.getswitchinterval()) == (before, switch_s)
 
 
 def test_a_run_that_raises_ends_the_sampling_with_its_error() -> None:
     before = threading.active_count()
-    with pytest.raises(ValueError, match="no luck"), abreast(Several(failing=1)) as slots:
-        slots.block(0.01, 1, rewarm=False)
+    with (
+        pytest.raises(ValueError, match="no luck"),
+        together(Counting(), Counting(failing=True)) as lanes,
+    ):
+        lanes.block(0.01, 1, rewarm=False)
     assert threading.active_count() == before
 
 
 def test_a_thread_that_cannot_enter_ends_the_sampling_with_its_error() -> None:
-    class Closed(Several):
-        def enter(self, slot: int = 0) -> None:
+    class Closed(Counting):
+        def enter(self) -> None:
             raise OSError("no device here")
 
-    with pytest.raises(OSError, match="no device"), abreast(Closed()) as slots:
-        slots.block(0.01, 1, rewarm=False)
+    with pytest.raises(OSError, match="no device"), together(Counting(), Closed()) as lanes:
+        lanes.block(0.01, 1, rewarm=False)
 
 
 @pytest.mark.parametrize("policy", ["spin", "sleep", "hybrid"])
-def test_paced_slots_keep_their_gaps(policy: WaitPolicy) -> None:
-    with Abreast(Several(), Scenario.parse("paced:1ms"), policy, False, 1000.0) as slots:
-        records = slots.block(0.05, 1, rewarm=False)
-    for slot in range(2):
-        own = records[records["lane"] == slot]
+def test_paced_lanes_keep_their_gaps(policy: WaitPolicy) -> None:
+    scenario = Scenario.parse("paced:1ms")
+    with SeveralLanes([Counting(), Counting()], scenario, policy, False, 1000.0) as lanes:
+        records = lanes.block(0.05, 1, rewarm=False)
+    for lane in range(2):
+        own = records[records["lane"] == lane]
         assert (own["scheduled_ns"][1:] - own["finished_ns"][:-1] == 1_000_000).all()
         assert (own["started_ns"] >= own["scheduled_ns"]).all()
 
@@ -168,8 +164,8 @@ def test_a_round_of_several_sessions(
 
 def test_a_measured_run_had_company_from_its_start_to_its_end(measure: Measure) -> None:
     _, records, _ = measure("fake", options={"sessions": 2, "latency_us": 300.0, "wait": "sleep"})
-    slots = [records[records["lane"] == slot] for slot in (0, 1)]
-    for own, other in (slots, slots[::-1]):
+    lanes = [records[records["lane"] == lane] for lane in (0, 1)]
+    for own, other in (lanes, lanes[::-1]):
         for run in counted(own):
             before = other["started_ns"] <= run["started_ns"]
             after = other["finished_ns"] >= run["finished_ns"]

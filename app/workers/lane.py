@@ -1,4 +1,4 @@
-"""The slots of a bound session as something to time in blocks: one here, several in abreast.py.
+"""The lanes of a bound session as something to time in blocks: one here, several in lanes.py.
 
 A block is an array of `RECORD` records in the order of their start; those marked `MEASURED`
 count, whatever the block was run for.
@@ -14,15 +14,17 @@ import numpy as np
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.round import MEASURED, WARMUP
 from app.workers.loop import WAIT, Block, run_block
-from runtimes.base import Session
+from runtimes.base import Lane
 
 BLOCK_CAPACITY = 1 << 20
 REWARM = 5
 """Runs after each pause between blocks that are recorded as warm-up: caches were disturbed."""
+_LOOP_NS = 150.0
+"""About what the loop itself adds to a run, beside the clock: enough to plan a block by."""
 
 
-class Slots(Protocol):
-    """All slots of one session, ready to run."""
+class Blocks(Protocol):
+    """All lanes of one session, ready to run."""
 
     def block(self, seconds: float, least: int, rewarm: bool) -> np.ndarray:
         """Records [n] of about so many seconds, but of `least` runs; raises what a run raises.
@@ -35,25 +37,26 @@ class Slots(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class Lane:
-    """One slot's timed call with the room for a block of it, and how long one run takes."""
+class TimedLane:
+    """One lane with the room for a block of its runs, and how long one of them takes."""
 
     def __init__(
         self,
-        run: Callable[[], object],
-        advance: Callable[[], object] | None,
+        lane: Lane,
         scenario: Scenario,
         wait: Callable[[int], object],
+        streaming: bool,
         first_ns: float,
     ) -> None:
         self.typical_ns = max(first_ns, 1.0)
-        self._run, self._advance, self._wait = run, advance, wait
+        self._run, self._wait = lane.run, wait
+        self._advance = lane.advance if streaming else None
         self._gap_ns = round(scenario.gap_us * 1e3)
         self._block = Block(1024)
 
     def count(self, seconds: float, least: int) -> int:
         """How many runs, pauses between them included, take so long."""
-        wanted = int(seconds * 1e9 / (self.typical_ns + self._gap_ns + 150.0))
+        wanted = int(seconds * 1e9 / (self.typical_ns + self._gap_ns + _LOOP_NS))
         return min(max(wanted, least), BLOCK_CAPACITY)
 
     def time(self, count: int) -> None:
@@ -67,19 +70,18 @@ class Lane:
         return self._block.records(count, phase)
 
 
-class Alone:
-    """The one slot of a session, run by the calling thread."""
+class OneLane:
+    """The one lane of a session, run by the calling thread."""
 
     def __init__(
         self,
-        session: Session,
+        lane: Lane,
         scenario: Scenario,
         wait_policy: WaitPolicy,
         streaming: bool,
         first_ns: float,
     ) -> None:
-        advance = session.advance_state if streaming else None
-        self._lane = Lane(session.run, advance, scenario, WAIT[wait_policy], first_ns)
+        self._lane = TimedLane(lane, scenario, WAIT[wait_policy], streaming, first_ns)
 
     def block(self, seconds: float, least: int, rewarm: bool) -> np.ndarray:
         lane, before = self._lane, []

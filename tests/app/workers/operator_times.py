@@ -13,7 +13,7 @@ from exporters.codec import from_json, to_json
 from exporters.types import ExportedModel
 
 
-def profiled(model: ExportedModel, case: Case, **environment: str) -> OperatorTimes:
+def operator_times(model: ExportedModel, case: Case, **environment: str) -> OperatorTimes:
     """What the process tells; `environment` is given to it beside this one's own."""
     done = subprocess.run(
         [sys.executable, "-m", "app.workers.operators"],

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.case import Case
 from app.cases.status import Status
 from app.stats.summary import Summary
 from runtimes.execution import Clock
@@ -31,15 +32,18 @@ class ReferenceLine:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One case: its identity, its histogram so far, its raw samples, and its row.
+    """One case: who it is, its histogram so far, its raw samples, and its row.
 
+    `key` is the case's id in its run.
     `counts` are those of `app.stats.histogram.Histogram` (measured samples only).
     `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
     included and marked. `summary` is None while only bins are known: markers are then
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
+    `batch_axis` is the size in the case that the row calls the batch.
     """
 
     key: str
+    case: Case
     label: str
     model: str
     runtime: str
@@ -50,3 +54,4 @@ class Series:
     summary: Summary | None = None
     published: tuple[ReferenceLine, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)
+    batch_axis: str = "batch"

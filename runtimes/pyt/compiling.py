@@ -1,0 +1,52 @@
+"""A torch module into one compiled graph, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, Unsupported
+from runtimes.options import Settings
+from runtimes.pyt.faults import first_line, out_of_memory
+
+
+def compile_module(
+    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], settings: Settings
+) -> Callable[..., Any]:
+    """The module compiled whole for these shapes; its first call, here, does the work."""
+    import torch._dynamo as dynamo
+    from torch._inductor import config
+
+    compilers = [name for name in config.cpp.cxx if name is not None]
+    if not any(map(shutil.which, compilers)):
+        raise NotAvailable(
+            f"torch.compile needs the C++ compiler {compilers[0]}",
+            f"install {compilers[0]}, or set CXX to another",
+        )
+    if settings.cache_dir:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(settings.cache_dir) / "inductor")
+    # An LSTM would be left eager without a word; and no pool of compiling processes may
+    # outlive the compilation.
+    dynamo.config.allow_rnn = True
+    config.compile_threads = 1
+    config.cpp.enable_kernel_profile = settings.operator_times
+    compiled = torch.compile(module, fullgraph=True, dynamic=False)
+    try:
+        compiled(*inputs)
+    except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:
+        raise Unsupported(
+            f"torch.compile cannot take the module whole ({first_line(error)})",
+            "use mode=eager",
+        ) from error
+    except Exception as error:
+        if out_of_memory(error):
+            raise OutOfMemory("PyTorch ran out of memory", "use a smaller batch") from error
+        raise CompileFault(
+            f"torch.compile failed ({first_line(error)})", "use mode=eager"
+        ) from error
+    return compiled

@@ -1,0 +1,165 @@
+"""One torch module on a GPU, its inputs in pinned host memory and on the device.
+
+At the host's boundary a run copies in, computes, copies out and waits for the stream; at the
+device's it computes and waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from runtimes.base import Arrays
+from runtimes.execution import Spans
+from runtimes.faults import Unsupported
+from runtimes.pyt.cuda_place import Part, Place
+from runtimes.pyt.faults import first_line
+from runtimes.pyt.lane import checked, feed_back, flat
+from runtimes.pyt.process import shared_process
+from runtimes.request import Request
+from runtimes.session.host import HostLane, tensor_dtype
+
+
+class TorchCudaLane(HostLane):
+    """The arrays are views of the host tensors, so what is bound is what the device copies.
+
+    `prepare` comes before anything else is asked of it.
+    """
+
+    def __init__(self, request: Request, place: Place) -> None:
+        model = request.model
+        self._host_inputs = [
+            place.host_tensor(request.shapes[spec.name], _torch_dtype(tensor_dtype(spec)))
+            for spec in model.inputs
+        ]
+        names = [spec.name for spec in model.inputs]
+        arrays = {n: t.numpy() for n, t in zip(names, self._host_inputs, strict=True)}
+        super().__init__(arrays, {}, model.states)
+        self._place = place
+        self._on_host = request.options["boundary"] == "host"
+        self._output_names = [spec.name for spec in model.outputs]
+        self._result: list[Any] = [None]
+        self._host_outputs: list[torch.Tensor] = []
+        self._compute: Part = _nothing
+        self._recorded = False
+        self.device_inputs = tuple(tensor.to(place.device) for tensor in self._host_inputs)
+        inputs = dict(zip(names, self.device_inputs, strict=True))
+        self._feedback = [
+            (inputs[pair.input], self._output_names.index(pair.output)) for pair in model.states
+        ]
+
+    def prepare(self, call: Callable[..., Any], recorded: bool) -> None:
+        """Run `call` on the inputs once, and make room for what it returned.
+
+        With `recorded` a run replays it as one CUDA graph.
+        """
+        result, inputs = self._result, self.device_inputs
+        result[0] = call(*inputs)
+        self._place.synchronize()
+        if recorded:
+            self._recorded = True
+            self._compute, result[0] = self._record(lambda: call(*inputs))
+        else:
+
+            def compute() -> None:
+                result[0] = call(*inputs)
+
+            self._compute = compute
+        tensors = checked(flat(result[0]), self._output_names)
+        self._host_outputs = [self._place.host_tensor(tuple(t.shape), t.dtype) for t in tensors]
+        for name, host in zip(self._output_names, self._host_outputs, strict=True):
+            self.output_buffers[name] = host.numpy()
+        self.run = self._run_on_host if self._on_host else self._run_on_device
+
+    def enter(self) -> None:
+        shared_process.enter_thread()
+        self._place.make_current()
+
+    def bind(self, inputs: Arrays) -> None:
+        super().bind(inputs)
+        self._place.make_current()
+        self._copy_in()
+        self._place.synchronize()
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        if not self._on_host:
+            if self._result[0] is None:
+                return {}
+            self._place.make_current()
+            self._copy_out()
+            self._place.synchronize()
+        return super().outputs()
+
+    def poison(self) -> None:
+        super().poison()
+        if self._recorded:
+            # A recorded graph writes the same tensors in each replay: those are ours to spoil,
+            # but for an input that the module returns as it is.
+            self._place.make_current()
+            kept = {tensor.data_ptr() for tensor in self.device_inputs}
+            for tensor, host in zip(flat(self._result[0]), self._host_outputs, strict=True):
+                if tensor.data_ptr() not in kept:
+                    tensor.copy_(host)
+            self._place.synchronize()
+        elif not self._on_host:
+            self._result[0] = None
+
+    def advance(self) -> None:
+        if self._on_host:
+            super().advance()
+            return
+        feed_back(flat(self._result[0]), self._feedback)
+        self._place.synchronize()
+
+    def spans(self, runs: int) -> Spans:
+        """`runs` more runs, each part of them by the device's clock."""
+        if not self._on_host:
+            (device,) = self._place.times_ns([self._compute], runs)
+            return Spans(device)
+        parts = [self._copy_in, self._compute, self._copy_out]
+        h2d, device, d2h = self._place.times_ns(parts, runs)
+        return Spans(device, h2d, d2h)
+
+    def close(self) -> None:
+        super().close()
+        self._result, self._feedback = [None], []
+        self._host_inputs, self._host_outputs, self.device_inputs = [], [], ()
+        self._compute = _nothing
+
+    def _record(self, call: Callable[[], Any]) -> tuple[Part, Any]:
+        try:
+            return self._place.record(call)
+        except RuntimeError as error:
+            raise Unsupported(
+                f"the module cannot be recorded as a CUDA graph ({first_line(error)})",
+                "set cuda_graph=0",
+            ) from error
+
+    def _run_on_host(self) -> None:
+        self._copy_in()
+        self._compute()
+        self._copy_out()
+        self._place.synchronize()
+
+    def _run_on_device(self) -> None:
+        self._compute()
+        self._place.synchronize()
+
+    def _copy_in(self) -> None:
+        for device, host in zip(self.device_inputs, self._host_inputs, strict=True):
+            device.copy_(host, non_blocking=True)
+
+    def _copy_out(self) -> None:
+        for host, tensor in zip(self._host_outputs, flat(self._result[0]), strict=True):
+            host.copy_(tensor, non_blocking=True)
+
+
+def _nothing() -> None:
+    """What a lane computes once it is closed."""
+
+
+def _torch_dtype(dtype: np.dtype) -> torch.dtype:
+    return torch.from_numpy(np.empty(0, dtype)).dtype

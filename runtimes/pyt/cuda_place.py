@@ -1,0 +1,88 @@
+"""Where the tensors of a torch session on a GPU live, and how one waits for them and times them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+Part = Callable[[], object]
+_RECORDING_WARM_UP = 3
+
+
+class Place(Protocol):
+    """Where tensors live and how one waits for them."""
+
+    name: str
+    device: torch.device
+    compute_capability: tuple[int, int]
+    synchronize: Part
+
+    def make_current(self) -> None:
+        """Let what the calling thread computes from now on go here."""
+
+    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """Host memory that the device copies by itself."""
+
+    def record(self, call: Callable[[], Any]) -> tuple[Part, Any]:
+        """A replay of `call` as one graph, and the result that every replay writes."""
+
+    def times_ns(self, parts: Sequence[Part], runs: int) -> np.ndarray:
+        """The device's time of each part in each run, int64 [parts, runs]."""
+
+    def peak_bytes(self) -> int | None: ...
+
+    def release(self) -> None: ...
+
+
+class CudaPlace:
+    """One GPU through torch.cuda, with a stream of its own, so that sessions do not queue up."""
+
+    def __init__(self, index: int) -> None:
+        self.device = torch.device("cuda", index)
+        self._stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        self.make_current()
+        self.name = torch.cuda.get_device_name(self.device)
+        self.compute_capability = torch.cuda.get_device_capability(self.device)
+        self.synchronize: Part = self._stream.synchronize
+
+    def make_current(self) -> None:
+        torch.cuda.set_device(self.device)
+        torch.cuda.set_stream(self._stream)
+
+    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        return torch.zeros(shape, dtype=dtype, pin_memory=True)
+
+    def record(self, call: Callable[[], Any]) -> tuple[Part, Any]:
+        for _ in range(_RECORDING_WARM_UP):
+            call()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self._stream):
+            result = call()
+        return graph.replay, result
+
+    def times_ns(self, parts: Sequence[Part], runs: int) -> np.ndarray:
+        marks = [
+            torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+            for _ in range(len(parts) + 1)
+        ]
+        times = np.zeros((len(parts), runs), np.int64)
+        for index in range(runs):
+            marks[0].record()
+            for part, mark in zip(parts, marks[1:], strict=True):
+                part()
+                mark.record()
+            self.synchronize()
+            for number in range(len(parts)):
+                milliseconds = marks[number].elapsed_time(marks[number + 1])
+                times[number, index] = round(milliseconds * 1e6)
+        return times
+
+    def peak_bytes(self) -> int | None:
+        return torch.cuda.max_memory_allocated(self.device)
+
+    def release(self) -> None:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(self.device)

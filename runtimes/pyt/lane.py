@@ -1,0 +1,89 @@
+"""One torch module with its input tensors over host buffers of ours, ready to be timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from runtimes.faults import RunFault
+from runtimes.pyt.process import shared_process
+from runtimes.request import Request
+from runtimes.session.host import HostLane, input_buffers
+
+
+class TorchLane(HostLane):
+    """Eager torch makes new output tensors in each run: that is its nature, and is timed."""
+
+    def __init__(self, request: Request) -> None:
+        model = request.model
+        super().__init__(input_buffers(request), {}, model.states)
+        tensors = {name: torch.from_numpy(array) for name, array in self.input_buffers.items()}
+        self.inputs = tuple(tensors.values())
+        self._threads = request.settings.threads
+        self._result: list[Any] = [None]
+        self._output_names = [spec.name for spec in model.outputs]
+        self._feedback = [
+            (tensors[pair.input], self._output_names.index(pair.output)) for pair in model.states
+        ]
+
+    def time(self, module: Callable[..., Any]) -> None:
+        """Let a run be one call of `module` on the lane's inputs."""
+        result, inputs = self._result, self.inputs
+
+        def run() -> None:
+            result[0] = module(*inputs)
+
+        self.run = run
+
+    def enter(self) -> None:
+        if self._threads:
+            torch.set_num_threads(self._threads)
+        shared_process.enter_thread()
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        tensors = flat(self._result[0])
+        if not tensors:
+            return {}
+        named = zip(self._output_names, checked(tensors, self._output_names), strict=True)
+        return {name: tensor.detach().numpy().copy() for name, tensor in named}
+
+    def poison(self) -> None:
+        # The tensors are not ours to overwrite, a module may return its input: they are dropped.
+        self._result[0] = None
+
+    def advance(self) -> None:
+        feed_back(flat(self._result[0]), self._feedback)
+
+    def close(self) -> None:
+        super().close()
+        self.inputs = ()
+        self._result = [None]
+        self._feedback = []
+
+
+def flat(result: Any) -> tuple[torch.Tensor, ...]:
+    """What a module returned, in order; empty for None."""
+    if result is None:
+        return ()
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def checked(tensors: tuple[torch.Tensor, ...], names: list[str]) -> tuple[torch.Tensor, ...]:
+    """The tensors; RunFault if the module returned another number than there are names."""
+    if len(tensors) != len(names):
+        raise RunFault(
+            f"the module returned {len(tensors)} tensors for {len(names)} outputs",
+            "return them in the order of the graph's outputs",
+        )
+    return tensors
+
+
+def feed_back(outputs: tuple[torch.Tensor, ...], feedback: list[tuple[torch.Tensor, int]]) -> None:
+    """Copy outputs, by number, into the states that they become."""
+    # Cloned first: a module that shifts its history returns one state as the next.
+    following = [outputs[index].clone() for _, index in feedback]
+    for (state, _), value in zip(feedback, following, strict=True):
+        state.copy_(value)

@@ -1,0 +1,119 @@
+"""A run folder in which everything was told: of every column, some row has a figure or a word."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from app.cases.accuracy import AccuracyResult, subject_of
+from app.cases.case import Case, Scenario
+from app.cases.columns import Row
+from app.cases.given import Given
+from app.cases.reading import Reading
+from app.cases.round import Check
+from app.results.folder import TELEMETRY, RunFolder, telemetry_name
+from app.results.lines import Exported
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import to_csv
+from exporters.codec import to_json
+from exporters.types import ExportedModel
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+
+NEVER_FILLED = {"rate_hz"}
+"""Waits for scenarios with arrivals of their own."""
+ROUNDS = 3
+LATENCY_US = 400.0
+RUNS = 4000
+"""So many support a p99.9, and last long enough for the energy of a counter."""
+FACTS = {
+    **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
+    **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
+}
+CHECK = Check("torch", 1e-6, 1e-7, 0.999, 1e-4, True)
+MODEL = ExportedModel(
+    name="net",
+    suite="layers",
+    family="dense",
+    path="net.onnx",
+    sha256="5" * 64,
+    opset=20,
+    precision="fp32",
+    inputs=(),
+    outputs=(),
+    axes={"batch": 4, "sequence": 16},
+    references={},
+    reference="torch",
+    batch="batch",
+    sequence="sequence",
+    layers=3,
+    width=64,
+    parameters=4096,
+    parameters_with_buffers=4160,
+    macs=262144,
+)
+
+
+def filled_csv(path: Path) -> tuple[list[Row], Path]:
+    """The rows of such a folder, made at `path`, and its `results.csv`."""
+    weights = path.with_name("w.safetensors")
+    weights.write_bytes(b"weights")
+    case = Case(
+        "net",
+        "ort-cpu:1",
+        axes=MODEL.axes,
+        options={"sessions": 2},
+        suite="layers",
+        given=Given.of({"weights": str(weights)}, (), ()),
+    )
+    cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
+    with RunFolder.create(path, manifest_of(cases, ROUNDS)) as folder:
+        folder.begin(ENVIRONMENT)
+        folder.record(Exported(case.model, case.precision, MODEL))
+        folder.record(AccuracyResult(subject_of(case, MODEL).case_id, "data.npz", 0.75, 100, 64))
+        for one in cases:
+            for number in range(ROUNDS):
+                _measured(folder, one, number)
+        rows = Rows().of(read_run(path))
+        folder.write("results.csv", to_csv(rows))
+    return rows, path / "results.csv"
+
+
+def _measured(folder: RunFolder, case: Case, number: int) -> None:
+    latencies = [LATENCY_US + number + k % 100 for k in range(RUNS)]
+    record(
+        folder,
+        case,
+        number,
+        latencies,
+        "partial",
+        warmup=3,
+        reason="node 'a' ran elsewhere",
+        warnings=("it was warm",),
+        started_at_utc="2026-01-02T03:04:05.678+00:00",
+        phases_ms={"compile": 12.5, "first_inference": 0.75},
+        warmup_s=0.25,
+        steady_state=True,
+        stop_reason="interval",
+        call_path="run_with_iobinding",
+        execution_provider="CPUExecutionProvider",
+        precision="fp32",
+        runtime_version="1.31.1",
+        device_name="a processor",
+        harness_floor_ns=80.0,
+        check=CHECK,
+        facts=FACTS,
+        rss_peak_mb=123.0,
+        device_memory_peak_mb=45.0,
+        options={"sessions": 2},
+        concurrency=2,
+    )
+    counted = [
+        Reading(round(t * 1e9), "gpu:0", energy_mj=5e4 * t, clock_mhz=1500.0, throttle=("thermal",))
+        for t in (0.2, 0.5, 1.0)
+    ]
+    text = "".join(json.dumps(to_json(reading)) + "\n" for reading in counted)
+    telemetry = folder.path / TELEMETRY
+    telemetry.mkdir(exist_ok=True)
+    (telemetry / telemetry_name(case.case_id, number)).write_text(text)

@@ -1,0 +1,75 @@
+"""A journal line is read as it was told, by this release and from a folder of schema 1."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.accuracy import AccuracyResult
+from app.cases.case import Case, Scenario
+from app.cases.round import Check, RoundResult
+from app.results.lines import KINDS, Exported, Line, Operators, Tried, Writer, read, written
+from tests.app.sweep.sweeps import exported_add
+
+CHECK = Check("torch", 0.5, 0.25, 0.9, 1e-4, False, "y", lane=2)
+ROUND = RoundResult("case", 0, "wrong_output", check=CHECK, facts={"cycles": 7, "io_us": 1.5})
+CASE = Case("net.onnx", "ort-cpu", axes={"batch": 2}, scenario=Scenario.parse("paced:20us"))
+
+
+def lines_of_every_kind(folder: Path) -> list[Line]:
+    return [
+        Writer("w", 7, "host", "0.1.0", {"cpu": "one", "load_1min": 0.5}),
+        Exported("add", "fp32", exported_add(folder)),
+        ROUND,
+        AccuracyResult("subject", "digits", 0.9, 360, 64),
+        Tried(CASE),
+        Operators("case", "device", 9, file="operators/case.csv", total_us=4.0),
+    ]
+
+
+def through_json(line: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(line))
+
+
+def test_every_kind_of_line_survives_the_journal(tmp_path: Path) -> None:
+    lines = lines_of_every_kind(tmp_path)
+    assert {type(line) for line in lines} == set(KINDS.values())
+    for line in lines:
+        assert read(through_json(written(line)), schema=2) == line
+
+
+def test_a_check_that_speaks_of_slots_keeps_its_lane() -> None:
+    told = through_json(written(ROUND))
+    told["check"]["slot"] = told["check"].pop("lane")
+    assert read(told, schema=1) == ROUND
+
+
+def test_what_this_release_adds_to_an_old_folder_is_read_as_it_was_told() -> None:
+    assert read(through_json(written(ROUND)), schema=1) == ROUND
+
+
+def test_an_old_case_keeps_the_name_that_its_rounds_have() -> None:
+    told = through_json(written(Tried(CASE)))
+    del told["case"]["naming"], told["case"]["case_id"]
+    line = read(told, schema=1)
+    assert isinstance(line, Tried)
+    assert line.case.case_id != CASE.case_id
+    assert line.case.identity == CASE.identity
+
+
+def test_a_profile_of_an_old_folder_is_the_operator_times_of_today() -> None:
+    told = {"kind": "profile", "case_id": "c", "clock": "wall", "runs": 3, "reason": ""}
+    assert read({**told, "profile": "c.csv", "total_us": 2.0}, schema=1) == Operators(
+        "c", "wall", 3, file="profiles/c.csv", total_us=2.0
+    )
+    refused = {**told, "reason": "it does not tell"}
+    assert read(refused, schema=1) == Operators("c", "wall", 3, "it does not tell")
+
+
+@pytest.mark.parametrize("data", [None, [], "round", 7])
+def test_what_is_no_object_is_no_line(data: object) -> None:
+    with pytest.raises(ValueError, match="not an object"):
+        read(data, schema=2)

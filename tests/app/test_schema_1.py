@@ -1,0 +1,134 @@
+"""Run folders that the release before schema 2 wrote: they open, resume and compare as they are.
+
+`schema_1.tar.gz` holds three of its folders: `finished`; `killed` (kill -9) in the second of two
+rounds; `search`, killed while it looked for the largest batch. Their graph and their labelled
+data are named by relative paths, and made anew here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.headless import OK
+from app.results.compare import RunSide, pairs
+from app.results.follow.reader import RunReader
+from app.results.follow.state import RunState
+from app.results.operators import read_operators
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import read_rows
+from exporters import own
+from tests.app.gui.runs import new_run, record_round, records
+from tests.app.workers.labelled_files import write_arrays, write_echo_graph
+
+ARCHIVE = Path(__file__).with_name("results") / "schema_1.tar.gz"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    write_echo_graph(tmp_path / "echo.onnx")
+    write_arrays(tmp_path / "data.npz", 640, wrong=64)
+    return tmp_path
+
+
+def resumed(folder: Path, name: str) -> Path:
+    """The folder after the batch mode has measured what it lacked."""
+    done = subprocess.run(
+        [sys.executable, "-m", own.module_name("app"), "--resume", name],
+        cwd=folder,
+        env=os.environ | {"GRAPHLAP_CACHE": str(folder / "cache"), "PYTHONPATH": str(own.ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == OK, done.stderr
+    return folder / name
+
+
+def state_of(run: Path) -> RunState:
+    """What the window is told, once the summary process has answered."""
+    reader = RunReader(run)
+    try:
+        state = None
+        while reader.is_moving or state is None:
+            state = reader.poll() or state
+    finally:
+        reader.close()
+    return state
+
+
+def test_its_rows_are_those_that_it_wrote_itself(folder: Path) -> None:
+    written = read_rows(folder / "finished" / "results.csv")
+    rows = Rows().of(read_run(folder / "finished"))
+    assert {str(row["case_id"]): row for row in rows} == written
+    assert len(rows) == 4
+
+
+def test_its_accuracies_and_operators_are_found(folder: Path) -> None:
+    run = read_run(folder / "finished")
+    measured, failed = (run.accuracy_of(case) for case in (run.cases[0], run.cases[-1]))
+    assert measured is not None
+    assert measured.top1 == 0.9
+    assert failed is not None
+    assert "no reference outputs" in failed.reason
+    assert len(run.operators) == 4
+    times = read_operators(run.path, run.operators[run.cases[0].case_id])
+    assert times.ops
+    assert times.total_us == run.operators[run.cases[0].case_id].total_us
+
+
+def test_it_opens_in_the_window(folder: Path) -> None:
+    state = state_of(folder / "finished")
+    assert state.problem is None
+    assert [one.status for one in state.series] == ["ok"] * 4
+    assert all(one.counts.sum() == one.row["iterations"] for one in state.series)
+    assert all(one.operators for one in state.details.values() if one.case.runtime == "ort-cpu")
+
+
+@pytest.mark.alone
+def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
+    before = read_run(folder / "killed")
+    known = {case_id: dict(rounds) for case_id, rounds in before.rounds.items()}
+    run = read_run(resumed(folder, "killed"))
+    assert {case.case_id: len(run.rounds_of(case)) for case in run.cases} == dict.fromkeys(
+        (case.case_id for case in before.cases), 2
+    )
+    for case_id, rounds in known.items():
+        for number, result in rounds.items():
+            assert run.rounds[case_id][number] == result, "what was measured stays"
+    assert run.cases == before.cases
+    assert [row["accuracy_top1"] for row in Rows().of(run)][:2] == [0.9, 0.9]
+
+
+@pytest.mark.alone
+def test_a_search_goes_on_where_it_was_killed(folder: Path) -> None:
+    before = read_run(folder / "search")
+    largest = max(case.axes["batch"] for case in before.cases)
+    run = read_run(resumed(folder, "search"))
+    batches = [case.axes["batch"] for case in run.cases]
+    assert batches == [2**power for power in range(17)]
+    assert largest in batches
+    assert all(len(run.rounds_of(case)) == 1 for case in run.cases)
+
+
+def test_it_compares_with_a_run_of_today_by_what_its_cases_are(folder: Path) -> None:
+    old = state_of(folder / "finished")
+    today = [replace(case, naming=2) for case in old.manifest.cases]
+    with new_run(folder / "today", today) as written:
+        for case in today:
+            record_round(written, case, 0, records([5000.0] * 400))
+    new = state_of(folder / "today")
+    assert not {one.key for one in old.series} & {one.key for one in new.series}
+    found = pairs(RunSide("old", old.series, {}), RunSide("new", new.series, {}))
+    assert [(pair.first.label, pair.second.label) for pair in found] == [
+        (one.label, one.label) for one in old.series
+    ]
