@@ -15,12 +15,15 @@ from runtimes.fpga.options import read_target
 
 
 def answer_line(questions: TextIO, answers: TextIO) -> None:
-    """Read one question, a JSON line, and write its answer, or `{"problem": ...}`, as another."""
+    """Read one question, a JSON line, and write its answer as another.
+
+    What can't be answered is `{"problem": {"cause": ..., "remedy": ...}}`.
+    """
     os.nice(19)  # who asks may be measuring
     try:
         answer = schedule(json.loads(questions.readline()))
     except GraphlapError as error:
-        answer = {"problem": str(error)}
+        answer = {"problem": {"cause": error.cause, "remedy": error.remedy}}
     answers.write(json.dumps(answer) + "\n")
 
 

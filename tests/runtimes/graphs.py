@@ -36,8 +36,8 @@ _TYPES = {
 }
 
 
-def constant(name: str, array: np.ndarray) -> onnx.TensorProto:
-    return numpy_helper.from_array(array, name)
+def constant(name: str, value: np.ndarray | np.generic) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.asarray(value), name)
 
 
 def node(

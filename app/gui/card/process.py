@@ -59,8 +59,8 @@ class CardProcess:
             )
         self.close()
         answer = json.loads(lines[0])
-        if "cause" in answer:
-            return GraphlapError(answer["cause"], answer["remedy"])
+        if "problem" in answer:
+            return GraphlapError(**answer["problem"])
         return CardRun.from_json(answer)
 
     def close(self) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent, QRectF, QSize
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QRectF, QSize
+from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QGraphicsView
 
@@ -28,7 +28,7 @@ def export_png(view: PlotView, path: Path, scale: float = 2.0) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         view.canvas.scene().render(painter, QRectF(image.rect()), _shown(view.canvas))
         painter.end()
-    if not image.save(str(path), b"PNG"):
+    if not QImageWriter(str(path), QByteArray(b"PNG")).write(image):
         raise NotWritten(path)
 
 

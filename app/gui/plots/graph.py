@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyqtgraph as pg
@@ -22,6 +23,14 @@ _NATURAL_ZOOM = 0.6
 """A graph that would be smaller than this as a whole is shown from its top instead."""
 
 
+@dataclass(frozen=True, slots=True)
+class LaidGraph:
+    """A graph and where its nodes are drawn."""
+
+    graph: ModelGraph
+    layout: Layout
+
+
 class GraphView(PlotView):
     """Pan by dragging, zoom with the wheel, find by name; reading a file never blocks."""
 
@@ -30,8 +39,7 @@ class GraphView(PlotView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._graph: ModelGraph | None = None
-        self._layout: Layout | None = None
+        self._laid: LaidGraph | None = None
         self._engine = self._name = ""
         self._elsewhere: Mapping[str, str] = {}
         self._item: GraphItem | None = None
@@ -67,7 +75,7 @@ class GraphView(PlotView):
         was asked for, `elsewhere` the providers of the nodes that it did not take, by node name.
         """
         self._engine, self._elsewhere = engine, dict(elsewhere or {})
-        self._graph = None
+        self._laid = None
         self._name = name or path.stem
         self._told = f"Reading {name or path.name} …"
         self._reading = _Reading(path)
@@ -77,11 +85,11 @@ class GraphView(PlotView):
         self.mark_dirty()
         self.refresh()
 
-    def _show_graph(self, reading: _Reading) -> None:
+    def _show_graph(self, reading: _Reading, laid: LaidGraph) -> None:
         if reading is not self._reading:
             return
         self._reading = None
-        self._graph, self._layout = reading.graph, reading.layout
+        self._laid = laid
         self.follows = True
         self.mark_dirty()
         self.refresh()
@@ -94,9 +102,9 @@ class GraphView(PlotView):
             self.refresh()
 
     def draw(self) -> str:
-        graph, layout = self._graph, self._layout
-        if graph is None or layout is None:
+        if self._laid is None:
             return self._told
+        graph, layout = self._laid.graph, self._laid.layout
         kept = self.kept_range()
         self.reset()
         plot = self.add_plot(0, 0)
@@ -162,24 +170,24 @@ class GraphView(PlotView):
 
     def _find(self, text: str) -> None:
         """Mark what matches, and go to the first of it."""
-        if self._item is None or self._graph is None or self._layout is None:
+        if self._item is None or self._laid is None:
             return
         words = text.lower()
         matches = [
             k
-            for k, node in enumerate(self._graph.nodes)
+            for k, node in enumerate(self._laid.graph.nodes)
             if words and words in f"{node.op} {node.name}".lower()
         ]
         self._item.found = frozenset(matches)
         self._item.update()
         if matches:
             (left, right), (top, bottom) = self.plots[0].viewRange()
-            at = QPointF(*self._layout.places[matches[0]])
+            at = QPointF(*self._laid.layout.places[matches[0]])
             self._center(self.plots[0], at, right - left, bottom - top)
             self.follows = False
 
     def table(self) -> Table:
-        nodes = self._graph.nodes if self._graph else ()
+        nodes = self._laid.graph.nodes if self._laid else ()
         return ["node", "op", "shapes", "engine"], [
             [n.name, n.op, "; ".join(n.shapes), self._elsewhere.get(n.name, self._engine)]
             for n in nodes
@@ -190,14 +198,12 @@ class GraphView(PlotView):
 class _Reading(QObject):
     """A file being read in another thread; its signals arrive in the window's."""
 
-    done = Signal(object)
+    done = Signal(object, object)
     failed = Signal(object, str)
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
-        self.graph: ModelGraph | None = None
-        self.layout: Layout | None = None
 
 
 class _Job(QRunnable):
@@ -210,9 +216,8 @@ class _Job(QRunnable):
         try:
             graph = load_graph(reading.path)
             edges = [(source, target) for source, target, _ in graph.edges]
-            reading.layout = lay_out(len(graph.nodes), edges)
-            reading.graph = graph
+            laid = LaidGraph(graph, lay_out(len(graph.nodes), edges))
         except NoModel as error:
             reading.failed.emit(reading, str(error))
         else:
-            reading.done.emit(reading)
+            reading.done.emit(reading, laid)

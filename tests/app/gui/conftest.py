@@ -3,5 +3,35 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from app.gui.launch.child import BatchChild
+from app.gui.look.preferences import Preferences
+from app.gui.window import MainWindow
+from tests.app.gui.runs import wait_for_end
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
+    """A window of its own; the batch processes that it leaves behind are ended."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    preferences = Preferences(tmp_path / "window.ini")
+    preferences.runs_folder = tmp_path / "runs"
+    made = MainWindow(preferences)
+    qtbot.addWidget(made)
+    made.show()
+    children: list[BatchChild | None] = []
+    made.control.started.connect(lambda _folder: children.append(made.control.child))
+    yield made
+    made.close()
+    for child in filter(None, children):
+        if child.exit_code() is None:
+            os.killpg(child.pid, signal.SIGTERM)
+            assert wait_for_end(child) is not None

@@ -10,7 +10,7 @@ from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.results.series import ReferenceLine, Series, Standing
 from app.stats.histogram import Histogram
-from app.stats.summary import summarise
+from app.stats.summary import Summary, summarise
 from runtimes.execution import Clock, Samples
 
 
@@ -94,6 +94,12 @@ def failed(runtime: str, model: str, status: Standing, reason: str, **row: objec
         counts=Histogram().counts,
         row=values,
     )
+
+
+def summary_of(one: Series) -> Summary:
+    """What its raw samples came to."""
+    assert one.summary is not None
+    return one.summary
 
 
 def case_of(model: str, runtime: str, row: Mapping[str, object]) -> Case:

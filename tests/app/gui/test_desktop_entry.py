@@ -12,13 +12,12 @@ from exporters.types import GraphlapError
 def test_the_entry_names_a_program_that_is_there_and_its_icon(tmp_path: Path) -> None:
     entry, icon = install_desktop(tmp_path)
     parsed = configparser.ConfigParser(interpolation=None)
-    parsed.optionxform = str
     parsed.read(entry, "utf-8")
     values = parsed["Desktop Entry"]
-    program = shlex.split(values["Exec"])[0]
+    program = shlex.split(values["exec"])[0]
     assert shutil.which(program)
-    assert values["Type"] == "Application"
-    assert icon.stem == values["Icon"]
+    assert values["type"] == "Application"
+    assert icon.stem == values["icon"]
     assert icon.read_text("utf-8").startswith("<svg")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
-from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
-from app.plan.plan import parse_plan
+from app.plan.plan import Plan, parse_plan
 from app.results.figures import variants
 from app.results.reader import read_run
 from tests.app.gui.runs import fake_plan, tiny_model
@@ -19,26 +19,17 @@ pytestmark = pytest.mark.alone
 TIMEOUT_MS = 90_000
 
 
-@pytest.fixture
-def window(qtbot, tmp_path: Path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    preferences = Preferences(tmp_path / "window.ini")
-    preferences.runs_folder = tmp_path / "runs"
-    made = MainWindow(preferences)
-    qtbot.addWidget(made)
-    made.show()
-    yield made
-    made.close()
-
-
-def _measure(window: MainWindow, qtbot, plan) -> Path:
+def _measure(window: MainWindow, qtbot: QtBot, plan: Plan) -> Path:
     window.control.run(plan)
     folder = window.control.folder
+    assert folder is not None
     qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
     return folder
 
 
-def test_operator_times_of_a_real_run_are_shown(window, qtbot, tmp_path) -> None:
+def test_operator_times_of_a_real_run_are_shown(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     model = tiny_model(tmp_path / "tiny.onnx")
     sweep = {"models": [str(model)], "runtimes": ["ort-cpu"]}
     plan = parse_plan({"rounds": 1, "profile_ops": True, "sweeps": [sweep]}, "test")
@@ -47,13 +38,15 @@ def test_operator_times_of_a_real_run_are_shown(window, qtbot, tmp_path) -> None
     window.docks.show("operators")
     view = window.views.by_key["operators"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
-    nodes, recorded = view.table()[1], read_run(folder).profiles
+    nodes, recorded = view.table()[1], read_run(folder).operators
     assert [row[1] for row in nodes] == ["Relu"]
     assert nodes[0][3] == pytest.approx(1.0), "one operator takes all of the time"
     assert len(recorded) == 1
 
 
-def test_a_case_that_hangs_ends_as_a_timeout_in_the_table(window, qtbot, tmp_path) -> None:
+def test_a_case_that_hangs_ends_as_a_timeout_in_the_table(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), fail=["hang"])
     _measure(window, qtbot, plan.model_copy(update={"time_limit_s": 4.0}))
     qtbot.waitUntil(

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt")
 LOADED = f"""
@@ -37,7 +38,7 @@ def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
-def test_the_window_imports_no_engine_and_no_torch(tmp_path) -> None:
+def test_the_window_imports_no_engine_and_no_torch(tmp_path: Path) -> None:
     told = _run("-c", LOADED, str(tmp_path), QT_QPA_PLATFORM="offscreen")
     assert told.stdout.strip() == "[]", told.stderr
 
@@ -49,13 +50,13 @@ def test_a_display_that_cannot_be_opened_is_one_sentence_that_names_headless() -
     assert "Traceback" not in told.stderr
 
 
-def test_a_plan_that_is_none_ends_before_a_window_opens(tmp_path) -> None:
+def test_a_plan_that_is_none_ends_before_a_window_opens(tmp_path: Path) -> None:
     told = _run("-m", "app", "--plan", str(tmp_path / "none.toml"), QT_QPA_PLATFORM="offscreen")
     assert told.returncode == 2
     assert "none.toml" in told.stderr
 
 
-def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path) -> None:
+def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no model")
     for path in (tmp_path / "notes.txt", tmp_path / "gone.onnx"):
         told = _run("-m", "app", str(path), QT_QPA_PLATFORM="offscreen")
@@ -63,13 +64,13 @@ def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path) -> None:
         assert path.name in told.stderr
 
 
-def test_a_path_is_refused_where_no_window_is_asked_for(tmp_path) -> None:
+def test_a_path_is_refused_where_no_window_is_asked_for(tmp_path: Path) -> None:
     told = _run("-m", "app", "--headless", str(tmp_path / "net.onnx"))
     assert told.returncode == 2
     assert "--models" in told.stderr
 
 
-def test_the_desktop_entry_is_installed_without_a_display(tmp_path) -> None:
+def test_the_desktop_entry_is_installed_without_a_display(tmp_path: Path) -> None:
     told = _run("-m", "app", "--install-desktop", XDG_DATA_HOME=str(tmp_path))
     assert told.returncode == 0, told.stderr
     entry = (tmp_path / "applications" / "graphlap.desktop").read_text()
@@ -93,7 +94,7 @@ sys.exit(main.main(sys.argv[1:]))
 """
 
 
-def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path) -> None:
+def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path: Path) -> None:
     from app.cases.case import Case
     from tests.app.gui.runs import new_run, tiny_model
 

@@ -1,65 +1,33 @@
-"""The whole window on the offscreen platform, over real batch processes and real folders."""
+"""The whole window on the offscreen platform, over real run folders."""
 
 from __future__ import annotations
 
 import gc
-import os
 import shutil
-import signal
 import sys
-import threading
 from pathlib import Path
 
-import psutil
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QMessageBox
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QAbstractButton, QMenu
+from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.export_view import export
-from app.gui.look.errors import ErrorDialog
 from app.gui.look.preferences import Preferences
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
-from app.plan.plan import parse_plan
-from app.results.folder import is_being_written
 from exporters.types import GraphlapError
-from tests.app.gui.runs import (
-    fake_plan,
-    new_run,
-    record_round,
-    records,
-    tiny_model,
-    wait_for_end,
-)
+from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
 
-pytestmark = pytest.mark.alone
-
-TIMEOUT_MS = 60_000
 CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("mlp", "fake"))
 
 
 @pytest.fixture
-def window(qtbot, tmp_path: Path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    preferences = Preferences(tmp_path / "window.ini")
-    preferences.runs_folder = tmp_path / "runs"
-    made = MainWindow(preferences)
-    qtbot.addWidget(made)
-    made.show()
-    children = []
-    made.control.started.connect(lambda _folder: children.append(made.control.child))
-    yield made
-    made.close()
-    for child in children:
-        if child.exit_code() is None:
-            os.killpg(child.pid, signal.SIGTERM)
-            assert wait_for_end(child) is not None
-
-
-@pytest.fixture
 def run(tmp_path: Path) -> Path:
+    """A finished run of `CASES`: two were measured, one crashed."""
     with new_run(tmp_path / "run", CASES) as folder:
         record_round(folder, CASES[0], 0, records([50.0 + k % 7 for k in range(400)]))
         record_round(folder, CASES[1], 0, records([80.0 + k % 9 for k in range(400)]))
@@ -67,130 +35,11 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def _run_plan(window: MainWindow, qtbot, plan) -> None:
-    window.editor.set_draft(plan, "test")
-    qtbot.waitUntil(window.editor.run_button.isEnabled, timeout=10_000)
-    window.editor.run_button.click()
-    qtbot.waitUntil(lambda: window.control.state == "running", timeout=10_000)
-
-
-def _statuses(window: MainWindow) -> list[str]:
-    return [one.status for one in window.table.model.series]
-
-
-def _settled(window: MainWindow, qtbot) -> None:
-    def there() -> bool:
-        state = window.feed.state
-        measured = [one for one in state.series if one.status == "ok"] if state else []
-        return bool(state) and all(one.summary for one in measured if one.key in state.shown)
-
-    qtbot.waitUntil(there, timeout=TIMEOUT_MS)
-
-
-def _dialogs(window: MainWindow) -> list[ErrorDialog]:
-    return [dialog for dialog in window.findChildren(ErrorDialog) if dialog.isVisible()]
-
-
-def _open(window: MainWindow, qtbot, folder: Path) -> None:
-    window.open_run(folder)
-    qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
-
-
-def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries(window, qtbot, tmp_path) -> None:
-    model = tiny_model(tmp_path / "tiny.onnx")
-    data = {"models": [str(model)], "runtimes": ["ort-cpu"]}
-    _run_plan(window, qtbot, parse_plan({"name": "real", "rounds": 1, "sweeps": [data]}, "test"))
-    qtbot.waitUntil(lambda: _statuses(window) == ["ok"], timeout=TIMEOUT_MS)
-    _settled(window, qtbot)
-    (series,) = window.feed.state.series
-    assert series.runtime == "ort-cpu"
-    assert series.summary.iterations == series.counts.sum()
-    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
-    qtbot.waitUntil(lambda: "finished" in window.progress.bar.format(), timeout=10_000)
-    window.log.read_on()
-    assert "results.csv" in window.log.toPlainText()
-
-
-def test_a_worker_that_crashes_is_a_row_with_its_reason(window, qtbot, tmp_path) -> None:
-    model = tiny_model(tmp_path / "tiny.onnx")
-    plan = fake_plan(model, fail=["none", "crash"], distribution=["bimodal"])
-    _run_plan(window, qtbot, plan)
-    qtbot.waitUntil(lambda: sorted(_statuses(window)) == ["crashed", "ok"], timeout=TIMEOUT_MS)
-    crashed = next(one for one in window.table.model.series if one.status == "crashed")
-    assert "SIGSEGV" in crashed.row["reason"]
-
-
-def test_pause_and_stop_from_the_window(window, qtbot, tmp_path) -> None:
-    _run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx"), rounds=20))
-    actions = window.actions_by_key
-    qtbot.waitUntil(lambda: "measuring" in _statuses(window), timeout=TIMEOUT_MS)
-    actions["pause"].trigger()
-    qtbot.waitUntil(lambda: window.feed.state.live.state == "paused", timeout=TIMEOUT_MS)
-    assert actions["pause"].text() == "&Go on"
-    actions["stop"].trigger()
-    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
-    qtbot.waitUntil(actions["resume_run"].isEnabled, timeout=10_000)
-
-
-def test_closing_the_window_leaves_nothing_but_the_run(window, qtbot, tmp_path) -> None:
-    threads = threading.active_count()
-    _run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx"), rounds=3))
-    qtbot.waitUntil(lambda: "measuring" in _statuses(window), timeout=TIMEOUT_MS)
-    folder, pid = window.control.folder, window.control.child.pid
-    window.close()
-    own = psutil.Process().children(recursive=False)
-    assert [child.pid for child in own] == [pid]
-    assert is_being_written(folder)
-    assert not [t for t in window.findChildren(QTimer) if t.isActive() and t.interval() > 0]
-    assert threading.active_count() <= threads
-
-
-def test_the_same_cases_from_the_window_and_from_the_copied_command(
-    window, qtbot, tmp_path
+def test_every_view_takes_a_run_and_is_exported(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
-    import shlex
-
-    from app.plan.expand import expand
-    from app.plan.flags import parse, plan_from_flags
-
-    plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), latency_us=[5.0, 50.0])
-    window.editor.set_draft(plan, "test")
-    window.actions_by_key["copy_command"].trigger()
-    words = shlex.split(QGuiApplication.clipboard().text())
-    told = {case.case_id for case in expand(plan_from_flags(parse(words[3:])))}
-    _run_plan(window, qtbot, plan)
-    qtbot.waitUntil(lambda: window.feed.state is not None, timeout=TIMEOUT_MS)
-    assert {case.case_id for case in window.feed.state.manifest.cases} == told
-
-
-def test_a_sweep_by_mistake_is_asked_about_first(window, monkeypatch) -> None:
-    from app.plan.estimate import Estimate
-
-    asked: list[str] = []
-
-    def refuse(_parent, _title, text, *_):
-        asked.append(text)
-        return QMessageBox.StandardButton.No
-
-    monkeypatch.setattr(QMessageBox, "question", refuse)
-    plan = parse_plan({"sweeps": [{"models": ["cnn_tiny"]}]}, "test")
-    window.runs.run_plan(plan, Estimate(100_000, 2, 600_000.0, 900_000.0, exact=False))
-    assert "100,000 cases" in asked[0]
-    assert window.control.state == "idle"
-
-
-def test_closing_with_a_queue_is_asked_about(window, monkeypatch) -> None:
-    answers = [QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes]
-    monkeypatch.setattr(QMessageBox, "question", lambda *_: answers.pop(0))
-    window.control.queue.add(parse_plan({"sweeps": [{"models": ["mlp"]}]}, "test"))
-    assert not window.close()
-    assert window.isVisible()
-    assert window.close()
-
-
-def test_every_view_takes_a_run_and_is_exported(window, qtbot, run, tmp_path) -> None:
-    _open(window, qtbot, run)
-    _settled(window, qtbot)
+    open_run(window, qtbot, run)
+    wait_for_summaries(window, qtbot)
     for page in PAGES:
         window.docks.go_to(page)
         qtbot.wait(120)
@@ -205,18 +54,20 @@ def test_every_view_takes_a_run_and_is_exported(window, qtbot, run, tmp_path) ->
         export(window.table, tmp_path / "table.doc")
 
 
-def test_rows_that_are_selected_are_the_series_that_are_shown(window, qtbot, run) -> None:
-    _open(window, qtbot, run)
+def test_rows_that_are_selected_are_the_series_that_are_shown(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
     key = CASES[1].case_id
     window.table.select([key])
-    qtbot.waitUntil(lambda: window.feed.state.shown == (key,), timeout=10_000)
+    qtbot.waitUntil(lambda: seen(window).shown == (key,), timeout=10_000)
     qtbot.waitUntil(lambda: [s.key for s in window.views.by_key["histogram"].series] == [key])
     window.actions_by_key["follow"].trigger()
-    qtbot.waitUntil(lambda: len(window.feed.state.shown) == 3, timeout=10_000)
+    qtbot.waitUntil(lambda: len(seen(window).shown) == 3, timeout=10_000)
 
 
-def test_filter_and_baseline_reach_the_table(window, qtbot, run) -> None:
-    _open(window, qtbot, run)
+def test_filter_and_baseline_reach_the_table(window: MainWindow, qtbot: QtBot, run: Path) -> None:
+    open_run(window, qtbot, run)
     window.table.filter_box.setText("mlp")
     assert window.table.filter.rowCount() == 1
     window.table.filter_box.clear()
@@ -225,7 +76,9 @@ def test_filter_and_baseline_reach_the_table(window, qtbot, run) -> None:
     assert window.table.model.baseline is not None
 
 
-def test_a_layout_is_saved_restored_kept_and_reset(window, qtbot, tmp_path) -> None:
+def test_a_layout_is_saved_restored_kept_and_reset(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     log = window.docks.docks["log"]
     log.hide()
     window.actions_by_key["keep_layout"].trigger()
@@ -244,8 +97,10 @@ def test_a_layout_is_saved_restored_kept_and_reset(window, qtbot, tmp_path) -> N
     again.close()
 
 
-def test_the_theme_is_switched_everywhere_and_remembered(window, qtbot, run, tmp_path) -> None:
-    _open(window, qtbot, run)
+def test_the_theme_is_switched_everywhere_and_remembered(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
+) -> None:
+    open_run(window, qtbot, run)
     window.actions_by_key["dark"].trigger()
     assert all(view.theme.dark for view in window.views.by_key.values())
     assert window.palette().window().color().lightness() < 128
@@ -254,49 +109,57 @@ def test_the_theme_is_switched_everywhere_and_remembered(window, qtbot, run, tmp
     assert not any(view.theme.dark for view in window.views.by_key.values())
 
 
-def test_a_folder_that_is_no_run_is_one_dialog(window, qtbot, tmp_path) -> None:
+def test_a_folder_that_is_no_run_is_one_dialog(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     window.open_run(tmp_path)
-    qtbot.waitUntil(lambda: len(_dialogs(window)) == 1, timeout=10_000)
-    assert "is no run folder" in _dialogs(window)[0].text
-    _dialogs(window)[0].close()
+    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
+    assert "is no run folder" in dialogs(window)[0].text
+    dialogs(window)[0].close()
 
 
-def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(window, qtbot, run) -> None:
-    _open(window, qtbot, run)
+def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
     shutil.rmtree(run)
-    qtbot.waitUntil(lambda: len(_dialogs(window)) == 1, timeout=10_000)
-    assert "is gone" in _dialogs(window)[0].text
+    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
+    assert "is gone" in dialogs(window)[0].text
     qtbot.wait(300)
-    assert len(_dialogs(window)) == 1
-    _dialogs(window)[0].close()
+    assert len(dialogs(window)) == 1
+    dialogs(window)[0].close()
 
 
-def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(window, qtbot, run) -> None:
+def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
     folder = run.rename(run.with_name("run: monday"))
-    _open(window, qtbot, folder)
+    open_run(window, qtbot, folder)
     journal = next((folder / "journal").glob("*.jsonl"))
     with journal.open("ab") as file:
         file.write(b'{"kind" "round"}\n')
-    qtbot.waitUntil(lambda: len(_dialogs(window)) == 1, timeout=10_000)
-    cause, remedy = _dialogs(window)[0].text.split("\n")
+    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
+    cause, remedy = dialogs(window)[0].text.split("\n")
     assert str(journal) in cause and "is damaged" in cause
     assert remedy == "remove that line and resume the run"
-    _dialogs(window)[0].close()
+    dialogs(window)[0].close()
 
 
 def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(
-    window, qtbot, tmp_path
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
     with new_run(tmp_path / "run", CASES):
         second = MainWindow(Preferences(tmp_path / "second.ini"))
         qtbot.addWidget(second)
         for each in (window, second):
-            _open(each, qtbot, tmp_path / "run")
+            open_run(each, qtbot, tmp_path / "run")
         qtbot.waitUntil(lambda: "only watches" in second.statusBar().currentMessage())
         second.close()
 
 
-def test_a_run_folder_dropped_on_the_window_is_opened(window, qtbot, run) -> None:
+def test_a_run_folder_dropped_on_the_window_is_opened(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(run))])
     window.dropEvent(
@@ -312,31 +175,20 @@ def test_a_run_folder_dropped_on_the_window_is_opened(window, qtbot, run) -> Non
     assert window.preferences.recent_runs()[0] == run
 
 
-def test_the_first_result_is_two_clicks_away(window, qtbot) -> None:
-    window.welcome.try_button.click()
-    qtbot.waitUntil(window.editor.run_button.isEnabled, timeout=10_000)
-    with qtbot.waitSignal(window.editor.run_asked, timeout=10_000) as asked:
-        window.editor.run_asked.disconnect(window.runs.run_plan)
-        window.editor.run_button.click()
-    plan, found = asked.args
-    assert plan.sweeps[0].runtimes == ("ort-cpu",)
-    assert found.longest_s < 60
-
-
-def test_every_action_is_reached_by_keyboard_and_none_hides_another(window) -> None:
+def test_every_action_is_reached_by_keyboard_and_none_hides_another(window: MainWindow) -> None:
     keys = [a.shortcut().toString() for a in window.actions_by_key.values() if a.shortcut()]
     taken = [key for key in keys if key]
     assert len(set(taken)) == len(taken)
-    titles = window.menuBar().actions()
-    reachable = {a for title in titles for a in title.menu().actions()}
+    menus = window.menuBar().findChildren(QMenu)
+    reachable = {action for menu in menus for action in menu.actions()}
     assert set(window.actions_by_key.values()) <= reachable
     for button in window.tool_bar.findChildren(QAbstractButton):
         if button.isVisible():
             assert button.accessibleName()
 
 
-def test_repainting_loses_no_reference_to_none(window, qtbot, run) -> None:
-    _open(window, qtbot, run)
+def test_repainting_loses_no_reference_to_none(window: MainWindow, qtbot: QtBot, run: Path) -> None:
+    open_run(window, qtbot, run)
     view = window.views.by_key["histogram"]
     view.draw_now()
     qtbot.wait(50)

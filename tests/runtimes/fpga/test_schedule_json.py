@@ -68,4 +68,4 @@ def test_what_the_card_cannot_run_is_a_sentence(tmp_path: Path) -> None:
     onnx.save(lstm_step(3, 480).model(), path)
     answer = asked(path, card="ia-420f", states=[])
     assert answer.keys() == {"problem"}
-    assert "needs 5415 tiles, the card has 3072" in answer["problem"]
+    assert "needs 5415 tiles, the card has 3072" in answer["problem"]["cause"]

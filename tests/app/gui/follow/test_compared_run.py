@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.look.errors import ErrorDialog
-from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.windows import dialogs, open_run
 
 CASE = Case("mlp", "fake")
 OTHER = Case("mlp", "fake", threads=2)
@@ -24,22 +24,12 @@ def _run(path: Path, latency_us: float, *cases: Case) -> Path:
     return path
 
 
-@pytest.fixture
-def window(qtbot, tmp_path: Path):
-    made = MainWindow(Preferences(tmp_path / "window.ini"))
-    qtbot.addWidget(made)
-    made.show()
-    yield made
-    made.close()
-
-
 def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
-    window, qtbot, tmp_path, monkeypatch
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = _run(tmp_path / "monday", 100.0, CASE, OTHER)
     second = _run(tmp_path / "tuesday", 197.0, CASE)
-    window.open_run(first)
-    qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
+    open_run(window, qtbot, first)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(second))
     window.actions_by_key["compare"].trigger()
     view = window.views.by_key["compare"]
@@ -48,25 +38,28 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     header, rows = view.table()
     assert len(rows) == 1, "only what both runs measured"
     told = dict(zip(header, rows[0], strict=True))
-    assert told["p50_ratio"] == pytest.approx(200.0 / 103.0)
-    assert told["p50_ci_low"] <= told["p50_ratio"] <= told["p50_ci_high"]
+    low, ratio, high = (told[f"p50_{name}"] for name in ("ci_low", "ratio", "ci_high"))
+    assert ratio == pytest.approx(200.0 / 103.0)
+    assert isinstance(low, float) and isinstance(ratio, float) and isinstance(high, float)
+    assert low <= ratio <= high
 
 
-def test_without_an_open_run_the_remedy_is_told(window) -> None:
+def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
     window.actions_by_key["compare"].trigger()
-    dialog = window.findChildren(ErrorDialog)[0]
+    (dialog,) = dialogs(window)
     assert "Ctrl+O" in dialog.text
     dialog.close()
 
 
-def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(window, qtbot, tmp_path) -> None:
+def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
     first = _run(tmp_path / "monday", 100.0, CASE)
-    window.open_run(first)
-    qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
+    open_run(window, qtbot, first)
     (tmp_path / "none").mkdir()
     window.compare_with(tmp_path / "none")
-    qtbot.waitUntil(lambda: bool(window.findChildren(ErrorDialog)), timeout=10_000)
-    dialog = window.findChildren(ErrorDialog)[0]
+    qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
+    (dialog,) = dialogs(window)
     assert "is no run folder" in dialog.text
     dialog.close()
     assert window.feed.folder == first

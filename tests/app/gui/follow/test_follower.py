@@ -2,6 +2,7 @@ import threading
 from pathlib import Path
 
 import psutil
+from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.follow.follower import Follower
@@ -10,28 +11,31 @@ from tests.app.gui.runs import new_run, record_round, records
 CASE = Case("cnn_tiny", "fake")
 
 
-def test_a_follower_tells_what_is_added_and_leaves_nothing_behind(qtbot, tmp_path: Path) -> None:
+def test_a_follower_tells_what_is_added_and_leaves_nothing_behind(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
     threads = threading.active_count()
     with new_run(tmp_path / "run", [CASE], rounds=2) as folder:
         record_round(folder, CASE, 0, records([50.0] * 400))
         follower = Follower(tmp_path / "run")
         counted: list[int] = []
 
-        def take() -> None:
+        def has_counted(samples: int) -> bool:
             if (state := follower.take()) is not None:
                 counted.append(int(state.series[0].counts.sum()))
+            return samples in counted
 
         follower.start()
-        qtbot.waitUntil(lambda: take() or 400 in counted, timeout=10_000)
+        qtbot.waitUntil(lambda: has_counted(400), timeout=10_000)
         record_round(folder, CASE, 1, records([50.0] * 5))
-        qtbot.waitUntil(lambda: take() or counted[-1] == 405, timeout=10_000)
+        qtbot.waitUntil(lambda: has_counted(405), timeout=10_000)
         follower.close()
     assert follower.isFinished()
     assert threading.active_count() == threads
     assert psutil.Process().children(recursive=True) == []
 
 
-def test_a_folder_that_is_no_run_is_told(qtbot, tmp_path: Path) -> None:
+def test_a_folder_that_is_no_run_is_told(qtbot: QtBot, tmp_path: Path) -> None:
     follower = Follower(tmp_path)
     with qtbot.waitSignal(follower.failed) as told:
         follower.start()

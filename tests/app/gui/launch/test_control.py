@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from app.gui.launch.child import BatchChild
 from app.gui.launch.control import RunControl, log_of
@@ -24,7 +26,7 @@ TIMEOUT_MS = 60_000
 
 
 @pytest.fixture
-def control(qtbot, tmp_path: Path, monkeypatch):
+def control(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunControl]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     made = RunControl(SweepQueue(), tmp_path / "runs")
     yield made
@@ -39,6 +41,11 @@ def model(tmp_path: Path) -> Path:
     return tiny_model(tmp_path / "tiny.onnx")
 
 
+def _folder(control: RunControl) -> Path:
+    assert control.folder is not None
+    return control.folder
+
+
 def _recorded(folder: Path) -> int:
     try:
         return sum(len(rounds) for rounds in read_run(folder).rounds.values())
@@ -46,7 +53,9 @@ def _recorded(folder: Path) -> int:
         return 0
 
 
-def test_a_sweep_is_measured_and_the_next_one_of_the_queue_after_it(control, qtbot, model) -> None:
+def test_a_sweep_is_measured_and_the_next_one_of_the_queue_after_it(
+    control: RunControl, qtbot: QtBot, model: Path
+) -> None:
     ended: list[tuple[str, int]] = []
     control.ended.connect(lambda folder, code: ended.append((folder.name, code)))
     control.run(fake_plan(model, "first"))
@@ -59,10 +68,10 @@ def test_a_sweep_is_measured_and_the_next_one_of_the_queue_after_it(control, qtb
 
 
 def test_pause_holds_between_rounds_and_stop_leaves_a_run_that_resumes(
-    control, qtbot, model
+    control: RunControl, qtbot: QtBot, model: Path
 ) -> None:
     control.run(fake_plan(model, rounds=4))
-    folder = control.folder
+    folder = _folder(control)
     qtbot.waitUntil(lambda: _recorded(folder) >= 1, timeout=TIMEOUT_MS)
     control.pause()
     live = folder / "live.json"
@@ -79,10 +88,10 @@ def test_pause_holds_between_rounds_and_stop_leaves_a_run_that_resumes(
     assert _recorded(folder) == 4
 
 
-def test_a_stopped_sweep_holds_the_queue(control, qtbot, model) -> None:
+def test_a_stopped_sweep_holds_the_queue(control: RunControl, qtbot: QtBot, model: Path) -> None:
     control.run(fake_plan(model, rounds=50))
     control.run(fake_plan(model, "waits"))
-    folder = control.folder
+    folder = _folder(control)
     qtbot.waitUntil((folder / "live.json").is_file, timeout=TIMEOUT_MS)
     with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS):
         control.stop()
@@ -91,7 +100,7 @@ def test_a_stopped_sweep_holds_the_queue(control, qtbot, model) -> None:
 
 
 def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
-    control, qtbot, tmp_path
+    control: RunControl, qtbot: QtBot, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run: monday"
     folder.mkdir()
@@ -104,9 +113,11 @@ def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
     assert not list(tmp_path.glob("*.json"))
 
 
-def test_two_writers_of_one_run_are_refused_in_one_sentence(control, qtbot, model) -> None:
+def test_two_writers_of_one_run_are_refused_in_one_sentence(
+    control: RunControl, qtbot: QtBot, model: Path
+) -> None:
     control.run(fake_plan(model, rounds=50))
-    folder = control.folder
+    folder = _folder(control)
     qtbot.waitUntil(lambda: is_being_written(folder), timeout=TIMEOUT_MS)
     other = BatchChild(["--resume", str(folder)], folder.with_name("other.log"))
     assert wait_for_end(other) == 2
@@ -114,7 +125,9 @@ def test_two_writers_of_one_run_are_refused_in_one_sentence(control, qtbot, mode
     other.let_go()
 
 
-def test_the_run_goes_on_when_the_window_is_killed(tmp_path, model, monkeypatch) -> None:
+def test_the_run_goes_on_when_the_window_is_killed(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     script = (
         "import sys, time; from pathlib import Path\n"
@@ -137,6 +150,7 @@ def test_the_run_goes_on_when_the_window_is_killed(tmp_path, model, monkeypatch)
         text=True,
         start_new_session=True,
     )
+    assert window.stdout is not None
     folder = Path(window.stdout.readline().strip())
     os.killpg(window.pid, signal.SIGKILL)
     window.wait()

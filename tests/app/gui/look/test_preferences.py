@@ -2,6 +2,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
+from pytestqt.qtbot import QtBot
 
 from app.gui.look.preferences import LAYOUT_VERSION, Preferences
 
@@ -51,7 +52,9 @@ def test_damaged_values_count_as_not_there(tmp_path: Path) -> None:
     assert preferences.layout("measure").isEmpty()
 
 
-def test_a_layout_that_was_kept_before_a_dock_was_renamed_is_restored(qtbot, tmp_path) -> None:
+def test_a_layout_that_was_kept_before_a_dock_was_renamed_is_restored(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
     def window_with(*docks: str) -> QMainWindow:
         made = QMainWindow()
         qtbot.addWidget(made)
@@ -61,12 +64,14 @@ def test_a_layout_that_was_kept_before_a_dock_was_renamed_is_restored(qtbot, tmp
             made.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
         return made
 
+    def dock_of(window: QMainWindow, name: str) -> QDockWidget:
+        return next(d for d in window.findChildren(QDockWidget) if d.objectName() == name)
+
     before = window_with("graph", "profile")
-    moved = before.findChild(QDockWidget, "profile")
-    before.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, moved)
+    before.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock_of(before, "profile"))
     preferences = Preferences(tmp_path / "window.ini")
     preferences.save_layout("inspect", before.saveState(LAYOUT_VERSION))
     after = window_with("graph", "operators")
     assert after.restoreState(preferences.layout("inspect"), LAYOUT_VERSION)
-    operators = after.findChild(QDockWidget, "operators")
-    assert after.dockWidgetArea(operators) == Qt.DockWidgetArea.RightDockWidgetArea
+    area = after.dockWidgetArea(dock_of(after, "operators"))
+    assert area == Qt.DockWidgetArea.RightDockWidgetArea

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
 
 from app.gui.look.theme import DARK, LIGHT, THEMES, Theme, apply_theme, runtime_color
 from app.gui.plots.style import series_styles
@@ -27,7 +28,7 @@ _DEUTERANOPIA = [
 
 
 def _linear(color: QColor) -> np.ndarray:
-    rgb = np.array(color.getRgbF()[:3])
+    rgb = np.array([color.redF(), color.greenF(), color.blueF()])
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 
@@ -101,7 +102,7 @@ def test_a_release_and_an_unknown_device_keep_the_runtimes_colour() -> None:
     assert runtime_color("somebody-elses") == runtime_color("somebody-elses")
 
 
-def test_applying_a_theme_reaches_widgets(qapp) -> None:
+def test_applying_a_theme_reaches_widgets(qapp: QApplication) -> None:
     apply_theme("dark")
     assert qapp.palette().color(QPalette.ColorRole.Base) == QColor(DARK.base)
     apply_theme("light")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.launch.control import RunControl
@@ -42,10 +44,11 @@ def state(tmp_path: Path) -> RunState:
         reader = RunReader(tmp_path / "run")
         made = reader.poll()
         reader.close()
+    assert made is not None
     return made
 
 
-def test_progress_tells_what_p99_still_needs(qtbot, state) -> None:
+def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:
     panel = ProgressPanel()
     qtbot.addWidget(panel)
     panel.resize(1200, 90)
@@ -64,7 +67,9 @@ def test_progress_tells_what_p99_still_needs(qtbot, state) -> None:
     assert panel.values["missing"].text() == "enough"
 
 
-def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(qtbot, state) -> None:
+def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(
+    qtbot: QtBot, state: RunState
+) -> None:
     panel = ProgressPanel()
     qtbot.addWidget(panel)
     panel.show_run(replace(state, alive=False))
@@ -72,7 +77,7 @@ def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(qtbot, state) -
     assert panel.values["case"].text() != "cnn_tiny · fake"
 
 
-def test_the_log_follows_its_file_without_its_colours(qtbot, tmp_path) -> None:
+def test_the_log_follows_its_file_without_its_colours(qtbot: QtBot, tmp_path: Path) -> None:
     panel = LogPanel()
     qtbot.addWidget(panel)
     panel.follow(tmp_path / "run.log")
@@ -87,24 +92,24 @@ def test_the_log_follows_its_file_without_its_colours(qtbot, tmp_path) -> None:
     assert panel.toPlainText() == "exported cnn_tiny\nround 1\n"
 
 
-def test_the_queue_can_be_ordered_and_shortened(qtbot, tmp_path) -> None:
+def test_the_queue_can_be_ordered_and_shortened(qtbot: QtBot, tmp_path: Path) -> None:
     queue = SweepQueue()
     panel = QueuePanel(RunControl(queue, tmp_path))
     qtbot.addWidget(panel)
     for name in ("a", "b", "c"):
         queue.add(parse_plan({"name": name, "sweeps": [{"models": ["mlp"]}]}, "test"))
     panel.list.setCurrentRow(2)
-    qtbot.mouseClick(panel.up, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.up, Qt.MouseButton.LeftButton)
     assert [plan.name for plan in queue.plans] == ["a", "c", "b"]
     assert panel.list.currentRow() == 1
-    qtbot.mouseClick(panel.remove, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.remove, Qt.MouseButton.LeftButton)
     assert [plan.name for plan in queue.plans] == ["a", "b"]
     queue.hold()
     assert queue.take() is None
     assert "held" in panel.note.text()
 
 
-def test_recent_runs_are_offered_first_thing(qtbot, tmp_path) -> None:
+def test_recent_runs_are_offered_first_thing(qtbot: QtBot, tmp_path: Path) -> None:
     panel = FirstRunPanel()
     qtbot.addWidget(panel)
     panel.show_recent([tmp_path / "one", tmp_path / "two"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,19 +13,22 @@ import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.gui.export_view import export
 from app.gui.look.csv_file import NotWritten
-from app.gui.look.theme import DARK, LIGHT, THEMES
+from app.gui.look.theme import DARK, LIGHT, THEMES, Theme
 from app.gui.plots.base import PlotView
 from app.gui.plots.export import export_png, export_svg
+from app.gui.plots.graph import GraphView
 from tests.app.gui.plots.views import EMPTY, FILLED, live
 
+Show = Callable[[str], PlotView]
 filled = pytest.mark.parametrize("name", FILLED)
 
 
 @pytest.fixture
-def shown(qtbot, tmp_path):
+def shown(qtbot: QtBot, tmp_path: Path) -> Show:
     """Make the named view visible with its data."""
 
     def show(name: str) -> PlotView:
@@ -49,7 +53,7 @@ def _colors(image: QImage) -> set[str]:
 
 @filled
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
-def test_a_view_draws_in_the_themes_colours(shown, name: str, theme) -> None:
+def test_a_view_draws_in_the_themes_colours(shown: Show, name: str, theme: Theme) -> None:
     view = shown(name)
     view.apply_theme(theme)
     image = view.canvas.grab().toImage()
@@ -58,7 +62,9 @@ def test_a_view_draws_in_the_themes_colours(shown, name: str, theme) -> None:
 
 
 @filled
-def test_the_png_is_light_and_sharp_whatever_the_window_wears(shown, name: str, tmp_path) -> None:
+def test_the_png_is_light_and_sharp_whatever_the_window_wears(
+    shown: Show, name: str, tmp_path: Path
+) -> None:
     view = shown(name)
     view.apply_theme(DARK)
     size = view.canvas.viewport().size()
@@ -72,7 +78,9 @@ def test_the_png_is_light_and_sharp_whatever_the_window_wears(shown, name: str, 
 
 
 @filled
-def test_the_svg_is_well_formed_and_holds_the_heading_as_text(shown, name: str, tmp_path) -> None:
+def test_the_svg_is_well_formed_and_holds_the_heading_as_text(
+    shown: Show, name: str, tmp_path: Path
+) -> None:
     view = shown(name)
     export_svg(view, tmp_path / "plot.svg")
     root = ElementTree.parse(tmp_path / "plot.svg").getroot()
@@ -92,7 +100,9 @@ def _ink(image: QImage) -> np.ndarray:
 
 
 @filled
-def test_exports_are_laid_out_as_the_window_shows_them(qtbot, shown, name: str, tmp_path) -> None:
+def test_exports_are_laid_out_as_the_window_shows_them(
+    qtbot: QtBot, shown: Show, name: str, tmp_path: Path
+) -> None:
     view = shown(name)
     qtbot.wait(50)
     screen = view.canvas.grab().toImage()
@@ -110,7 +120,7 @@ def test_exports_are_laid_out_as_the_window_shows_them(qtbot, shown, name: str, 
 
 
 @filled
-def test_the_csv_has_a_row_for_what_is_drawn(shown, name: str, tmp_path) -> None:
+def test_the_csv_has_a_row_for_what_is_drawn(shown: Show, name: str, tmp_path: Path) -> None:
     view = shown(name)
     export(view, tmp_path / "plot.csv")
     with (tmp_path / "plot.csv").open(encoding="utf-8", newline="") as file:
@@ -120,11 +130,13 @@ def test_the_csv_has_a_row_for_what_is_drawn(shown, name: str, tmp_path) -> None
 
 
 @filled
-def test_a_view_that_was_never_on_screen_can_be_exported(qtbot, name: str, tmp_path) -> None:
+def test_a_view_that_was_never_on_screen_can_be_exported(
+    qtbot: QtBot, name: str, tmp_path: Path
+) -> None:
     view = FILLED[name](tmp_path)
     qtbot.addWidget(view)
-    if name == "graph":
-        qtbot.waitUntil(lambda: view._graph is not None)
+    if isinstance(view, GraphView):
+        qtbot.waitUntil(lambda: view._laid is not None)
     export_png(view, tmp_path / "plot.png", scale=1.0)
     image = QImage(str(tmp_path / "plot.png"))
     assert image.width() >= 1200
@@ -132,7 +144,7 @@ def test_a_view_that_was_never_on_screen_can_be_exported(qtbot, name: str, tmp_p
 
 
 @pytest.mark.parametrize("view_class", EMPTY, ids=lambda view: view.title)
-def test_a_view_without_data_says_what_is_missing(qtbot, view_class) -> None:
+def test_a_view_without_data_says_what_is_missing(qtbot: QtBot, view_class: type[PlotView]) -> None:
     view = view_class()
     qtbot.addWidget(view)
     view.show()
@@ -141,7 +153,9 @@ def test_a_view_without_data_says_what_is_missing(qtbot, view_class) -> None:
 
 
 @pytest.mark.parametrize("view_class", EMPTY, ids=lambda view: view.title)
-def test_every_control_has_a_name_and_a_hint_and_takes_the_focus(qtbot, view_class) -> None:
+def test_every_control_has_a_name_and_a_hint_and_takes_the_focus(
+    qtbot: QtBot, view_class: type[PlotView]
+) -> None:
     view = view_class()
     qtbot.addWidget(view)
     controls = view.findChildren(QWidget)
@@ -153,11 +167,18 @@ def test_every_control_has_a_name_and_a_hint_and_takes_the_focus(qtbot, view_cla
     assert view.accessibleName() == view.title
 
 
-def test_nothing_is_drawn_for_a_view_that_nobody_sees(qtbot, monkeypatch) -> None:
+def test_nothing_is_drawn_for_a_view_that_nobody_sees(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     view = FILLED["histogram"](Path())
     qtbot.addWidget(view)
     drawn = []
-    monkeypatch.setattr(view, "draw", lambda: drawn.append(1) or "")
+
+    def draw() -> str:
+        drawn.append(1)
+        return ""
+
+    monkeypatch.setattr(view, "draw", draw)
     view.refresh()
     assert not drawn
     view.show()
@@ -166,7 +187,7 @@ def test_nothing_is_drawn_for_a_view_that_nobody_sees(qtbot, monkeypatch) -> Non
     assert drawn == [1]
 
 
-def test_a_file_that_cannot_be_written_is_one_sentence(shown, tmp_path) -> None:
+def test_a_file_that_cannot_be_written_is_one_sentence(shown: Show, tmp_path: Path) -> None:
     view = shown("histogram")
     for ending in ("png", "svg", "csv"):
         with pytest.raises(NotWritten, match="choose a folder"):
@@ -174,7 +195,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(shown, tmp_path) -> None:
     assert view.theme is LIGHT
 
 
-def test_thirty_frames_lose_no_reference_to_none(shown) -> None:
+def test_thirty_frames_lose_no_reference_to_none(shown: Show) -> None:
     """Some PySide6 releases drop one on each repaint, until CPython aborts."""
     view = shown("histogram")
     for _ in range(3):

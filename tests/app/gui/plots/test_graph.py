@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -10,16 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QThreadPool
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from app.gui.plots import graph as graph_view
-from app.gui.plots.graph import GraphView
-from app.gui.plots.graph_item import NODE_HEIGHT, NODE_WIDTH
+from app.gui.plots.graph import GraphView, LaidGraph
+from app.gui.plots.graph_item import NODE_HEIGHT, NODE_WIDTH, GraphItem
 from app.gui.plots.graph_layout import lay_out
 from app.gui.plots.graph_model import ModelGraph, NoModel, load_graph
 from tests.app.gui.plots.views import residual_model
 
 
-def test_nodes_edges_and_shapes_are_those_of_the_file(tmp_path) -> None:
+def test_nodes_edges_and_shapes_are_those_of_the_file(tmp_path: Path) -> None:
     graph = load_graph(residual_model(2, tmp_path / "net.onnx"))
     assert [node.op for node in graph.nodes] == ["input", "Relu", "Add", "Relu", "Add", "output"]
     assert {(a, b) for a, b, _ in graph.edges} == {
@@ -28,7 +31,7 @@ def test_nodes_edges_and_shapes_are_those_of_the_file(tmp_path) -> None:
     assert graph.nodes[3].shapes == ("batch x 8",)
 
 
-def test_a_file_with_weights_beside_it_is_read_without_them(tmp_path) -> None:
+def test_a_file_with_weights_beside_it_is_read_without_them(tmp_path: Path) -> None:
     import numpy as np
     import onnx
     from onnx import helper, numpy_helper
@@ -46,7 +49,7 @@ def test_a_file_with_weights_beside_it_is_read_without_them(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no model at all", b"\x08\x08"])
-def test_what_is_no_model_is_refused_in_one_sentence(tmp_path, content: bytes) -> None:
+def test_what_is_no_model_is_refused_in_one_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "broken.onnx"
     path.write_bytes(content)
     with pytest.raises(NoModel, match=r"broken\.onnx"):
@@ -56,7 +59,7 @@ def test_what_is_no_model_is_refused_in_one_sentence(tmp_path, content: bytes) -
 
 
 @st.composite
-def _graphs(draw) -> tuple[int, list[tuple[int, int]]]:
+def _graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
     count = draw(st.integers(2, 25))
     pairs = list(combinations(range(count), 2))
     return count, draw(st.lists(st.sampled_from(pairs), max_size=40, unique=True))
@@ -64,7 +67,9 @@ def _graphs(draw) -> tuple[int, list[tuple[int, int]]]:
 
 @settings(max_examples=60, deadline=None)
 @given(_graphs())
-def test_a_layout_points_down_and_no_two_nodes_overlap(graph) -> None:
+def test_a_layout_points_down_and_no_two_nodes_overlap(
+    graph: tuple[int, list[tuple[int, int]]],
+) -> None:
     count, edges = graph
     layout = lay_out(count, edges)
     for source, target in edges:
@@ -73,7 +78,7 @@ def test_a_layout_points_down_and_no_two_nodes_overlap(graph) -> None:
         assert abs(ax - bx) >= NODE_WIDTH or abs(ay - by) >= NODE_HEIGHT
 
 
-def test_an_edge_past_other_nodes_goes_around_them(tmp_path) -> None:
+def test_an_edge_past_other_nodes_goes_around_them(tmp_path: Path) -> None:
     layout = lay_out(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
     past = layout.bends[3]
     assert len(past) == 2
@@ -82,16 +87,26 @@ def test_an_edge_past_other_nodes_goes_around_them(tmp_path) -> None:
             assert abs(x - ax) > NODE_WIDTH / 2 or abs(y - ay) > NODE_HEIGHT / 2
 
 
-def _open(qtbot, path: Path, *rest) -> GraphView:
+def _open(
+    qtbot: QtBot, path: Path, engine: str = "", elsewhere: Mapping[str, str] | None = None
+) -> GraphView:
     view = GraphView()
     qtbot.addWidget(view)
     view.resize(900, 700)
     view.show()
-    view.open_model(path, *rest)
+    view.open_model(path, engine, elsewhere)
     return view
 
 
-def test_nodes_that_ran_elsewhere_are_told_by_colour_and_in_words(qtbot, tmp_path) -> None:
+def _drawn(view: GraphView) -> tuple[LaidGraph, GraphItem]:
+    """The graph that is shown, and its item on the plot."""
+    assert view._laid is not None and view._item is not None
+    return view._laid, view._item
+
+
+def test_nodes_that_ran_elsewhere_are_told_by_colour_and_in_words(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
     elsewhere = {"/block1/Relu": "CPUExecutionProvider", "fused_7": "CPUExecutionProvider"}
     path = residual_model(3, tmp_path / "net.onnx")
     view = _open(qtbot, path, "CUDAExecutionProvider", elsewhere)
@@ -99,12 +114,14 @@ def test_nodes_that_ran_elsewhere_are_told_by_colour_and_in_words(qtbot, tmp_pat
     engines = {row[0]: row[3] for row in view.table()[1]}
     assert engines["/block1/Relu"] == "CPUExecutionProvider"
     assert engines["/block0/Relu"] == "CUDAExecutionProvider"
-    colors = view._item._colors
-    assert colors[3] != colors[1]
-    assert "not in the file" in view._note(view._graph)
+    laid, item = _drawn(view)
+    assert item._colors[3] != item._colors[1]
+    assert "not in the file" in view._note(laid.graph)
 
 
-def test_the_window_lives_on_while_a_file_is_read(qtbot, tmp_path, monkeypatch) -> None:
+def test_the_window_lives_on_while_a_file_is_read(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = residual_model(1000, tmp_path / "deep.onnx")
     may_go_on = threading.Event()
 
@@ -114,38 +131,40 @@ def test_the_window_lives_on_while_a_file_is_read(qtbot, tmp_path, monkeypatch) 
 
     monkeypatch.setattr(graph_view, "load_graph", slow)
     view = _open(qtbot, path)
-    qtbot.keyClicks(view.find_box, "relu")
+    QTest.keyClicks(view.find_box, "relu")
     assert view.find_box.text() == "relu"
     assert view._missing.text() == "Reading deep.onnx …"
     may_go_on.set()
     qtbot.waitUntil(lambda: bool(view.plots), timeout=20_000)
-    assert len(view._graph.nodes) == 2002
-    assert len(view._item.found) == 1000
+    laid, item = _drawn(view)
+    assert len(laid.graph.nodes) == 2002
+    assert len(item.found) == 1000
 
 
-def test_finding_a_node_marks_and_shows_it(qtbot, tmp_path) -> None:
+def test_finding_a_node_marks_and_shows_it(qtbot: QtBot, tmp_path: Path) -> None:
     view = _open(qtbot, residual_model(200, tmp_path / "net.onnx"))
     qtbot.waitUntil(lambda: bool(view.plots))
-    qtbot.keyClicks(view.find_box, "block150/relu")
-    wanted = next(k for k, n in enumerate(view._graph.nodes) if n.name == "/block150/Relu")
-    assert view._item.found == {wanted}
+    QTest.keyClicks(view.find_box, "block150/relu")
+    laid, item = _drawn(view)
+    wanted = next(k for k, n in enumerate(laid.graph.nodes) if n.name == "/block150/Relu")
+    assert item.found == {wanted}
     (left, right), (top, bottom) = view.plots[0].viewRange()
-    x, y = view._layout.places[wanted]
+    x, y = laid.layout.places[wanted]
     assert left < x < right and min(top, bottom) < y < max(top, bottom)
 
 
-def test_only_the_file_asked_for_last_is_shown(qtbot, tmp_path) -> None:
+def test_only_the_file_asked_for_last_is_shown(qtbot: QtBot, tmp_path: Path) -> None:
     first = residual_model(300, tmp_path / "first.onnx")
     second = residual_model(1, tmp_path / "second.onnx")
     view = _open(qtbot, first)
     view.open_model(second)
     QThreadPool.globalInstance().waitForDone()
-    qtbot.waitUntil(lambda: view._graph is not None)
+    qtbot.waitUntil(lambda: bool(view.plots))
     qtbot.wait(50)
-    assert view._graph.name == "second"
+    assert _drawn(view)[0].graph.name == "second"
 
 
-def test_a_broken_file_is_told_in_the_view(qtbot, tmp_path) -> None:
+def test_a_broken_file_is_told_in_the_view(qtbot: QtBot, tmp_path: Path) -> None:
     path = tmp_path / "broken.onnx"
     path.write_bytes(b"no model at all")
     view = _open(qtbot, path)
@@ -154,7 +173,7 @@ def test_a_broken_file_is_told_in_the_view(qtbot, tmp_path) -> None:
     assert "export it again" in view._missing.text()
 
 
-def test_closing_the_view_while_it_reads_is_no_crash(qtbot, tmp_path) -> None:
+def test_closing_the_view_while_it_reads_is_no_crash(qtbot: QtBot, tmp_path: Path) -> None:
     view = _open(qtbot, residual_model(500, tmp_path / "net.onnx"))
     view.close()
     view.deleteLater()

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import LIGHT
 from app.gui.plots.boxes import BoxesView
@@ -19,17 +21,8 @@ from app.gui.plots.percentiles import PercentileView, percentile_curve
 from app.gui.plots.style import legend_text, series_styles
 from app.results.series import ReferenceLine
 from app.stats.histogram import BINS, EDGES_S, Histogram
-from tests.app.gui.plots.views import PUBLISHED, live
-from tests.app.gui.synthetic import series
-
-
-def _show(qtbot, view, cases):
-    qtbot.addWidget(view)
-    view.set_series(cases)
-    view.resize(900, 600)
-    view.show()
-    qtbot.waitExposed(view)
-    return view
+from tests.app.gui.plots.views import PUBLISHED, live, on_screen
+from tests.app.gui.synthetic import series, summary_of
 
 
 def test_percentiles_are_provisional_until_the_raw_samples_are_summarised() -> None:
@@ -76,19 +69,19 @@ def test_series_of_one_runtime_are_told_apart_by_shade() -> None:
     assert len(colors) == 6
 
 
-def test_the_histogram_spans_all_samples_and_published_figures(qtbot) -> None:
+def test_the_histogram_spans_all_samples_and_published_figures(qtbot: QtBot) -> None:
     far = ReferenceLine("V80", "mean", 0.9, "tables")
-    view = _show(qtbot, HistogramView(), [replace(live()[0], published=(far,))])
+    view = on_screen(qtbot, HistogramView(), [replace(live()[0], published=(far,))])
     low, high = view.plots[0].viewRange()[0]
     occupied = np.nonzero(view.series[0].counts)[0]
     assert low < math.log10(0.9e-6)
     assert high > math.log10(EDGES_S[occupied[-1] + 1])
 
 
-def test_a_histogram_of_one_sample_in_the_last_bin_is_drawn(qtbot) -> None:
+def test_a_histogram_of_one_sample_in_the_last_bin_is_drawn(qtbot: QtBot) -> None:
     histogram = Histogram()
     histogram.add(np.array([10**12]))
-    view = _show(
+    view = on_screen(
         qtbot, HistogramView(), [replace(live()[0], counts=histogram.counts, summary=None)]
     )
     assert len(view.plots) == 1
@@ -96,9 +89,11 @@ def test_a_histogram_of_one_sample_in_the_last_bin_is_drawn(qtbot) -> None:
     assert low < math.log10(EDGES_S[BINS - 1]) and high > math.log10(EDGES_S[BINS])
 
 
-def test_one_below_another_shares_the_time_axis_and_stops_at_a_readable_number(qtbot) -> None:
+def test_one_below_another_shares_the_time_axis_and_stops_at_a_readable_number(
+    qtbot: QtBot,
+) -> None:
     cases = [series(key=str(k), count=200, rounds=1, seed=k) for k in range(MOST_PANELS + 3)]
-    view = _show(qtbot, HistogramView(), cases)
+    view = on_screen(qtbot, HistogramView(), cases)
     assert len(view.plots) == 1
     view.layout_choice.choose("stacked")
     assert len(view.plots) == MOST_PANELS
@@ -106,17 +101,17 @@ def test_one_below_another_shares_the_time_axis_and_stops_at_a_readable_number(q
     assert view.plots[0].viewRange()[0] == pytest.approx([-5.0, -4.0])
 
 
-def test_density_makes_series_of_different_length_comparable(qtbot) -> None:
+def test_density_makes_series_of_different_length_comparable(qtbot: QtBot) -> None:
     short, long = series(key="a", count=500, rounds=1), series(key="b", count=50_000, rounds=1)
-    view = _show(qtbot, HistogramView(), [short, long])
+    view = on_screen(qtbot, HistogramView(), [short, long])
     tallest = max((one.counts / one.counts.sum()).max() for one in (short, long))
     view.log_box.setChecked(False)
     view.height_choice.choose("density")
     assert tallest < view.plots[0].viewRange()[1][1] < 2.0 * tallest
 
 
-def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive(qtbot) -> None:
-    view = _show(qtbot, HistogramView(), live()[:1])
+def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), live()[:1])
     box = view.plots[0].getViewBox()
     box.sigRangeChangedManually.emit([True, True])
     view.plots[0].setXRange(-4.8, -4.7, padding=0)
@@ -127,27 +122,27 @@ def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive(qtbot) -> None:
     assert view.plots[0].viewRange()[0] != pytest.approx([-4.8, -4.7])
 
 
-def test_the_keyboard_zooms_moves_and_shows_all(qtbot) -> None:
-    view = _show(qtbot, CumulativeView(), live())
+def test_the_keyboard_zooms_moves_and_shows_all(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, CumulativeView(), live())
     with qtbot.waitActive(view):
         view.activateWindow()
     view.published_box.setFocus()
     whole = view.plots[0].viewRange()[0]
-    qtbot.keyClick(view.published_box, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(view.published_box, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
     zoomed = view.plots[0].viewRange()[0]
     assert zoomed[1] - zoomed[0] < 0.9 * (whole[1] - whole[0])
-    qtbot.keyClick(view.published_box, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(view.published_box, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
     assert view.plots[0].viewRange()[0][0] > zoomed[0]
-    qtbot.keyClick(view.published_box, Qt.Key.Key_0, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(view.published_box, Qt.Key.Key_0, Qt.KeyboardModifier.ControlModifier)
     assert view.plots[0].viewRange()[0] == pytest.approx(whole)
 
 
-def test_the_cumulative_curve_passes_the_median_at_half(qtbot) -> None:
+def test_the_cumulative_curve_passes_the_median_at_half(qtbot: QtBot) -> None:
     one = series(count=10_000, tail=0.0)
     log_s, percent = cumulative_percent(one.counts)
     at_half = 10.0 ** np.interp(50.0, percent, log_s) * 1e6
     assert percent[0] == 0.0 and percent[-1] == 100.0
-    assert at_half == pytest.approx(one.summary.quantiles["p50"], rel=0.0125)
+    assert at_half == pytest.approx(summary_of(one).quantiles["p50"], rel=0.0125)
 
 
 def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> None:
@@ -156,16 +151,16 @@ def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> Non
     nines, log_s = percentile_curve(many.counts)
     assert 3.0 < nines[-1] < 4.1
     at_p99 = 10.0 ** np.interp(2.0, nines, log_s) * 1e6
-    assert at_p99 == pytest.approx(many.summary.quantiles["p99"], rel=0.03)
+    assert at_p99 == pytest.approx(summary_of(many).quantiles["p99"], rel=0.03)
 
 
-def test_percentiles_and_boxes_tell_what_they_draw_as_numbers(qtbot) -> None:
+def test_percentiles_and_boxes_tell_what_they_draw_as_numbers(qtbot: QtBot) -> None:
     one = series(count=5000)
-    curve = _show(qtbot, PercentileView(), [one])
+    curve = on_screen(qtbot, PercentileView(), [one])
     header, rows = curve.table()
     p99 = next(row for row in rows if row[2] == pytest.approx(99.0))
-    assert p99[header.index("latency_us")] == pytest.approx(one.summary.quantiles["p99"])
-    boxes = _show(qtbot, BoxesView(), [one])
+    assert p99[header.index("latency_us")] == pytest.approx(summary_of(one).quantiles["p99"])
+    boxes = on_screen(qtbot, BoxesView(), [one])
     names, values = boxes.table()
     p50 = values[0][names.index("p50_us")]
-    assert p50 == pytest.approx(one.summary.quantiles["p50"], rel=0.0125)
+    assert p50 == pytest.approx(summary_of(one).quantiles["p50"], rel=0.0125)

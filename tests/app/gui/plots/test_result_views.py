@@ -6,32 +6,25 @@ import math
 from dataclasses import replace
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from app.gui.card.run import CardRun
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
+from app.gui.plots.bars import BarLayer
 from app.gui.plots.batch import BatchView
 from app.gui.plots.compare import CompareView
 from app.gui.plots.devices import DevicesView
 from app.gui.plots.heatmap import HeatmapView, tile_color
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
+from app.gui.plots.points import NameLayer
 from app.results.compare import RunSide, differences, pairs
 from app.results.figures import number, ranked, variants
 from app.stats.quantiles import Interval
 from app.stats.ratio import Figure, ratio
-from tests.app.gui.plots.views import CARD_RUN, finished
+from tests.app.gui.plots.views import CARD_RUN, finished, on_screen
 from tests.app.gui.synthetic import failed, series
-
-
-def _show(qtbot, view, cases=()):
-    qtbot.addWidget(view)
-    if cases:
-        view.set_series(cases)
-    view.resize(1200, 700)
-    view.show()
-    qtbot.waitExposed(view)
-    return view
 
 
 def test_only_whole_and_right_rows_are_ranked() -> None:
@@ -54,8 +47,8 @@ def test_variants_name_only_what_differs() -> None:
     assert variants([one]) == {"1": "ort-cpu"}
 
 
-def test_a_grid_has_one_plot_per_model_with_a_line_per_runtime(qtbot) -> None:
-    view = _show(qtbot, BatchView(), finished())
+def test_a_grid_has_one_plot_per_model_with_a_line_per_runtime(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, BatchView(), finished())
     assert len(view.plots) == 2
     for plot in view.plots:
         lines = [item for item in plot.listDataItems() if len(item.xData)]
@@ -66,41 +59,49 @@ def test_a_grid_has_one_plot_per_model_with_a_line_per_runtime(qtbot) -> None:
     assert shown == pytest.approx(number(finished()[0], "latency_p99_us"))
 
 
-def test_devices_are_ordered_by_throughput_for_the_chosen_model(qtbot) -> None:
-    view = _show(qtbot, DevicesView(), finished())
+def test_devices_are_ordered_by_throughput_for_the_chosen_model(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, DevicesView(), finished())
     assert {view.model_choice.itemData(k) for k in range(2)} == {"alexnet", "vgg16"}
     view.model_choice.choose("vgg16")
-    values = [bar.value for bar in view._layers[0]._bars]
+    (layer,) = view._layers
+    assert isinstance(layer, BarLayer)
+    values = [bar.value or 0.0 for bar in layer._bars]
     assert len(values) == 2
     assert values == sorted(values, reverse=True)
 
 
-def test_the_largest_batch_says_what_stopped_it(qtbot) -> None:
-    view = _show(qtbot, LargestBatchView(), finished())
+def test_the_largest_batch_says_what_stopped_it(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, LargestBatchView(), finished())
     found = {(row[0], row[1]): row[2:] for row in view.table()[1]}
     assert found["vgg16", "ort-cuda"] == [4, "4, out of memory at 8"]
     assert found["vgg16", "ort-cpu"] == [4, "4, none larger was tried"]
 
 
-def test_accuracy_colours_families_and_names_each_model_once(qtbot) -> None:
-    view = _show(qtbot, AccuracyView(), finished())
+def test_accuracy_colours_families_and_names_each_model_once(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, AccuracyView(), finished())
     view.batch_choice.choose("2")
     drawn = view.plots[0].listDataItems()
     assert len(drawn) == 4
     assert len({item.opts["symbolBrush"].color().name() for item in drawn}) == 2
-    assert sorted(name for _, _, name in view._layers[0]._points) == ["alexnet", "vgg16"]
+    (layer,) = view._layers
+    assert isinstance(layer, NameLayer)
+    assert sorted(name for _, _, name in layer._points) == ["alexnet", "vgg16"]
     rates = sorted(10.0 ** item.xData[0] for item in drawn)
     wanted = [
-        number(one, "throughput_per_s") for one in finished() if number(one, "batch_size") == 2
+        number(one, "throughput_per_s") or 0.0
+        for one in finished()
+        if number(one, "batch_size") == 2
     ]
     assert rates == pytest.approx(sorted(wanted))
 
 
-def test_heat_map_tiles_tell_the_distance_to_the_rows_best_and_failures_their_status(qtbot) -> None:
+def test_heat_map_tiles_tell_the_distance_to_the_rows_best_and_failures_their_status(
+    qtbot: QtBot,
+) -> None:
     fast = series("ort-cpu", "m", count=20, latency_p50_us=10.0)
     slow = series("torch-cpu", "m", count=20, latency_p50_us=25.0)
     none = failed("fpga:v80", "m", "unsupported", "too large")
-    view = _show(qtbot, HeatmapView(), [fast, slow, none])
+    view = on_screen(qtbot, HeatmapView(), [fast, slow, none])
     tiles = {tile.column: tile for tile in view._tiles()[2]}
     assert tiles[0].ratio == 1.0
     assert tiles[1].ratio == pytest.approx(2.5)
@@ -109,8 +110,8 @@ def test_heat_map_tiles_tell_the_distance_to_the_rows_best_and_failures_their_st
     assert tile_color(500.0, LIGHT) == tile_color(10.0, LIGHT)
 
 
-def test_kinds_of_operators_are_sums_of_their_nodes(qtbot) -> None:
-    view = _show(qtbot, OperatorsView())
+def test_kinds_of_operators_are_sums_of_their_nodes(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, OperatorsView())
     view.set_operators(
         [
             OperatorTime("/a", "Conv", 3.0, 0.3, "CPU"),
@@ -138,11 +139,13 @@ def test_a_ratio_has_the_interval_that_both_runs_allow() -> None:
     same = ratio(one, one)
     assert same.value == 1.0
     # Both logarithmic half-widths are log(1.25): together log(1.25) * sqrt(2) either way.
+    assert same.interval is not None
     assert same.interval.high == pytest.approx(math.exp(math.sqrt(2) * math.log(1.25)))
     assert same.interval.low == pytest.approx(1.0 / same.interval.high)
     assert same.decided == 0
     exact = Figure(10.0, Interval(10.0, 10.0))
     against_exact = ratio(exact, Figure(20.0, Interval(18.0, 24.0)))
+    assert against_exact.interval is not None
     assert against_exact.interval.low == pytest.approx(1.8)
     assert against_exact.interval.high == pytest.approx(2.4)
     assert against_exact.decided == 1
@@ -150,7 +153,7 @@ def test_a_ratio_has_the_interval_that_both_runs_allow() -> None:
     assert ratio(one, Figure(10.0, None)).decided == 0
 
 
-def test_runs_are_paired_by_case_and_never_across_clocks(qtbot) -> None:
+def test_runs_are_paired_by_case_and_never_across_clocks(qtbot: QtBot) -> None:
     a = [series("ort-cpu", key="x", count=500), series("fpga:v80", key="y", count=500)]
     b = [
         series("ort-cpu", key="x", count=500, seed=7),
@@ -161,7 +164,7 @@ def test_runs_are_paired_by_case_and_never_across_clocks(qtbot) -> None:
     assert [pair.first.key for pair in found] == [pair.second.key for pair in found]
     assert [pair.first.label for pair in found] == ["cnn_tiny ort-cpu"]
     assert set(found[0].ratios) == {"p50", "p99"}
-    view = _show(qtbot, CompareView())
+    view = on_screen(qtbot, CompareView())
     view.set_runs(RunSide("a", tuple(a), {}), RunSide("b", (), {}))
     view.refresh()
     assert "no finished case in common" in view._missing.text()

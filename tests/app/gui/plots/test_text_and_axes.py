@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from app.gui.plots.axes import BatchAxis, LogAxis, NinesAxis, PercentAxis, count_axis, time_axis
 from app.results.text import count_tick, rate_text, significant, time_text
@@ -51,7 +52,7 @@ def _told(axis: LogAxis, low: float, high: float, size: float = 800.0) -> list[s
     return axis.tickStrings(values, 1.0, spacing)
 
 
-def test_a_time_axis_prints_units_at_every_zoom(qapp) -> None:
+def test_a_time_axis_prints_units_at_every_zoom(qapp: QApplication) -> None:
     axis = time_axis("bottom")
     assert _told(axis, 1e-7, 1e2, 400.0) == ["1 µs", "100 µs", "10 ms", "1 s", "100 s"]
     assert _told(axis, 9e-6, 2.1e-4) == ["10 µs", "20 µs", "50 µs", "100 µs", "200 µs"]
@@ -64,7 +65,7 @@ def test_a_time_axis_prints_units_at_every_zoom(qapp) -> None:
     ]
 
 
-def test_labels_never_crowd_an_axis(qapp) -> None:
+def test_labels_never_crowd_an_axis(qapp: QApplication) -> None:
     for axis in (time_axis("bottom"), count_axis("bottom")):
         for decades in (0.01, 0.3, 1.0, 2.0, 5.0, 9.0):
             for size in (120.0, 400.0, 1200.0):
@@ -72,14 +73,16 @@ def test_labels_never_crowd_an_axis(qapp) -> None:
                 assert len(labels) * 45.0 <= size + 90.0, (decades, size, labels)
 
 
-def test_the_nines_axis_gives_each_nine_the_same_room(qapp) -> None:
+def test_the_nines_axis_gives_each_nine_the_same_room(qapp: QApplication) -> None:
     spacing, values = NinesAxis("bottom").tickValues(0.0, 4.2, 800.0)[0]
     texts = NinesAxis("bottom").tickStrings(values, 1.0, spacing)
     assert texts == ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]
     assert values[2:] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_a_batch_axis_tells_powers_of_two_and_a_percent_axis_ends_at_100(qapp) -> None:
+def test_a_batch_axis_tells_powers_of_two_and_a_percent_axis_ends_at_100(
+    qapp: QApplication,
+) -> None:
     axis = BatchAxis("bottom")
     spacing, values = axis.tickValues(0.0, math.log10(128.0), 400.0)[0]
     assert axis.tickStrings(values, 1.0, spacing) == ["1", "2", "4", "8", "16", "32", "64", "128"]

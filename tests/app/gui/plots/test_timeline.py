@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from pytestqt.qtbot import QtBot
 
 from app.cases.round import RECORD
 from app.gui.plots.envelope import BLOCK, Envelope
@@ -14,17 +17,17 @@ from app.gui.plots.trace import RAW_LIMIT
 from tests.app.gui.synthetic import latencies_ns, records, series
 
 
-def _view(qtbot, rounds, **changes):
+def _view(qtbot: QtBot, rounds: Sequence[np.ndarray]) -> TimelineView:
     view = TimelineView()
     qtbot.addWidget(view)
     view.resize(900, 500)
-    view.set_series([replace(series(count=300, rounds=1), rounds=tuple(rounds), **changes)])
+    view.set_series([replace(series(count=300, rounds=1), rounds=tuple(rounds))])
     view.show()
     qtbot.waitExposed(view)
     return view
 
 
-def _highest(view) -> float:
+def _highest(view: TimelineView) -> float:
     """The greatest latency of all that is drawn, in seconds."""
     curves = view.plots[0].listDataItems()
     return 10.0 ** max(float(np.nanmax(c.yData)) for c in curves if c.yData is not None)
@@ -54,7 +57,7 @@ def test_a_round_that_begins_anew_is_read_from_its_start() -> None:
     assert envelope.median_s.min() > 60e-6
 
 
-def test_one_slow_sample_among_a_million_is_drawn(qtbot) -> None:
+def test_one_slow_sample_among_a_million_is_drawn(qtbot: QtBot) -> None:
     latency = latencies_ns(20.0, 1_000_000, 1, tail=0.0)
     latency[654_321] = 7_000_000
     view = _view(qtbot, [records(latency)])
@@ -63,7 +66,7 @@ def test_one_slow_sample_among_a_million_is_drawn(qtbot) -> None:
     assert 10.0**high > 7e-3 > 10.0**low
 
 
-def test_zooming_in_draws_the_samples_themselves(qtbot) -> None:
+def test_zooming_in_draws_the_samples_themselves(qtbot: QtBot) -> None:
     rows = records(latencies_ns(20.0, 4 * RAW_LIMIT, 1))
     view = _view(qtbot, [rows])
     samples = view.plots[0].listDataItems()[0]
@@ -78,7 +81,7 @@ def test_zooming_in_draws_the_samples_themselves(qtbot) -> None:
     assert int(inside.sum()) == int(((starts >= middle) & (starts <= middle + 0.01)).sum())
 
 
-def test_rounds_stand_one_after_another_with_their_warm_up_shaded(qtbot) -> None:
+def test_rounds_stand_one_after_another_with_their_warm_up_shaded(qtbot: QtBot) -> None:
     rounds = [records(latencies_ns(20.0, 3000, k), warmup=400) for k in range(3)]
     view = _view(qtbot, rounds)
     shade = next(iter(view._shades.values()))
@@ -90,7 +93,7 @@ def test_rounds_stand_one_after_another_with_their_warm_up_shaded(qtbot) -> None
         assert end - begin == pytest.approx(warm)
 
 
-def test_a_memory_map_of_a_file_being_written_is_followed(qtbot, tmp_path) -> None:
+def test_a_memory_map_of_a_file_being_written_is_followed(qtbot: QtBot, tmp_path: Path) -> None:
     path = tmp_path / "case.0.bin"
     rows = records(latencies_ns(20.0, 6000, 1))
     rows[:2000].tofile(path)
@@ -102,12 +105,12 @@ def test_a_memory_map_of_a_file_being_written_is_followed(qtbot, tmp_path) -> No
     assert view.plots[0].viewRange()[0][1] > 2.5 * before
 
 
-def test_an_empty_round_beside_a_full_one_is_no_obstacle(qtbot) -> None:
+def test_an_empty_round_beside_a_full_one_is_no_obstacle(qtbot: QtBot) -> None:
     view = _view(qtbot, [records(latencies_ns(20.0, 900, 1)), np.zeros(0, RECORD)])
     assert _highest(view) > 15e-6
 
 
-def test_samples_of_zero_nanoseconds_do_not_break_the_log_axis(qtbot) -> None:
+def test_samples_of_zero_nanoseconds_do_not_break_the_log_axis(qtbot: QtBot) -> None:
     latency = latencies_ns(20.0, 300_000, 1)
     latency[1000] = 0
     view = _view(qtbot, [records(latency)])

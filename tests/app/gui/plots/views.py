@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import onnx
 from onnx import TensorProto, helper
 from PySide6.QtCore import QThreadPool
+from pytestqt.qtbot import QtBot
 
 from app.gui.card.run import CardRun
 from app.gui.plots.accuracy import AccuracyView
@@ -28,9 +30,23 @@ from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
 from app.results.series import ReferenceLine, Series
-from tests.app.gui.synthetic import failed, series
+from tests.app.gui.synthetic import failed, series, summary_of
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
+
+
+ViewT = TypeVar("ViewT", bound=PlotView)
+
+
+def on_screen(qtbot: QtBot, view: ViewT, cases: Sequence[Series] = ()) -> ViewT:
+    """The view on the screen, with these cases if there are any."""
+    qtbot.addWidget(view)
+    if cases:
+        view.set_series(cases)
+    view.resize(1200, 700)
+    view.show()
+    qtbot.waitExposed(view)
+    return view
 
 
 def live() -> list[Series]:
@@ -60,13 +76,14 @@ def finished() -> list[Series]:
 
 
 def _with_figures(one: Series, batch: int) -> Series:
-    row = dict(one.row)
+    row, summary = dict(one.row), summary_of(one)
     for name in ("p50", "p99"):
-        interval = one.summary.intervals[name]
-        row[f"latency_{name}_us"] = one.summary.quantiles[name]
+        interval = summary.intervals[name]
+        assert interval is not None
+        row[f"latency_{name}_us"] = summary.quantiles[name]
         row[f"latency_{name}_ci_low_us"] = interval.low
         row[f"latency_{name}_ci_high_us"] = interval.high
-    return replace(one, row={**row, "throughput_per_s": 1e6 * batch / one.summary.mean_us})
+    return replace(one, row={**row, "throughput_per_s": 1e6 * batch / summary.mean_us})
 
 
 CARD_RUN = CardRun.from_json(
@@ -83,7 +100,7 @@ CARD_RUN = CardRun.from_json(
 
 def residual_model(blocks: int, path: Path) -> Path:
     """A chain of blocks of which each adds its input to its output, written to `path`."""
-    nodes, shapes, last = [], [], "x"
+    nodes, last = [], "x"
     for k in range(blocks):
         nodes += [
             helper.make_node("Relu", [last], [f"r{k}"], name=f"/block{k}/Relu"),
@@ -91,7 +108,7 @@ def residual_model(blocks: int, path: Path) -> Path:
         ]
         last = f"a{k}"
     x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", 8]) for n in ("x", last))
-    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], value_info=shapes)), path)
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y])), path)
     return path
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
-from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtTest import QAbstractItemModelTester, QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
+from app.cases.status import Status
 from app.gui.export_view import export
 from app.gui.look.theme import DARK
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import ResultsModel, change_text
 from app.gui.tables.results import ResultsTable
+from app.results.series import Series
 from app.results.table import read_rows
 from tests.app.gui.synthetic import failed, series
 from tests.app.results.filled import NEVER_FILLED, filled_csv
@@ -23,13 +28,13 @@ P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_u
 REASON = next(k for k, column in enumerate(COLUMNS) if column.key == "reason")
 
 
-def _case(key: str, p50: float, runtime: str = "ort-cpu", **row: object):
+def _case(key: str, p50: float, runtime: str = "ort-cpu", **row: object) -> Series:
     one = series(runtime, key=key, count=10, rounds=1, finished=False)
     return replace(one, row={**one.row, "latency_p50_us": p50, "batch_size": 1, **row})
 
 
 @pytest.fixture
-def table(qtbot):
+def table(qtbot: QtBot) -> ResultsTable:
     table = ResultsTable()
     qtbot.addWidget(table)
     table.resize(1200, 500)
@@ -53,7 +58,7 @@ def _text(table: ResultsTable, row: int, column: int) -> str:
     return table.filter.index(row, column).data()
 
 
-def test_the_model_keeps_qts_contract(qapp) -> None:
+def test_the_model_keeps_qts_contract(qapp: QApplication) -> None:
     model = ResultsModel()
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     model.set_series([_case("a", 1.0), _case("b", 2.0)])
@@ -62,7 +67,7 @@ def test_the_model_keeps_qts_contract(qapp) -> None:
     model.set_series([])
 
 
-def test_whatever_a_column_holds_is_shown(table, tmp_path) -> None:
+def test_whatever_a_column_holds_is_shown(table: ResultsTable, tmp_path: Path) -> None:
     rows = read_rows(filled_csv(tmp_path / "run")[1])
     for row in rows.values():
         table.set_series([replace(series(count=10, rounds=1, finished=False), row=row)])
@@ -76,29 +81,30 @@ def test_what_is_shown_until_somebody_chooses_are_columns() -> None:
     assert set(DEFAULT) <= {column.key for column in COLUMNS}
 
 
-def test_sorting_compares_numbers_and_keeps_empty_cells_last(table) -> None:
+def test_sorting_compares_numbers_and_keeps_empty_cells_last(table: ResultsTable) -> None:
     table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
     assert _keys(table)[:3] == ["a", "c", "b"]
     table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
     assert _keys(table)[:3] == ["b", "c", "a"]
 
 
-def test_filtering_needs_every_word(qtbot, table) -> None:
-    qtbot.keyClicks(table.filter_box, "cnn_tiny OPENVINO")
+def test_filtering_needs_every_word(qtbot: QtBot, table: ResultsTable) -> None:
+    QTest.keyClicks(table.filter_box, "cnn_tiny OPENVINO")
     assert _keys(table) == ["b"]
     table.filter_box.clear()
-    qtbot.keyClicks(table.filter_box, "signal 11")
+    QTest.keyClicks(table.filter_box, "signal 11")
     assert [one.status for one in map(table._series_at, range(1))] == ["crashed"]
     assert table.count_label.text() == "1 of 4 cases"
 
 
-def test_whatever_ended_without_being_ok_is_found_with_its_reason(table) -> None:
-    ends = ("crashed", "unsupported", "unavailable", "partial", "cancelled")
+def test_whatever_ended_without_being_ok_is_found_with_its_reason(table: ResultsTable) -> None:
+    ends: tuple[Status, ...] = ("crashed", "unsupported", "unavailable", "partial", "cancelled")
     table.set_series(
         [
             _case("a", 9.5),
             *(failed("ort-cuda", "cnn_tiny", status, f"why {status}") for status in ends),
-            *(failed("ort-cpu", "cnn_tiny", status, "") for status in ("waiting", "measuring")),
+            failed("ort-cpu", "cnn_tiny", "waiting", ""),
+            failed("ort-cpu", "cnn_tiny", "measuring", ""),
         ]
     )
     table.status_choice.choose("not_ok")
@@ -108,7 +114,7 @@ def test_whatever_ended_without_being_ok_is_found_with_its_reason(table) -> None
     assert _keys(table) == ["a"]
 
 
-def test_a_baseline_gives_every_other_row_its_distance(table) -> None:
+def test_a_baseline_gives_every_other_row_its_distance(table: ResultsTable) -> None:
     table.view.setCurrentIndex(table.filter.index(2, 0))
     table.toggle_baseline()
     assert _text(table, 2, P50) == "20.00"
@@ -122,18 +128,18 @@ def test_a_baseline_gives_every_other_row_its_distance(table) -> None:
     assert _text(table, 0, P50) == "9.500"
 
 
-def test_the_baseline_follows_its_case_through_new_data_and_sorting(table) -> None:
+def test_the_baseline_follows_its_case_through_new_data_and_sorting(table: ResultsTable) -> None:
     table.view.setCurrentIndex(table.filter.index(0, 0))
     table.toggle_baseline()
     table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
     table.set_series([_case("b", 100.0, "openvino-cpu"), _case("a", 50.0)])
-    assert table.model.baseline.key == "a"
+    assert table.model.baseline is not None and table.model.baseline.key == "a"
     assert "+100 %" in _text(table, _keys(table).index("b"), P50)
     table.set_series([_case("b", 100.0, "openvino-cpu")])
     assert table.model.baseline is None
 
 
-def test_partial_rows_are_shown_but_not_compared(table) -> None:
+def test_partial_rows_are_shown_but_not_compared(table: ResultsTable) -> None:
     partial = replace(_case("p", 1.0), status="partial")
     table.set_series([_case("a", 9.5), partial])
     table.view.setCurrentIndex(table.filter.index(0, 0))
@@ -150,18 +156,20 @@ def test_changes_read_as_percent_until_they_are_factors(change: float, text: str
     assert change_text(change) == text
 
 
-def test_copied_rows_paste_into_a_spreadsheet_as_raw_numbers(qtbot, table) -> None:
+def test_copied_rows_paste_into_a_spreadsheet_as_raw_numbers(
+    qtbot: QtBot, table: ResultsTable
+) -> None:
     table.set_visible_columns(["model", "runtime", "latency_p50_us", "reason"])
     table.view.selectRow(1)
     table.view.setFocus()
-    qtbot.keyClick(table.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(table.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QGuiApplication.clipboard().text().splitlines()
     assert lines[0].split("\t") == ["model", "runtime", "latency_p50_us", "reason"]
     assert lines[1].split("\t") == ["cnn_tiny", "openvino-cpu", "100.0", ""]
     assert len(lines) == 2
 
 
-def test_the_csv_holds_the_rows_and_columns_in_view(table, tmp_path) -> None:
+def test_the_csv_holds_the_rows_and_columns_in_view(table: ResultsTable, tmp_path: Path) -> None:
     table.set_visible_columns(["runtime", "latency_p50_us", "reason"])
     table.filter_box.setText("torch")
     table.set_series([*table.model.series, failed("torch-cpu", "m", "crashed", "=HYPERLINK()")])
@@ -175,7 +183,7 @@ def test_the_csv_holds_the_rows_and_columns_in_view(table, tmp_path) -> None:
     ]
 
 
-def test_columns_can_be_chosen_and_kept(table) -> None:
+def test_columns_can_be_chosen_and_kept(table: ResultsTable) -> None:
     table.set_visible_columns(["model", "macs", "of_a_later_version"])
     assert table.visible_columns() == ["model", "macs"]
     shown = [k for k in range(len(COLUMNS)) if not table.view.isColumnHidden(k)]
@@ -185,7 +193,7 @@ def test_columns_can_be_chosen_and_kept(table) -> None:
     assert "opset" in table.visible_columns()
 
 
-def test_selection_is_told_and_survives_new_rows(qtbot, table) -> None:
+def test_selection_is_told_and_survives_new_rows(qtbot: QtBot, table: ResultsTable) -> None:
     with qtbot.waitSignal(table.selected) as told:
         table.view.selectRow(2)
     assert told.args == [["c"]]
@@ -193,7 +201,7 @@ def test_selection_is_told_and_survives_new_rows(qtbot, table) -> None:
     assert table.selected_keys() == ["c"]
 
 
-def test_a_theme_reaches_the_cells(table) -> None:
+def test_a_theme_reaches_the_cells(table: ResultsTable) -> None:
     table.apply_theme(DARK)
     status = next(k for k, column in enumerate(COLUMNS) if column.key == "status")
     role = Qt.ItemDataRole.ForegroundRole

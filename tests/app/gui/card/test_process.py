@@ -6,11 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
-from app.gui.launch.card import CardProcess
-from app.gui.plots.card_run import CardRun
 
 from app.cases.case import Case
+from app.gui.card.process import CardProcess
+from app.gui.card.run import CardRun
 from app.results.follow.details import CaseDetails
+from exporters.types import GraphlapError
 from tests.runtimes.graphs import Graphs
 
 
@@ -19,7 +20,7 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
     return Graphs(Path(tmp_path_factory.mktemp("graphs")))
 
 
-def answered(card: CardProcess) -> CardRun | str:
+def answered(card: CardProcess) -> CardRun | GraphlapError:
     """What the process answers, within half a minute."""
     for _ in range(300):
         answer = card.poll()
@@ -43,7 +44,9 @@ def test_a_graph_that_is_gone_is_a_sentence(graphs: Graphs) -> None:
     card, model = CardProcess(), graphs.save("gone", [], graphs.dense.inputs, graphs.dense.outputs)
     Path(model.path).unlink()
     assert card.ask(CaseDetails(Case("gone.onnx", "fpga"), model))
-    assert "gone.onnx" in str(answered(card))
+    answer = answered(card)
+    assert isinstance(answer, GraphlapError)
+    assert "gone.onnx" in answer.cause and answer.remedy
 
 
 def test_a_case_that_is_really_measured_is_not_asked_about(graphs: Graphs) -> None:

@@ -1,0 +1,55 @@
+"""A whole window in a test: what a user does with it, and what he then sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytestqt.qtbot import QtBot
+
+from app.gui.look.errors import ErrorDialog
+from app.gui.window import MainWindow
+from app.plan.plan import Plan
+from app.results.follow.state import RunState
+
+TIMEOUT_MS = 60_000
+
+
+def run_plan(window: MainWindow, qtbot: QtBot, plan: Plan) -> None:
+    """Put the plan into the editor and press its button."""
+    window.editor.set_draft(plan, "test")
+    qtbot.waitUntil(window.editor.run_button.isEnabled, timeout=10_000)
+    window.editor.run_button.click()
+    qtbot.waitUntil(lambda: window.control.state == "running", timeout=10_000)
+
+
+def open_run(window: MainWindow, qtbot: QtBot, folder: Path) -> None:
+    window.open_run(folder)
+    qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
+
+
+def seen(window: MainWindow) -> RunState:
+    """The open run as it stands."""
+    assert window.feed.state is not None
+    return window.feed.state
+
+
+def statuses(window: MainWindow) -> list[str]:
+    """Those of the results table, from top to bottom."""
+    return [one.status for one in window.table.model.series]
+
+
+def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
+    """Until the percentiles of all that is shown come from raw samples."""
+
+    def there() -> bool:
+        state = window.feed.state
+        if state is None:
+            return False
+        measured = [one for one in state.series if one.status == "ok" and one.key in state.shown]
+        return all(one.summary for one in measured)
+
+    qtbot.waitUntil(there, timeout=TIMEOUT_MS)
+
+
+def dialogs(window: MainWindow) -> list[ErrorDialog]:
+    return [dialog for dialog in window.findChildren(ErrorDialog) if dialog.isVisible()]
