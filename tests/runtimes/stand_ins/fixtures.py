@@ -18,7 +18,7 @@ from runtimes.trt import runtime
 from tests.runtimes.stand_ins import tensorrt as stand_in
 
 TESTED_RELEASE = ("10.16.1.11", 13)
-_OURS = ("runtimes.trt.build", "runtimes.trt.lane", "runtimes.trt.session")
+_OURS = tuple(f"runtimes.trt.{name}" for name in ("build", "faults", "lane", "session"))
 
 
 @dataclass(frozen=True)

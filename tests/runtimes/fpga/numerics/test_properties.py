@@ -304,7 +304,7 @@ def test_recurrent_layers_follow_torch(
         "r": stacked("weight_hh_l0"),
         "b": np.concatenate([stacked("bias_ih_l0"), stacked("bias_hh_l0")], axis=1),
     }
-    extra = {"linear_before_reset": 1} if kind == "GRU" else {}
+    extra: dict[str, Any] = {"linear_before_reset": 1} if kind == "GRU" else {}
     node = helper.make_node(
         kind, ["x", *held], ["y"], hidden_size=hidden, direction=direction, **extra
     )
@@ -319,7 +319,7 @@ def test_recurrent_layers_follow_torch(
     assert not disagreement(got, expected)
 
 
-RANDOM_INPUT = {
+RANDOM_INPUT: dict[str, dict[str, Any]] = {
     "Celu": {"alpha": 1.5},
     "Elu": {"alpha": 0.5},
     "Selu": {},
