@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import ctypes
 import math
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint64, c_void_p
 from functools import cache, partial
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-SONAME = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+from runtimes.foreign import (
+    Code,
+    Handle,
+    Int,
+    OutHandle,
+    OutInt,
+    Reference,
+    Size,
+    Status,
+    UInt,
+    UInt64,
+    from_library,
+)
+
+SONAME = "libcuda.so.1"
 
 OUT_OF_MEMORY = 2
 _NO_DEVICE = 100
@@ -26,39 +39,46 @@ _CAPTURE_THREAD_LOCAL = 1
 _COMPUTE_CAPABILITY = (75, 76)
 _NAME_BYTES = 256
 
-# Prototypes of cuda.h. A device address is 64 bits wide, a handle is a pointer.
-_PROTOTYPES: dict[str, tuple[Any, ...]] = {
-    "cuInit": (c_uint,),
-    "cuDriverGetVersion": (POINTER(c_int),),
-    "cuDeviceGetCount": (POINTER(c_int),),
-    "cuDeviceGet": (POINTER(c_int), c_int),
-    "cuDeviceGetName": (c_char_p, c_int, c_int),
-    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
-    "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
-    "cuDevicePrimaryCtxRelease_v2": (c_int,),
-    "cuCtxSetCurrent": (c_void_p,),
-    "cuCtxSynchronize": (),
-    "cuMemAlloc_v2": (POINTER(c_uint64), c_size_t),
-    "cuMemFree_v2": (c_uint64,),
-    "cuMemAllocHost_v2": (POINTER(c_void_p), c_size_t),
-    "cuMemFreeHost": (c_void_p,),
-    "cuMemcpyHtoDAsync_v2": (c_uint64, c_void_p, c_size_t, c_void_p),
-    "cuMemcpyDtoHAsync_v2": (c_void_p, c_uint64, c_size_t, c_void_p),
-    "cuMemcpyDtoDAsync_v2": (c_uint64, c_uint64, c_size_t, c_void_p),
-    "cuStreamCreate": (POINTER(c_void_p), c_uint),
-    "cuStreamDestroy_v2": (c_void_p,),
-    "cuStreamSynchronize": (c_void_p,),
-    "cuStreamBeginCapture_v2": (c_void_p, c_int),
-    "cuStreamEndCapture": (c_void_p, POINTER(c_void_p)),
-    "cuGraphInstantiateWithFlags": (POINTER(c_void_p), c_void_p, c_uint64),
-    "cuGraphLaunch": (c_void_p, c_void_p),
-    "cuGraphExecDestroy": (c_void_p,),
-    "cuGraphDestroy": (c_void_p,),
-    "cuEventCreate": (POINTER(c_void_p), c_uint),
-    "cuEventRecord": (c_void_p, c_void_p),
-    "cuEventElapsedTime": (POINTER(c_float), c_void_p, c_void_p),
-    "cuEventDestroy_v2": (c_void_p,),
-}
+OutAddress = Annotated[Reference, POINTER(c_uint64)]
+OutFloat = Annotated[Reference, POINTER(c_float)]
+OutText = Annotated[Reference, POINTER(c_char_p)]
+Buffer = Annotated[ctypes.Array[ctypes.c_char], c_char_p]
+
+
+class CudaDriver:
+    """Prototypes of cuda.h. A device address is 64 bits wide, a handle is a pointer."""
+
+    cuGetErrorString: Callable[[Int, OutText], Code]
+    cuInit: Callable[[UInt], Status]
+    cuDriverGetVersion: Callable[[OutInt], Status]
+    cuDeviceGetCount: Callable[[OutInt], Status]
+    cuDeviceGet: Callable[[OutInt, Int], Status]
+    cuDeviceGetName: Callable[[Buffer, Int, Int], Status]
+    cuDeviceGetAttribute: Callable[[OutInt, Int, Int], Status]
+    cuDevicePrimaryCtxRetain: Callable[[OutHandle, Int], Status]
+    cuDevicePrimaryCtxRelease_v2: Callable[[Int], Status]
+    cuCtxSetCurrent: Callable[[Handle], Status]
+    cuCtxSynchronize: Callable[[], Status]
+    cuMemAlloc_v2: Callable[[OutAddress, Size], Status]
+    cuMemFree_v2: Callable[[UInt64], Status]
+    cuMemAllocHost_v2: Callable[[OutHandle, Size], Status]
+    cuMemFreeHost: Callable[[Handle], Status]
+    cuMemcpyHtoDAsync_v2: Callable[[UInt64, Handle, Size, Handle], Status]
+    cuMemcpyDtoHAsync_v2: Callable[[Handle, UInt64, Size, Handle], Status]
+    cuMemcpyDtoDAsync_v2: Callable[[UInt64, UInt64, Size, Handle], Status]
+    cuStreamCreate: Callable[[OutHandle, UInt], Status]
+    cuStreamDestroy_v2: Callable[[Handle], Status]
+    cuStreamSynchronize: Callable[[Handle], Status]
+    cuStreamBeginCapture_v2: Callable[[Handle, Int], Status]
+    cuStreamEndCapture: Callable[[Handle, OutHandle], Status]
+    cuGraphInstantiateWithFlags: Callable[[OutHandle, Handle, UInt64], Status]
+    cuGraphLaunch: Callable[[Handle, Handle], Status]
+    cuGraphExecDestroy: Callable[[Handle], Status]
+    cuGraphDestroy: Callable[[Handle], Status]
+    cuEventCreate: Callable[[OutHandle, UInt], Status]
+    cuEventRecord: Callable[[Handle, Handle], Status]
+    cuEventElapsedTime: Callable[[OutFloat, Handle, Handle], Status]
+    cuEventDestroy_v2: Callable[[Handle], Status]
 
 
 Call = Callable[[], object]
@@ -74,21 +94,15 @@ class CudaError(Exception):
 
 
 @cache
-def library() -> Any:
-    """The driver's library with checked prototypes; OSError if there is none."""
-    loaded = ctypes.CDLL(SONAME)
-    loaded.cuGetErrorString.argtypes = (c_int, POINTER(c_char_p))
+def library() -> CudaDriver:
+    """The driver's library, whose functions raise CudaError; OSError if there is none."""
 
-    def check(code: int, function: Any, _arguments: Any) -> int:
-        if code:
-            text = c_char_p()
-            loaded.cuGetErrorString(code, byref(text))
-            raise CudaError(code, function.__name__, (text.value or b"unknown").decode())
-        return code
+    def fault(code: int, function: str) -> CudaError:
+        text = c_char_p()
+        loaded.cuGetErrorString(code, byref(text))
+        return CudaError(code, function, (text.value or b"unknown").decode())
 
-    for name, types in _PROTOTYPES.items():
-        function = getattr(loaded, name)
-        function.argtypes, function.restype, function.errcheck = types, c_int, check
+    loaded = from_library(CudaDriver, ctypes.CDLL(SONAME), fault)
     return loaded
 
 

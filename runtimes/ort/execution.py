@@ -11,15 +11,21 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from runtimes.base import Arrays
 from runtimes.execution import NodePlacement
+from runtimes.ort.operators import Event
 from runtimes.request import Request
 from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN, is_matrix_op, of_graph
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+    Open = Callable[[Path], onnxruntime.InferenceSession]
 
 _FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
 _KEEPS_TYPE_DOMAINS = frozenset({"", "ai.onnx"})
@@ -54,7 +60,7 @@ class Executed:
     inspection_ms: float = 0.0
 
 
-def read(session: Any, open_recording: Callable[[Path], Any], request: Request) -> Executed:
+def read(session: onnxruntime.InferenceSession, open_recording: Open, request: Request) -> Executed:
     """What `session` executes.
 
     `open_recording(prefix)` opens a second session like it that records its kernels in files that
@@ -94,7 +100,7 @@ def _keeps_type(op: str, domain: str) -> bool:
     return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
 
 
-def _recorded(open_recording: Callable[[Path], Any], inputs: Arrays) -> list[dict[str, Any]]:
+def _recorded(open_recording: Open, inputs: Arrays) -> list[Event]:
     """One record for each kernel that one run executed, in the engine's own format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         session = open_recording(Path(folder) / "kernels")
@@ -103,7 +109,7 @@ def _recorded(open_recording: Callable[[Path], Any], inputs: Arrays) -> list[dic
     return [event for event in events if "input_type_shape" in event.get("args", {})]
 
 
-def _placement(kernel: Mapping[str, Any]) -> NodePlacement:
+def _placement(kernel: Event) -> NodePlacement:
     facts = kernel["args"]
     types = [
         name

@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from runtimes.execution import OpTime
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 LAUNCHES_WAIT = {"CUDA_LAUNCH_BLOCKING": "1"}
 """What the environment must say when the CUDA driver is loaded, for launches to wait."""
@@ -41,11 +44,13 @@ class Recording:
         """What the file's name begins with."""
         return self.folder / "kernels"
 
-    def op_times(self, session: Any, run: Callable[[], object], runs: int) -> tuple[OpTime, ...]:
+    def op_times(
+        self, engine: onnxruntime.InferenceSession, run: Callable[[], object], runs: int
+    ) -> tuple[OpTime, ...]:
         """The mean time of each operator over `runs` calls of `run`; ends the recording."""
         for _ in range(runs):
             run()
-        return op_times(Path(session.end_profiling()), runs)
+        return op_times(Path(engine.end_profiling()), runs)
 
     def close(self) -> None:
         """Remove the folder; idempotent."""

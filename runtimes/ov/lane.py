@@ -23,26 +23,21 @@ class OpenVinoLane(HostLane):
     ) -> None:
         super().__init__(input_buffers(request), {}, request.model.states)
         self._c = engine
-        self._handles = ExitStack()
         self._allocated: dict[str, tuple[c_void_p, np.dtype]] = {}
-        try:
-            self._request = self._own("infer_request", self._c.request(compiled))
+        with ExitStack() as held:
+            self._request = engine.request(held, compiled)
             for name, array in self.input_buffers.items():
-                port = self._port(compiled, "input", name)
-                self._own("tensor", self._c.share(self._request, port, array))
+                engine.share(held, self._request, engine.input(held, compiled, name), array)
             for spec in request.model.outputs:
-                port = self._port(compiled, "output", spec.name)
-                shape, dtype = self._c.fixed_shape(port), tensor_dtype(spec)
+                port = engine.output(held, compiled, spec.name)
+                shape, dtype = engine.fixed_shape(port), tensor_dtype(spec)
                 if shape is None:
                     self._allocated[spec.name] = (port, dtype)
                     continue
                 self.output_buffers[spec.name] = aligned_empty(shape, dtype)
-                tensor = self._c.share(self._request, port, self.output_buffers[spec.name])
-                self._own("tensor", tensor)
-        except BaseException:
-            self.close()
-            raise
-        self.run = self._c.timed(self._request)
+                engine.share(held, self._request, port, self.output_buffers[spec.name])
+            self._held = held.pop_all()
+        self.run = engine.timed(self._request)
 
     @property
     def allocates(self) -> bool:
@@ -59,23 +54,15 @@ class OpenVinoLane(HostLane):
             poison(view)
 
     def kernels(self) -> tuple[Kernel, ...]:
-        return self._c.profile(self._request)
+        return self._c.kernels(self._request)
 
     def close(self) -> None:
         super().close()
         self._allocated = {}
-        self._handles.close()
+        self._held.close()
 
     def _views(self) -> dict[str, np.ndarray]:
         return {
             name: self._c.view(self._request, port, dtype)
             for name, (port, dtype) in self._allocated.items()
         }
-
-    def _port(self, compiled: c_void_p, side: str, name: str) -> c_void_p:
-        return self._own("output_const_port", self._c.port(compiled, side, name))
-
-    def _own(self, kind: str, handle: c_void_p) -> c_void_p:
-        """Free the handle when the request closes, after all that were made from it."""
-        self._handles.callback(self._c.free, kind, handle)
-        return handle

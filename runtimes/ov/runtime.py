@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -75,8 +76,8 @@ class OpenVinoCpu(Runtime):
         properties = _properties(request)
         engine = library()
         try:
-            graph = engine.read(request.model.path, request.shapes)
-            try:
+            with ExitStack() as held:
+                graph = engine.read(held, request.model.path, request.shapes)
                 # Two compilations: one to see which kernels run, given back at once so that
                 # the memory peak stays one model's, and one to time. What counts as the
                 # time of compiling is the first, cold one.
@@ -85,11 +86,8 @@ class OpenVinoCpu(Runtime):
                     compiled = time.perf_counter()
                     _refuse_fewer_streams(len(trial.lanes), int(request.options["streams"]))
                     placement, unread = _executed(trial, request)
-                session = OpenVinoSession(
-                    graph, request, observed if request.settings.operator_times else properties
-                )
-            finally:
-                engine.free("model", graph)
+                tells = request.settings.operator_times
+                session = OpenVinoSession(graph, request, observed if tells else properties)
         except OpenVinoError as error:
             raise compile_fault(error) from error
         precision, mixed = (UNKNOWN, ()) if unread else of_graph(placement)

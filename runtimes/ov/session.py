@@ -34,8 +34,7 @@ class OpenVinoSession(Session):
     ) -> None:
         engine = library()
         with ExitStack() as opened:
-            compiled = engine.compile(model, properties)
-            opened.callback(engine.free, "compiled_model", compiled)
+            compiled = engine.compile(opened, model, properties)
             lanes = []
             for _ in range(int(engine.property(compiled, "NUM_STREAMS"))):
                 lanes.append(OpenVinoLane(engine, compiled, request))

@@ -6,18 +6,18 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, Unsupported
 from runtimes.options import Settings
 from runtimes.pyt.faults import first_line, out_of_memory
+from runtimes.pyt.lane import Result
 
 
 def compile_module(
     module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], settings: Settings
-) -> Callable[..., Any]:
+) -> Callable[..., Result]:
     """The module compiled whole for these shapes; its first call, here, does the work."""
     import torch._dynamo as dynamo
     from torch._inductor import config

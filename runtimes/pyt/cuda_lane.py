@@ -7,7 +7,6 @@ device's it computes and waits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from runtimes.execution import Spans
 from runtimes.faults import Unsupported
 from runtimes.pyt.cuda_place import Part, Place
 from runtimes.pyt.faults import first_line
-from runtimes.pyt.lane import checked, feed_back, flat
+from runtimes.pyt.lane import Result, checked, feed_back, flat
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
 from runtimes.session.host import HostLane, tensor_dtype
@@ -41,7 +40,7 @@ class TorchCudaLane(HostLane):
         self._place = place
         self._on_host = request.options["boundary"] == "host"
         self._output_names = [spec.name for spec in model.outputs]
-        self._result: list[Any] = [None]
+        self._result: list[Result] = [None]
         self._host_outputs: list[torch.Tensor] = []
         self._compute: Part = _nothing
         self._recorded = False
@@ -51,7 +50,7 @@ class TorchCudaLane(HostLane):
             (inputs[pair.input], self._output_names.index(pair.output)) for pair in model.states
         ]
 
-    def prepare(self, call: Callable[..., Any], recorded: bool) -> None:
+    def prepare(self, call: Callable[..., Result], recorded: bool) -> None:
         """Run `call` on the inputs once, and make room for what it returned.
 
         With `recorded` a run replays it as one CUDA graph.
@@ -129,7 +128,7 @@ class TorchCudaLane(HostLane):
         self._host_inputs, self._host_outputs, self.device_inputs = [], [], ()
         self._compute = _nothing
 
-    def _record(self, call: Callable[[], Any]) -> tuple[Part, Any]:
+    def _record(self, call: Callable[[], Result]) -> tuple[Part, Result]:
         try:
             return self._place.record(call)
         except RuntimeError as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
+
+from runtimes.pyt.lane import Result
 
 Part = Callable[[], object]
 _RECORDING_WARM_UP = 3
@@ -18,7 +20,10 @@ class Place(Protocol):
     name: str
     device: torch.device
     compute_capability: tuple[int, int]
-    synchronize: Part
+
+    @property
+    def synchronize(self) -> Part:
+        """The call that waits for all that was given to the device."""
 
     def make_current(self) -> None:
         """Let what the calling thread computes from now on go here."""
@@ -26,7 +31,7 @@ class Place(Protocol):
     def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         """Host memory that the device copies by itself."""
 
-    def record(self, call: Callable[[], Any]) -> tuple[Part, Any]:
+    def record(self, call: Callable[[], Result]) -> tuple[Part, Result]:
         """A replay of `call` as one graph, and the result that every replay writes."""
 
     def times_ns(self, parts: Sequence[Part], runs: int) -> np.ndarray:
@@ -55,7 +60,7 @@ class CudaPlace:
     def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype, pin_memory=True)
 
-    def record(self, call: Callable[[], Any]) -> tuple[Part, Any]:
+    def record(self, call: Callable[[], Result]) -> tuple[Part, Result]:
         for _ in range(_RECORDING_WARM_UP):
             call()
         graph = torch.cuda.CUDAGraph()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -91,12 +90,12 @@ def _prepared(
     """The lane after its first run, and the module that it calls; torch's own errors."""
     settings, factory = request.settings, request.model.factory
     assert factory is not None
-    module: Any = build_module(factory)
+    module = build_module(factory)
     module = (module.half() if settings.precision == "fp16" else module).to(place.device)
     lane = TorchCudaLane(request, place)
     # Kernels of a GPU are known by their names, so the code that was timed need not be marked.
     plain = replace(settings, operator_times=False)
-    call: Any = compile_module(module, lane.device_inputs, plain) if compiled else module
+    call = compile_module(module, lane.device_inputs, plain) if compiled else module
     lane.prepare(call, recorded)
     return lane, module
 

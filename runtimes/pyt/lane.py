@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +11,9 @@ from runtimes.faults import RunFault
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
 from runtimes.session.host import HostLane, input_buffers
+
+Result = torch.Tensor | tuple[torch.Tensor, ...] | list[torch.Tensor] | None
+"""What a module may return; None before the first run."""
 
 
 class TorchLane(HostLane):
@@ -23,13 +25,13 @@ class TorchLane(HostLane):
         tensors = {name: torch.from_numpy(array) for name, array in self.input_buffers.items()}
         self.inputs = tuple(tensors.values())
         self._threads = request.settings.threads
-        self._result: list[Any] = [None]
+        self._result: list[Result] = [None]
         self._output_names = [spec.name for spec in model.outputs]
         self._feedback = [
             (tensors[pair.input], self._output_names.index(pair.output)) for pair in model.states
         ]
 
-    def time(self, module: Callable[..., Any]) -> None:
+    def time(self, module: Callable[..., Result]) -> None:
         """Let a run be one call of `module` on the lane's inputs."""
         result, inputs = self._result, self.inputs
 
@@ -64,7 +66,7 @@ class TorchLane(HostLane):
         self._feedback = []
 
 
-def flat(result: Any) -> tuple[torch.Tensor, ...]:
+def flat(result: Result) -> tuple[torch.Tensor, ...]:
     """What a module returned, in order; empty for None."""
     if result is None:
         return ()

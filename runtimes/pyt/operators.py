@@ -8,10 +8,10 @@ are those of the kernels that it launched, whenever they ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack
 
 import torch
+from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from runtimes.execution import OpTime
@@ -41,7 +41,7 @@ def op_times(
     return means(profiler.events() or (), runs, on_gpu)
 
 
-def means(events: Iterable[Any], runs: int, on_gpu: bool) -> tuple[OpTime, ...]:
+def means(events: Iterable[FunctionEvent], runs: int, on_gpu: bool) -> tuple[OpTime, ...]:
     """The mean time of each operator in the profiler's `events` of `runs` runs."""
     spent_us: dict[tuple[str, str], tuple[float, str]] = {}
     for event in events:
@@ -67,7 +67,7 @@ def means(events: Iterable[Any], runs: int, on_gpu: bool) -> tuple[OpTime, ...]:
 
 def _name_modules(module: torch.nn.Module, hooks: ExitStack) -> None:
     """Let each module tell the profiler when it begins and ends."""
-    open_scopes: list[Any] = []
+    open_scopes: list[AbstractContextManager[object]] = []
 
     def enter(name: str) -> Callable[..., None]:
         def hook(*_: object) -> None:
@@ -85,7 +85,7 @@ def _name_modules(module: torch.nn.Module, hooks: ExitStack) -> None:
             hooks.callback(part.register_forward_hook(leave).remove)
 
 
-def _operators(event: Any, scope: str) -> Iterator[tuple[str, Any]]:
+def _operators(event: FunctionEvent, scope: str) -> Iterator[tuple[str, FunctionEvent]]:
     """The operators called directly by modules, each with the innermost module's name."""
     for child in _in_order(event.cpu_children):
         if child.name.startswith(_MODULE):
@@ -96,19 +96,19 @@ def _operators(event: Any, scope: str) -> Iterator[tuple[str, Any]]:
             yield scope, child
 
 
-def _on_host(op: Any) -> tuple[float, str]:
+def _on_host(op: FunctionEvent) -> tuple[float, str]:
     """What an operator takes, and which of all that it calls spends most time itself."""
     return op.cpu_time_total, max(_with_called(op), key=lambda one: one.self_cpu_time_total).name
 
 
-def _on_gpu(op: Any) -> tuple[float, str]:
+def _on_gpu(op: FunctionEvent) -> tuple[float, str]:
     """What the kernels take that an operator launched, and the longest; "" if there are none."""
     kernels = [kernel for one in _with_called(op) for kernel in one.kernels]
     longest = max(kernels, key=lambda kernel: kernel.duration, default=None)
     return sum(kernel.duration for kernel in kernels), longest.name if longest else ""
 
 
-def _with_called(op: Any) -> list[Any]:
+def _with_called(op: FunctionEvent) -> list[FunctionEvent]:
     """The operator and all that it calls."""
     everything, left = [op], [op]
     while left:
@@ -118,5 +118,5 @@ def _with_called(op: Any) -> list[Any]:
     return everything
 
 
-def _in_order(events: Iterable[Any]) -> list[Any]:
+def _in_order(events: Iterable[FunctionEvent]) -> list[FunctionEvent]:
     return sorted(events, key=lambda event: event.time_range.start)

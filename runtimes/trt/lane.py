@@ -18,7 +18,7 @@ from runtimes.execution import Spans
 from runtimes.faults import OutOfMemory, RunFault, Unsupported
 from runtimes.request import Request
 from runtimes.session.host import HostLane, tensor_dtype
-from runtimes.trt.build import Log
+from runtimes.trt.faults import Log
 
 
 class TensorRtLane(HostLane):

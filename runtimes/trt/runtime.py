@@ -23,7 +23,8 @@ from runtimes.trt.cache import Entry
 
 if TYPE_CHECKING:
     from runtimes.cuda.driver import Gpu
-    from runtimes.trt.build import BuildSettings, Log
+    from runtimes.trt.build import BuildSettings
+    from runtimes.trt.faults import Log
     from runtimes.trt.session import LoadedEngine
 
 # The package and the CUDA release that it is built for.
@@ -93,7 +94,8 @@ class TensorRt(GpuRuntime):
 
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda import driver
-        from runtimes.trt.build import BuildSettings, Log
+        from runtimes.trt.build import BuildSettings
+        from runtimes.trt.faults import Log
         from runtimes.trt.session import TensorRtSession
 
         options = request.options

@@ -7,12 +7,13 @@ from dataclasses import replace
 import tensorrt as trt
 
 from runtimes.base import Session
-from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError, Gpu
+from runtimes.cuda.driver import Gpu
 from runtimes.execution import Execution, Memory, OpTime, Spans
-from runtimes.faults import OutOfMemory, RunFault, RuntimeFault
+from runtimes.faults import RuntimeFault
 from runtimes.request import Request
 from runtimes.trt import operators
-from runtimes.trt.build import Log, layers_json
+from runtimes.trt.build import layers_json
+from runtimes.trt.faults import Log, run_fault
 from runtimes.trt.lane import TensorRtLane
 
 LoadedEngine = tuple[trt.Runtime, trt.ICudaEngine]
@@ -59,11 +60,7 @@ class TensorRtSession(Session):
         return operators.op_times(layers_json(self._engine), spent_ms, runs)
 
     def fault(self, error: Exception) -> RuntimeFault:
-        if isinstance(error, RuntimeFault):
-            return error
-        if isinstance(error, CudaError) and error.code == OUT_OF_MEMORY:
-            return OutOfMemory("the GPU ran out of memory in a run", "use a smaller batch")
-        return RunFault(f"TensorRT failed in a run ({error})", "see nvidia-smi")
+        return run_fault(error)
 
     def memory(self) -> Memory:
         return self._memory

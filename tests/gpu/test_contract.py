@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
 
@@ -31,7 +30,6 @@ class _OnGpu(RuntimeContract):
         )
         names = done.stdout.strip().splitlines()
         assert {device.name for device in registry.load(self.name).devices()} <= set(names)
-        assert sys.platform in ("linux", "win32")
 
 
 class TestOrtCuda(_OnGpu):

@@ -13,12 +13,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 import pytest
 
-from exporters.types import ExportedModel, Reference, axes_key, load_reference
+from exporters.types import ExportedModel, Precision, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Available, Runtime
 from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
@@ -191,7 +191,7 @@ class RuntimeContract:
     def test_a_precision_that_it_does_not_execute_is_refused(
         self, runtime: Runtime, graphs: Graphs
     ) -> None:
-        for precision in {"fp32", "fp16", "int8"} - set(runtime.precisions):
+        for precision in set(get_args(Precision)) - set(runtime.precisions):
             with pytest.raises(Unsupported, match=precision) as raised:
                 runtime.refuse(graphs.dense, {"batch": 1}, Settings(precision=precision))
             assert raised.value.remedy

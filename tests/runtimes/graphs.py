@@ -190,9 +190,14 @@ class Graphs:
         )
 
 
+def vector(name: str, dtype: str = "float32", *shape: int | str) -> TensorSpec:
+    """An input or output; four numbers where no shape is given."""
+    return TensorSpec(name, dtype, shape or (4,))
+
+
 def quantised_conv(graphs: Graphs, name: str, tail: str = "Relu") -> ExportedModel:
     """x -> Q/DQ -> Conv (8-bit weights) -> Q/DQ -> tail, as quantising tools write it."""
-    scale, zero = constant("s", np.float32(0.05)), constant("z", np.int8(0))
+    scale, zero = constant("s", np.array(0.05, np.float32)), constant("z", np.array(0, np.int8))
     kernel = np.random.default_rng(0).integers(-90, 90, (8, 4, 3)).astype(np.int8)
     grid = ["s", "z"]
     nodes = [

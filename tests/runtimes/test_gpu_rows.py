@@ -18,7 +18,7 @@ from app.workers.round import measure_round
 from exporters.types import ExportedModel
 from runtimes.base import Available, Device
 from runtimes.cuda import libraries
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.ort import tensorrt_runtime
 from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.tensorrt_runtime import OrtTensorRt
@@ -34,14 +34,16 @@ no_gpu_here = pytest.mark.skipif(
 )
 
 
-def measured(model: ExportedModel, runtime: str, folder: Path, **options: object) -> RoundResult:
+def measured(
+    model: ExportedModel, runtime: str, folder: Path, **options: OptionValue
+) -> RoundResult:
     job = MeasureJob(
         case_id="case",
         round=0,
         model=model,
         axes={"batch": 1},
         runtime=runtime,
-        settings=Settings(options=options),  # type: ignore[arg-type]
+        settings=Settings(options=options),
         scenario=Scenario("closed_loop"),
         wait_policy="spin",
         limits=SHORT,

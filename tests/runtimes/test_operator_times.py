@@ -35,10 +35,11 @@ def bound(name: str, model: ExportedModel, settings: Settings = PROFILED) -> Ses
 @pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu", "torch-cpu"])
 def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) -> None:
     with bound(name, graphs.wide) as session:
-        session.lanes[0].run()
+        # With the first, slow run: OpenVINO tells the mean of all runs that there were.
         begun = time.perf_counter()
+        session.lanes[0].run()
         ops = session.operator_times(20)
-        whole_us = (time.perf_counter() - begun) * 1e6 / 20
+        whole_us = (time.perf_counter() - begun) * 1e6 / 21
     assert ops
     assert all(op.node and op.op and op.engine_name for op in ops)
     total_us = sum(op.time_us for op in ops)

@@ -8,7 +8,7 @@ a convolution over (state, new input) come out stale without anyone naming the l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def _reshaped(freshness: Freshness, node: Node) -> list[Mask]:
 
 
 def _transpose(freshness: Freshness, node: Node) -> list[Mask]:
-    order = cast(Any, node.attributes.get("perm"))
+    order = node.integers("perm")
     return [freshness.elements(node.inputs[0]).transpose(order)]
 
 

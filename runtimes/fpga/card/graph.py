@@ -37,6 +37,11 @@ class Node:
     outputs: tuple[str, ...]
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
 
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """A list attribute of whole numbers; None if it is not given."""
+        value = self.attributes.get(name)
+        return tuple(int(number) for number in value) if isinstance(value, tuple) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:

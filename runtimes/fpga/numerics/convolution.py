@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -70,7 +70,7 @@ def conv_transpose(call: Call) -> Kernel:
     if min(begin) < 0:
         raise Refused("its output is larger than what its input reaches")
     room = tuple(max(full, b + n) for full, b, n in zip(span, begin, output_shape[2:], strict=True))
-    kept: tuple[Any, ...] = (
+    kept: tuple[EllipsisType | slice, ...] = (
         ...,
         *(slice(b, b + n) for b, n in zip(begin, output_shape[2:], strict=True)),
     )
@@ -81,7 +81,7 @@ def conv_transpose(call: Call) -> Kernel:
         columns = columns.reshape(len(x), output_shape[1], *size, *space)
         full = np.zeros((len(x), output_shape[1], *room), np.float32)
         for position in product(*(range(n) for n in size)):
-            target: tuple[Any, ...] = (
+            target: tuple[EllipsisType | slice, ...] = (
                 ...,
                 *(
                     slice(at * d, at * d + (n - 1) * s + 1, s)

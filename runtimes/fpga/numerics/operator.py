@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Call:
             raise Refused(f"its {what} is no constant")
         return array
 
-    def attribute(self, name: str, default: AttributeValue | None = None) -> Any:
+    def attribute(self, name: str, default: AttributeValue | None = None) -> AttributeValue | None:
         return self.node.attributes.get(name, default)
 
     def integer(self, name: str, default: int) -> int:
@@ -74,8 +74,7 @@ class Call:
 
     def integers(self, name: str) -> tuple[int, ...] | None:
         """A list attribute; None if it is not given."""
-        value = self.attribute(name)
-        return None if value is None else tuple(int(v) for v in value)
+        return self.node.integers(name)
 
     def text(self, name: str, default: str) -> str:
         return str(self.attribute(name, default))

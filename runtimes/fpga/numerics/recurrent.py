@@ -44,7 +44,8 @@ def _cell(call: Call, gates: int, default: tuple[str, ...]) -> _Cell:
     if direction not in reverse:
         raise Refused(f"its direction '{direction}' is unknown")
     count = len(reverse[direction])
-    names = tuple(call.attribute("activations", default * count))
+    given = call.attribute("activations", default * count)
+    names = tuple(map(str, given)) if isinstance(given, tuple) else ()
     unknown = [name for name in names if name.lower() not in _ACTIVATIONS]
     if unknown or len(names) != len(default) * count:
         raise Refused(f"its activations {', '.join(names)} are not among Sigmoid, Tanh and Relu")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Window:
         for position in product(*(range(size) for size in self.size)):
             yield padded[self.slices(position)]
 
-    def slices(self, position: tuple[int, ...]) -> tuple[Any, ...]:
+    def slices(self, position: tuple[int, ...]) -> tuple[EllipsisType | slice, ...]:
         """Where, in padded input, one position of the kernel falls for every output."""
         return (
             ...,

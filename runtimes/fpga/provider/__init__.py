@@ -9,12 +9,14 @@ from __future__ import annotations
 import atexit
 import ctypes as c
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runtimes.faults import NotAvailable
 from runtimes.fpga.provider.shim import PROVIDER_NAME, SHIM_REMEDY, shim_path
 
 if TYPE_CHECKING:
+    import onnxruntime
+
     from runtimes.fpga.card.compiler import Compiled
     from runtimes.fpga.card.graph import Graph
     from runtimes.fpga.provider.bridge import Bridge
@@ -64,7 +66,7 @@ def _is_known() -> bool:
     return any(d.ep_name == PROVIDER_NAME for d in onnxruntime.get_ep_devices())
 
 
-def device() -> Any:
+def device() -> onnxruntime.OrtEpDevice:
     """The card's onnxruntime.OrtEpDevice, for `SessionOptions.add_provider_for_devices`."""
     register()
     import onnxruntime

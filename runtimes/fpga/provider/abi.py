@@ -1,7 +1,7 @@
-"""ONNX Runtime's C interface, as far as an execution provider needs it, by slot number.
+"""ONNX Runtime's C interface, as far as an execution provider needs it, by slot.
 
 Its function tables only ever grow at the end, so a slot keeps its meaning; no header is
-needed. Numbers and signatures are those of onnxruntime_c_api.h and onnxruntime_ep_c_api.h.
+needed. Slots and prototypes are those of onnxruntime_c_api.h and onnxruntime_ep_c_api.h.
 """
 
 from __future__ import annotations
@@ -9,7 +9,15 @@ from __future__ import annotations
 import ctypes as c
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from runtimes.foreign import Elements, Handle, Int, Out, Size, Status, Text, UInt, from_slots
+
+if TYPE_CHECKING:
+    Pointers = c._Pointer[c.c_void_p]
+    Counts = c._Pointer[c.c_size_t]
+
+_Element = TypeVar("_Element", c.c_void_p, c.c_int64, c.c_char_p)
 
 ABI_VERSION = 24
 """The version whose tables and structures these are; the first with devices of one's own."""
@@ -45,75 +53,82 @@ ATTRIBUTE_INT, ATTRIBUTE_INTS = 1, 2
 ATTRIBUTE_FLOAT, ATTRIBUTE_FLOATS = 3, 4
 ATTRIBUTE_STRING, ATTRIBUTE_STRINGS = 5, 6
 
-Result = Literal["status", "none", "pointer", "text"]
-Slot = tuple[int, Result, tuple[Any, ...]]
+Address = Annotated[int | None, c.c_void_p]
+Message = Annotated[bytes | None, c.c_char_p]
+Get = Callable[[Handle, Out], Status]
+GetList = Callable[[Handle, Elements, Size], Status]
+Release = Callable[[Handle], None]
+LookUp = Callable[[Handle, Handle, Text, Out], Status]
 
-_P, _N, _I, _U, _S = c.c_void_p, c.c_size_t, c.c_int, c.c_uint32, c.c_char_p
-_TWO: tuple[Any, ...] = (_P, _P)
-_LIST: tuple[Any, ...] = (_P, _P, _N)
 
-API: Mapping[str, Slot] = {
-    "CreateStatus": (0, "pointer", (_I, _S)),
-    "GetErrorMessage": (2, "text", (_P,)),
-    "GetTensorMutableData": (51, "status", _TWO),
-    "CastTypeInfoToTensorInfo": (55, "status", _TWO),
-    "GetTensorElementType": (60, "status", _TWO),
-    "GetDimensionsCount": (61, "status", _TWO),
-    "GetDimensions": (62, "status", _LIST),
-    "GetSymbolicDimensions": (63, "status", _LIST),
-    "GetTensorTypeAndShape": (65, "status", _TWO),
-    "AllocatorFree": (76, "status", _TWO),
-    "GetAllocatorWithDefaultOptions": (78, "status", (_P,)),
-    "KernelContext_GetInput": (90, "status", (_P, _N, _P)),
-    "KernelContext_GetOutput": (91, "status", (_P, _N, _P, _N, _P)),
-    "ReleaseStatus": (93, "none", (_P,)),
-    "ReleaseTensorTypeAndShapeInfo": (99, "none", (_P,)),
-    "ModelMetadataLookupCustomMetadataMap": (116, "status", (_P, _P, _S, _P)),
-    "ReleaseModelMetadata": (118, "none", (_P,)),
-    "Logger_LogMessage": (247, "status", (_P, _I, _S, _S, _I, _S)),
-    "ReadOpAttr": (272, "status", (_P, _I, _P, _N, _P)),
-    "GetValueInfoName": (289, "status", _TWO),
-    "GetValueInfoTypeInfo": (290, "status", _TWO),
-    "CreateKeyValuePairs": (295, "none", (_P,)),
-    "AddKeyValuePair": (296, "none", (_P, _S, _S)),
-    "GetKeyValuePairs": (298, "none", (_P, _P, _P, _P)),
-    "ReleaseKeyValuePairs": (300, "none", (_P,)),
-    "GetEpApi": (317, "pointer", ()),
-    "ValueInfo_GetInitializerValue": (326, "status", _TWO),
-    "ValueInfo_IsConstantInitializer": (331, "status", _TWO),
-    "Graph_GetName": (333, "status", _TWO),
-    "Graph_GetNumInputs": (338, "status", _TWO),
-    "Graph_GetInputs": (339, "status", _LIST),
-    "Graph_GetNumOutputs": (340, "status", _TWO),
-    "Graph_GetOutputs": (341, "status", _LIST),
-    "Graph_GetNumNodes": (344, "status", _TWO),
-    "Graph_GetNodes": (345, "status", _LIST),
-    "Node_GetName": (349, "status", _TWO),
-    "Node_GetOperatorType": (350, "status", _TWO),
-    "Node_GetDomain": (351, "status", _TWO),
-    "Node_GetSinceVersion": (352, "status", _TWO),
-    "Node_GetNumInputs": (353, "status", _TWO),
-    "Node_GetInputs": (354, "status", _LIST),
-    "Node_GetNumOutputs": (355, "status", _TWO),
-    "Node_GetOutputs": (356, "status", _LIST),
-    "Node_GetNumImplicitInputs": (357, "status", _TWO),
-    "Node_GetImplicitInputs": (358, "status", _LIST),
-    "Node_GetNumAttributes": (359, "status", _TWO),
-    "Node_GetAttributes": (360, "status", _LIST),
-    "OpAttr_GetType": (363, "status", _TWO),
-    "OpAttr_GetName": (364, "status", _TWO),
-    "GetSessionOptionsConfigEntries": (379, "status", _TWO),
-    "Graph_GetModelMetadata": (387, "status", _TWO),
-}
+class OrtApi:
+    """OrtApi: the prototype and the slot of each function."""
 
-EP_API: Mapping[str, Slot] = {
-    "CreateEpDevice": (0, "status", (_P, _P, _P, _P, _P)),
-    "EpGraphSupportInfo_AddNodesToFuse": (2, "status", (_P, _P, _N, _P)),
-    "CreateHardwareDevice": (16, "status", (_I, _U, _U, _S, _P, _P)),
-    "ReleaseHardwareDevice": (17, "none", (_P,)),
-}
+    CreateStatus: Annotated[Callable[[Int, Text], Address], 0]
+    GetErrorMessage: Annotated[Callable[[Handle], Message], 2]
+    GetTensorMutableData: Annotated[Get, 51]
+    CastTypeInfoToTensorInfo: Annotated[Get, 55]
+    GetTensorElementType: Annotated[Get, 60]
+    GetDimensionsCount: Annotated[Get, 61]
+    GetDimensions: Annotated[GetList, 62]
+    GetSymbolicDimensions: Annotated[GetList, 63]
+    GetTensorTypeAndShape: Annotated[Get, 65]
+    AllocatorFree: Annotated[Callable[[Handle, Handle], Status], 76]
+    GetAllocatorWithDefaultOptions: Annotated[Callable[[Out], Status], 78]
+    KernelContext_GetInput: Annotated[Callable[[Handle, Size, Out], Status], 90]
+    KernelContext_GetOutput: Annotated[Callable[[Handle, Size, Elements, Size, Out], Status], 91]
+    ReleaseStatus: Annotated[Release, 93]
+    ReleaseTensorTypeAndShapeInfo: Annotated[Release, 99]
+    ModelMetadataLookupCustomMetadataMap: Annotated[
+        Callable[[Handle, Handle, Text, Out], Status], 116
+    ]
+    ReleaseModelMetadata: Annotated[Release, 118]
+    Logger_LogMessage: Annotated[Callable[[Handle, Int, Text, Text, Int, Text], Status], 247]
+    ReadOpAttr: Annotated[Callable[[Handle, Int, Elements, Size, Out], Status], 272]
+    GetValueInfoName: Annotated[Get, 289]
+    GetValueInfoTypeInfo: Annotated[Get, 290]
+    CreateKeyValuePairs: Annotated[Callable[[Out], None], 295]
+    AddKeyValuePair: Annotated[Callable[[Handle, Text, Text], None], 296]
+    GetKeyValuePairs: Annotated[Callable[[Handle, Out, Out, Out], None], 298]
+    ReleaseKeyValuePairs: Annotated[Release, 300]
+    GetEpApi: Annotated[Callable[[], Address], 317]
+    ValueInfo_GetInitializerValue: Annotated[Get, 326]
+    ValueInfo_IsConstantInitializer: Annotated[Get, 331]
+    Graph_GetName: Annotated[Get, 333]
+    Graph_GetNumInputs: Annotated[Get, 338]
+    Graph_GetInputs: Annotated[GetList, 339]
+    Graph_GetNumOutputs: Annotated[Get, 340]
+    Graph_GetOutputs: Annotated[GetList, 341]
+    Graph_GetNumNodes: Annotated[Get, 344]
+    Graph_GetNodes: Annotated[GetList, 345]
+    Node_GetName: Annotated[Get, 349]
+    Node_GetOperatorType: Annotated[Get, 350]
+    Node_GetDomain: Annotated[Get, 351]
+    Node_GetSinceVersion: Annotated[Get, 352]
+    Node_GetNumInputs: Annotated[Get, 353]
+    Node_GetInputs: Annotated[GetList, 354]
+    Node_GetNumOutputs: Annotated[Get, 355]
+    Node_GetOutputs: Annotated[GetList, 356]
+    Node_GetNumImplicitInputs: Annotated[Get, 357]
+    Node_GetImplicitInputs: Annotated[GetList, 358]
+    Node_GetNumAttributes: Annotated[Get, 359]
+    Node_GetAttributes: Annotated[GetList, 360]
+    OpAttr_GetType: Annotated[Get, 363]
+    OpAttr_GetName: Annotated[Get, 364]
+    GetSessionOptionsConfigEntries: Annotated[Get, 379]
+    Graph_GetModelMetadata: Annotated[Get, 387]
 
-_RESULTS: Mapping[Result, Any] = {"status": _P, "none": None, "pointer": _P, "text": _S}
+
+class OrtEpApi:
+    """OrtEpApi, in the same way."""
+
+    CreateEpDevice: Annotated[Callable[[Handle, Handle, Handle, Handle, Out], Status], 0]
+    EpGraphSupportInfo_AddNodesToFuse: Annotated[Callable[[Handle, Elements, Size, Out], Status], 2]
+    CreateHardwareDevice: Annotated[Callable[[Int, UInt, UInt, Text, Handle, Out], Status], 16]
+    ReleaseHardwareDevice: Annotated[Release, 17]
+
+
+_P, _U = c.c_void_p, c.c_uint32
 
 
 class EpFactory(c.Structure):
@@ -173,55 +188,39 @@ class OrtError(RuntimeError):
     """A status that ONNX Runtime returned instead of a result."""
 
 
-class Table:
-    """The functions of one table, as attributes; a failed status raises OrtError."""
+def open_tables(base: int) -> tuple[OrtApi, OrtEpApi]:
+    """OrtApi and OrtEpApi of the library behind an OrtApiBase; OrtError if it is too old.
 
-    def __init__(
-        self, address: int, slots: Mapping[str, Slot], check: Callable[..., Any] | None = None
-    ) -> None:
-        pointers = c.cast(address, c.POINTER(c.c_void_p))
-        for name, (slot, result, arguments) in slots.items():
-            function: Any = c.CFUNCTYPE(_RESULTS[result], *arguments)(pointers[slot] or 0)
-            if result == "status":
-                function.errcheck = check or self._raise_status
-            setattr(self, name, function)
-
-    def _raise_status(self, status: int | None, _function: Any, _arguments: Any) -> None:
-        if status:
-            message = self.GetErrorMessage(status).decode(errors="replace")
-            self.ReleaseStatus(status)
-            raise OrtError(message)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"slot {name} is not declared")
-
-
-def open_tables(base: int) -> tuple[Table, Table]:
-    """OrtApi and OrtEpApi of the library behind an OrtApiBase; OrtError if it is too old."""
+    Their functions raise OrtError.
+    """
     get_api = c.CFUNCTYPE(_P, _U)(c.cast(base, c.POINTER(c.c_void_p))[0] or 0)
     address = get_api(ABI_VERSION)
     if not address:
         raise OrtError("this ONNX Runtime is too old for a plugin device; install 1.27 or newer")
-    api = Table(address, API)
-    return api, Table(api.GetEpApi(), EP_API, api._raise_status)
+
+    def fault(status: int, _function: str) -> OrtError:
+        message = (api.GetErrorMessage(status) or b"").decode(errors="replace")
+        api.ReleaseStatus(status)
+        return OrtError(message)
+
+    api = from_slots(OrtApi, address, fault)
+    return api, from_slots(OrtEpApi, api.GetEpApi() or 0, fault)
 
 
 @cache
-def array_of(kind: Any, length: int) -> Any:
+def array_of(kind: type[_Element], length: int) -> type[c.Array[_Element]]:
     """The ctypes array type; ctypes itself would make a new class at each use."""
     return kind * length
 
 
-def text(get: Callable[[Any, Any], object], handle: int) -> str:
+def text(get: Get, handle: int) -> str:
     """What a `get(handle, const char**)` function returns."""
     found = c.c_char_p()
     get(handle, c.byref(found))
     return (found.value or b"").decode()
 
 
-def handles(
-    count: Callable[[Any, Any], object], get: Callable[[Any, Any, int], object], owner: int
-) -> tuple[int | None, ...]:
+def handles(count: Get, get: GetList, owner: int) -> tuple[int | None, ...]:
     """What a pair of counting and listing functions returns; None for a null entry."""
     size = c.c_size_t()
     count(owner, c.byref(size))

@@ -10,7 +10,6 @@ import ctypes as c
 import json
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from exporters.types import GraphlapError
 from runtimes.faults import Unsupported
@@ -84,8 +83,8 @@ class Bridge:
     def __init__(self, shim: c.CDLL) -> None:
         self._shim = shim
         self._hooks = _Hooks.in_dll(shim, "hooks")
-        self._api: Any = None
-        self._ep_api: Any = None
+        self._api: abi.OrtApi
+        self._ep_api: abi.OrtEpApi
         self._device = c.c_void_p()
         self._factories = 0
         self._providers: dict[int, _Provider] = {}
@@ -137,8 +136,8 @@ class Bridge:
             code, message = abi.INVALID_ARGUMENT, str(error)
         elif isinstance(error, KernelError):
             message = str(error)
-        status: int = self._api.CreateStatus(code, f"{PROVIDER_NAME}: {message}".encode())
-        return status
+        status = self._api.CreateStatus(code, f"{PROVIDER_NAME}: {message}".encode())
+        return status or 0
 
     def _exported(self, symbol: str) -> int:
         return c.cast(self._shim[symbol], c.c_void_p).value or 0
@@ -168,9 +167,9 @@ class Bridge:
         _name: bytes,
         base: int,
         _logger: int,
-        factories: Any,
+        factories: abi.Pointers,
         _capacity: int,
-        count: Any,
+        count: abi.Counts,
     ) -> None:
         self._api, self._ep_api = abi.open_tables(base)
         self._factories += 1
@@ -185,7 +184,13 @@ class Bridge:
             self._device = c.c_void_p()
 
     def _get_supported_devices(
-        self, factory: int, _found: Any, _number: int, devices: Any, _capacity: int, count: Any
+        self,
+        factory: int,
+        _found: abi.Pointers,
+        _number: int,
+        devices: abi.Pointers,
+        _capacity: int,
+        count: abi.Counts,
     ) -> None:
         api = self._api
         if not self._device.value:
@@ -205,12 +210,12 @@ class Bridge:
     def _create_provider(
         self,
         _factory: int,
-        _devices: Any,
-        _metadata: Any,
+        _devices: abi.Pointers,
+        _metadata: abi.Pointers,
         _number: int,
         session_options: int,
         logger: int,
-        made: Any,
+        made: abi.Pointers,
     ) -> None:
         # Told here or in GetCapability, ONNX Runtime goes on without the card; told when
         # the session compiles, it refuses to make the session.
@@ -281,7 +286,13 @@ class Bridge:
             )
 
     def _compile(
-        self, this: int, graphs: Any, fused: Any, count: int, computations: Any, _contexts: Any
+        self,
+        this: int,
+        graphs: abi.Pointers,
+        fused: abi.Pointers,
+        count: int,
+        computations: abi.Pointers,
+        _contexts: abi.Pointers,
     ) -> None:
         target = self._providers[this].target
         if isinstance(target, GraphlapError):
@@ -317,7 +328,7 @@ class Bridge:
         shown = read_graph(api, graph).graph
         return replace(shown, inputs=inputs, outputs=outputs, states=states)
 
-    def _release_computations(self, _provider: int, computations: Any, count: int) -> None:
+    def _release_computations(self, _provider: int, computations: abi.Pointers, count: int) -> None:
         for i in range(count):
             self._computations.pop(computations[i], None)
 
@@ -343,11 +354,11 @@ def _why_not(shown: OrtGraph, index: int) -> str | None:
     return unfixed or why_not(node, shown.graph)
 
 
-def _no_allocator(_this: int, _memory: int, _options: int, allocator: Any) -> None:
+def _no_allocator(_this: int, _memory: int, _options: int, allocator: abi.Pointers) -> None:
     allocator[0] = None
 
 
-def _no_transfer(_this: int, transfer: Any) -> None:
+def _no_transfer(_this: int, transfer: abi.Pointers) -> None:
     transfer[0] = None
 
 

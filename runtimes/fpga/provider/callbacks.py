@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes as c
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtimes.foreign import CType
 
 
 class Callbacks:
@@ -18,17 +21,17 @@ class Callbacks:
         self._status = status
         self._kept: list[object] = []
 
-    def function(self, call: Callable[..., Any], result: Any, *arguments: Any) -> int:
+    def function(self, call: Callable[..., object], result: CType | None, *arguments: CType) -> int:
         """A C function that calls `call`, which must not raise."""
         made = c.CFUNCTYPE(result, *arguments)(call)
         self._kept.append(made)
         return c.cast(made, c.c_void_p).value or 0
 
-    def checked(self, call: Callable[..., None], *arguments: Any) -> int:
+    def checked(self, call: Callable[..., None], *arguments: CType) -> int:
         """A C function that returns an OrtStatus: null, or what `call` raised."""
 
         @wraps(call)
-        def guarded(*values: Any) -> int | None:
+        def guarded(*values: object) -> int | None:
             try:
                 call(*values)
             except BaseException as error:

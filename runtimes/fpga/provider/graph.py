@@ -35,12 +35,12 @@ class OrtGraph:
     unfixed: Mapping[str, str]
 
 
-def read_graph(api: abi.Table, handle: int) -> OrtGraph:
+def read_graph(api: abi.OrtApi, handle: int) -> OrtGraph:
     """The OrtGraph at `handle`; nodes come in topological order, as ONNX Runtime lists them."""
     return _Reader(api).read(handle)
 
 
-def read_tensor(api: abi.Table, value: int) -> np.ndarray:
+def read_tensor(api: abi.OrtApi, value: int) -> np.ndarray:
     """An OrtValue's tensor as a view of its own memory; TypeError for a type numpy lacks."""
     info = c.c_void_p()
     api.GetTensorTypeAndShape(value, c.byref(info))
@@ -60,7 +60,7 @@ def read_tensor(api: abi.Table, value: int) -> np.ndarray:
     return np.ndarray(shape, kind, _memory(data, size * kind.itemsize, _WRITABLE))
 
 
-def read_metadata(api: abi.Table, graph: int, key: str) -> str | None:
+def read_metadata(api: abi.OrtApi, graph: int, key: str) -> str | None:
     """What the model that holds an OrtGraph says under `key`; None if it says nothing."""
     metadata, allocator, found = c.c_void_p(), c.c_void_p(), c.c_void_p()
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))
@@ -76,12 +76,12 @@ def read_metadata(api: abi.Table, graph: int, key: str) -> str | None:
         api.ReleaseModelMetadata(metadata)
 
 
-def value_names(api: abi.Table, values: Iterable[int | None]) -> tuple[str, ...]:
+def value_names(api: abi.OrtApi, values: Iterable[int | None]) -> tuple[str, ...]:
     """The names of OrtValueInfos; "" for an optional one that is not there."""
     return tuple(abi.text(api.GetValueInfoName, value) if value else "" for value in values)
 
 
-def _type_and_shape(api: abi.Table, info: c.c_void_p) -> tuple[int, tuple[int, ...]]:
+def _type_and_shape(api: abi.OrtApi, info: c.c_void_p) -> tuple[int, tuple[int, ...]]:
     dtype, rank = c.c_int(), c.c_size_t()
     api.GetTensorElementType(info, c.byref(dtype))
     api.GetDimensionsCount(info, c.byref(rank))
@@ -92,7 +92,7 @@ def _type_and_shape(api: abi.Table, info: c.c_void_p) -> tuple[int, tuple[int, .
 
 
 class _Reader:
-    def __init__(self, api: abi.Table) -> None:
+    def __init__(self, api: abi.OrtApi) -> None:
         self._api = api
         self._constants: dict[str, np.ndarray] = {}
         self._values: dict[str, Value] = {}
@@ -119,8 +119,8 @@ class _Reader:
         depends_on = tuple(node.inputs + more for node, more in zip(nodes, implicit, strict=True))
         return OrtGraph(graph, tuple(found), depends_on, self._unfixed)
 
-    def _names(self, count: object, get: object, owner: int) -> tuple[str, ...]:
-        values = abi.handles(count, get, owner)  # type: ignore[arg-type]
+    def _names(self, count: abi.Get, get: abi.GetList, owner: int) -> tuple[str, ...]:
+        values = abi.handles(count, get, owner)
         names = value_names(self._api, values)
         for name, value in zip(names, values, strict=True):
             if value and name not in self._constants and name not in self._values:

@@ -37,15 +37,15 @@ Measure = Callable[..., tuple[RoundResult, np.ndarray, list[dict[str, Any]]]]
 @pytest.fixture
 def counter(tmp_path: Path) -> ExportedModel:
     """y = x + total, and total grows by x with each step: its state shows in its output."""
-    spec = (TensorProto.FLOAT, ["batch", 4])
+    float32, sizes = TensorProto.FLOAT, ("batch", 4)
     graph = helper.make_graph(
         [
             helper.make_node("Add", ["x", "total"], ["total_out"]),
             helper.make_node("Identity", ["total_out"], ["y"]),
         ],
         "counter",
-        [helper.make_tensor_value_info(name, *spec) for name in ("x", "total")],
-        [helper.make_tensor_value_info(name, *spec) for name in ("y", "total_out")],
+        [helper.make_tensor_value_info(name, float32, sizes) for name in ("x", "total")],
+        [helper.make_tensor_value_info(name, float32, sizes) for name in ("y", "total_out")],
     )
     path = tmp_path / "counter.onnx"
     opset = [helper.make_opsetid("", 20)]

@@ -90,8 +90,8 @@ def test_libraries_are_found_in_wheels_and_opened_for_the_process(
     source.write_text("int graphlap_thing(void) { return 7; }")
     # Once opened it stays so: each place has a name of its own.
     soname = f"libgraphlap_{place.replace('/', '_')}.so.13"
-    compiling = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", folder / soname, source]
-    subprocess.run(compiling, check=True)
+    compiling = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o"]
+    subprocess.run([*compiling, folder / soname, source], check=True)
     assert why_not([Libraries((soname,), "")], 13, "the engine") is not None
     monkeypatch.syspath_prepend(str(tmp_path))
     assert why_not([Libraries((soname,), "")], 13, "the engine") is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import onnx
@@ -45,7 +46,7 @@ class ModelBuilder:
         self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
-    def add(self, op: str, *inputs: str, outputs: int = 1, **attributes: object) -> str:
+    def add(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
         names = [f"{op.lower()}{len(self.nodes)}_{i}" for i in range(outputs)]
         self.nodes.append(
             helper.make_node(op, inputs, names, name=f"{op}_{len(self.nodes)}", **attributes)
@@ -75,7 +76,7 @@ def cnn_step(
     """Causal convolutions with ReLU and a residual, one time step, state explicit."""
     made = ModelBuilder(name)
     x = made.input("x", [batch, channels, 1])
-    following = []
+    following: list[tuple[str, str]] = []
     for layer in range(layers):
         state = made.input(f"s{layer}", [batch, channels, taps - 1])
         window = made.add("Concat", state, x, axis=2)
@@ -109,7 +110,7 @@ def lstm_step(
     """LSTM layers and a linear one, one time step, state explicit, batch first as torch has it."""
     made = ModelBuilder(name)
     x = made.input("x", [batch, 1, hidden])
-    following = []
+    following: list[tuple[str, str]] = []
     for layer in range(layers):
         held = [made.input(f"{part}{layer}", [1, batch, hidden]) for part in "hc"]
         time_first = made.add("Transpose", x, perm=[1, 0, 2])

@@ -137,18 +137,18 @@ def table(predicted: Sequence[Predicted]) -> str:
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     left_out = left_out_errors(predicted)
-    for p, without in zip(predicted, left_out, strict=True):
+    for p, error in zip(predicted, left_out, strict=True):
         row = p.row
         lines.append(
             f"| {row.model} | {row.card} | {row.release} | {row.pacing} | {row.mean_us} "
-            f"| {p.mean_us:.2f} | {p.mean_error:+.1f} % | {without:+.1f} % "
+            f"| {p.mean_us:.2f} | {p.mean_error:+.1f} % | {error:+.1f} % "
             f"| {row.p99_us} | {p.p99_us:.2f} | {p.p99_error:+.1f} % |"
         )
     means, p99s = (
         [abs(e) for e in es]
         for es in ([p.mean_error for p in predicted], [p.p99_error for p in predicted])
     )
-    without = [abs(e) for e in left_out]
+    without = [abs(error) for error in left_out]
     lines.append(
         f"| mean of the absolute errors | | | | | | {np.mean(means):.1f} % "
         f"| {np.mean(without):.1f} % | | | {np.mean(p99s):.1f} % |"
@@ -159,10 +159,16 @@ def table(predicted: Sequence[Predicted]) -> str:
     return "\n".join(lines)
 
 
+def jitter_us(predicted: list[Predicted]) -> float:
+    """The scale of an exponential whose p99 is as far above its mean as the tables' on average."""
+    figures = [(p.row.p99_us, p.row.mean_us) for p in predicted]
+    above = [p99 - mean for p99, mean in figures if p99 is not None and mean is not None]
+    return float(np.mean(above)) / (math.log(100) - 1)
+
+
 if __name__ == "__main__":
     found = [predict(row) for row in read_rows() if row.fits]
     sys.stdout.write(table(found) + "\n\n")
     for name, value in zip(CONSTANTS, fit(found), strict=True):
         sys.stdout.write(f"{name} = {value:.3f}\n")
-    excess = np.mean([p.row.p99_us - p.row.mean_us for p in found])  # type: ignore[operator]
-    sys.stdout.write(f"jitter_us = {excess / (math.log(100) - 1):.4f}\n")
+    sys.stdout.write(f"jitter_us = {jitter_us(found):.4f}\n")

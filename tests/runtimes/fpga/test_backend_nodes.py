@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,9 +19,9 @@ import pytest
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)
 from runtimes.fpga.numerics.bf16 import round_bf16
-from runtimes.fpga.numerics.emulation import OPERATORS
-from runtimes.fpga.numerics.operator import NEWEST_OPSET
+from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS
 from tests.runtimes.fpga.ort_sessions import card_session, cpu_session, disagreement, taken
 
 _MASK = "it asks for a mask, and the card holds no truth values"
@@ -102,6 +102,9 @@ def cases() -> Mapping[str, list[Case]]:
         loaded = load_model_tests(kind="node")
     made: dict[str, list[Case]] = defaultdict(list)
     for each in loaded:
+        assert each.model is not None and each.data_sets
+        model = onnx.ModelProto()
+        model.CopyFrom(each.model)
         opsets = {opset.domain: opset.version for opset in each.model.opset_import}
         values = (*each.model.graph.input, *each.model.graph.output)
         if opsets.get("", 0) > NEWEST_OPSET:
@@ -111,16 +114,18 @@ def cases() -> Mapping[str, list[Case]]:
         inputs, outputs = each.data_sets[0]
         if any(np.asarray(a).dtype == object for a in (*inputs, *outputs)):
             continue  # texts, and element types that numpy lacks
-        case = _case(each)
+        case = _case(each.name, model, inputs, outputs)
         made[case.ops[0] if len(case.ops) == 1 else ""].append(case)
     return made
 
 
-def _case(loaded: object) -> Case:
-    model = onnx.ModelProto()
-    model.CopyFrom(loaded.model)  # type: ignore[attr-defined]
+def _case(
+    name: str,
+    model: onnx.ModelProto,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+) -> Case:
     model.ir_version = min(model.ir_version, 13)
-    inputs, outputs = loaded.data_sets[0]  # type: ignore[attr-defined]
     arrays = {i.name: np.asarray(a) for i, a in zip(model.graph.input, inputs, strict=False)}
     held = {
         node.input[position]
@@ -130,17 +135,19 @@ def _case(loaded: object) -> Case:
     }
     gathers = {n.input[1] for n in model.graph.node if n.op_type.startswith("Gather")}
     feeds = {
-        name: array
-        for name, array in arrays.items()
-        if name not in held and (array.dtype.kind == "f" or name in gathers)
+        given: array
+        for given, array in arrays.items()
+        if given not in held and (array.dtype.kind == "f" or given in gathers)
     }
     kept = [value for value in model.graph.input if value.name in feeds]
     del model.graph.input[:]
     model.graph.input.extend(kept)
     model.graph.initializer.extend(
-        numpy_helper.from_array(array, name) for name, array in arrays.items() if name not in feeds
+        numpy_helper.from_array(array, given)
+        for given, array in arrays.items()
+        if given not in feeds
     )
-    return Case(loaded.name, model, feeds, tuple(map(np.asarray, outputs)))  # type: ignore[attr-defined]
+    return Case(name, model, feeds, tuple(map(np.asarray, outputs)))
 
 
 def _fault(case: Case, session: onnxruntime.InferenceSession) -> str:
@@ -152,7 +159,7 @@ def _fault(case: Case, session: onnxruntime.InferenceSession) -> str:
         rounded = {name: round_bf16(array) for name, array in case.feeds.items()}
         if not any(map(disagreement, got, expected)):
             return f"{case.name}: needs no exception any more"
-        expected = list(evaluator.run(None, rounded))  # type: ignore[arg-type]
+        expected = [np.asarray(array) for array in evaluator.run(None, rounded)]
     for ours, theirs in zip(got, expected, strict=True):
         if ours.dtype == np.float32 and (why := disagreement(ours, theirs)):
             return f"{case.name}: {why}"

@@ -9,7 +9,7 @@ import pytest
 
 from runtimes.cuda import driver
 from runtimes.faults import Unsupported
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.gpu_open import Providers
 from runtimes.ort.tensorrt_runtime import OrtTensorRt
@@ -81,7 +81,7 @@ def test_a_provider_that_tells_operators_is_asked_for_no_cuda_graph(
     monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
     monkeypatch.setattr(_OnHost, "asked", [])
     monkeypatch.setattr(driver.Gpu, "kind", "cpu")
-    options = {"boundary": "device", "cuda_graph": True}
+    options: dict[str, OptionValue] = {"boundary": "device", "cuda_graph": True}
     for tells, asked in ((False, "1"), (True, "0")):
         settings = Settings(options=options, operator_times=tells)
         _OnHost().compile(graphs.dense, {"batch": 1}, settings).close()

@@ -24,9 +24,8 @@ from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.gpu import mark_shape_arithmetic
 from runtimes.ort.tensorrt_runtime import OrtTensorRt, set_tf32_of_process
 from runtimes.ort.trt_cache import cache_warning
-from tests.runtimes.graphs import Graphs, node
+from tests.runtimes.graphs import Graphs, node, vector
 from tests.runtimes.ort.on_host import CPU
-from tests.runtimes.ort.test_runtime import vector
 from tests.runtimes.requests import request_of
 
 
@@ -72,8 +71,8 @@ def test_a_cuda_graph_needs_the_device_boundary(graphs: Graphs) -> None:
     for runtime in (OrtCuda(), OrtTensorRt()):
         with pytest.raises(Unsupported, match="boundary=device"):
             runtime.refuse(graphs.dense, {"batch": 1}, Settings(options={"cuda_graph": True}))
-        options = {"cuda_graph": True, "boundary": "device"}
-        runtime.refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+        settings = Settings(options={"cuda_graph": True, "boundary": "device"})
+        runtime.refuse(graphs.dense, {"batch": 1}, settings)
 
 
 @pytest.mark.usefixtures("pretended")

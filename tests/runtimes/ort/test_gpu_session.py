@@ -14,9 +14,8 @@ from runtimes.ort.operators import Recording
 from runtimes.session.several import Several
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import BATCHES, STEPS, Graphs, node, streamed
+from tests.runtimes.graphs import BATCHES, STEPS, Graphs, node, streamed, vector
 from tests.runtimes.ort.on_host import CPU, on_host
-from tests.runtimes.ort.test_runtime import vector
 from tests.runtimes.torch_factories import CHANNELS
 
 

@@ -21,16 +21,12 @@ from runtimes.options import Settings
 from runtimes.ort.lane import DIRECT_CALL, PUBLIC_CALL, OrtLane, timed_call
 from runtimes.ort.runtime import OrtCpu
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import Graphs, constant, node
+from tests.runtimes.graphs import Graphs, constant, node, vector
 from tests.runtimes.torch_factories import weights
 
 
 class TestOrtCpu(RuntimeContract):
     name = "ort-cpu"
-
-
-def vector(name: str, dtype: str = "float32", *shape: int | str) -> TensorSpec:
-    return TensorSpec(name, dtype, shape or (4,))
 
 
 def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -> Session:
@@ -40,7 +36,7 @@ def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -
 def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
     """The fault that compiling ends with: one line, with a remedy."""
     with pytest.raises(RuntimeFault) as raised:
-        opened(model, **axes)
+        opened(model, ONE_THREAD, **axes)
     assert raised.value.remedy
     assert "\n" not in str(raised.value)
     assert "onnxruntime_src" not in str(raised.value)

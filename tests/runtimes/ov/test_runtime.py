@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from exporters.codec import to_json
-from exporters.types import ExportedModel, Reference, TensorSpec
+from exporters.types import ExportedModel, Reference
 from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.options import Settings
@@ -21,7 +21,7 @@ from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 from runtimes.ov.session import DIRECT_CALL
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import Graphs, constant, node, quantised_conv
+from tests.runtimes.graphs import Graphs, constant, node, quantised_conv, vector
 from tests.runtimes.torch_factories import weights
 
 
@@ -37,15 +37,11 @@ def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -
 def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
     """The fault that compiling ends with: one line, with a remedy."""
     with pytest.raises(RuntimeFault) as raised:
-        opened(model, **axes)
+        opened(model, ONE_THREAD, **axes)
     assert raised.value.remedy
     assert "\n" not in str(raised.value)
     assert ".cpp" not in str(raised.value)
     return raised.value
-
-
-def vector(name: str, dtype: str = "float32", *shape: int | str) -> TensorSpec:
-    return TensorSpec(name, dtype, shape or (4,))
 
 
 def test_an_operator_that_it_does_not_know_is_unsupported_and_named(graphs: Graphs) -> None:

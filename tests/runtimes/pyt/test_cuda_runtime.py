@@ -17,7 +17,7 @@ from exporters.types import ExportedModel
 from runtimes.base import Available, Unavailable
 from runtimes.execution import OpTime
 from runtimes.faults import RunFault, Unsupported
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime, operators
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
@@ -207,7 +207,12 @@ def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
     graphs: Graphs, boundary: str, cuda_graph: bool, name: str
 ) -> None:
     model: ExportedModel = getattr(graphs, name)
-    options = {"mode": "eager", "boundary": boundary, "cuda_graph": cuda_graph, "tf32": False}
+    options: dict[str, OptionValue] = {
+        "mode": "eager",
+        "boundary": boundary,
+        "cuda_graph": cuda_graph,
+        "tf32": False,
+    }
     request = request_of(model, 1, Settings(operator_times=True), **options)
     reference = reference_of(model, 1)
     with TorchCudaSession(request, HostPlace()) as session:
@@ -227,25 +232,33 @@ def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str)
         session.operator_times(1)
 
 
-def event(name: str, begun_us: float, ended_us: float, *called: FunctionEvent) -> FunctionEvent:
-    """One of the profiler's events, with what it called."""
-    made = FunctionEvent(0, name, 0, begun_us, ended_us, use_device="cuda")
+def event(
+    name: str,
+    begun_us: float,
+    ended_us: float,
+    *called: FunctionEvent,
+    kernels: Sequence[tuple[str, float]] = (),
+) -> FunctionEvent:
+    """One of the profiler's events, with what it called and the kernels that it launched."""
+    untyped: Any = FunctionEvent
+    made = untyped(0, name, 0, begun_us, ended_us, use_device="cuda")
     for child in called:
         made.append_cpu_child(child)
-    return made
+    for kernel, duration_us in kernels:
+        made.append_kernel(kernel, 0, duration_us)
+    event: FunctionEvent = made
+    return event
 
 
 def test_on_a_gpu_an_operator_takes_what_its_kernels_take() -> None:
     """The host's times are those of the launches: a kernel may run after its operator returned."""
     runs = []
     for slower in (0.0, 2.0):
-        multiply, add = event("aten::mm", 1, 3), event("aten::add_", 3, 4)
-        multiply.append_kernel("gemm", 0, 40.0 + slower)
-        multiply.append_kernel("split_k", 0, 7.0)
-        add.append_kernel("elementwise", 0, 3.0)
+        parts = [("gemm", 40.0 + slower), ("split_k", 7.0)]
+        multiply = event("aten::mm", 1, 3, kernels=parts)
+        add = event("aten::add_", 3, 4, kernels=[("elementwise", 3.0)])
         linear = event("aten::linear", 0, 5, event("aten::t", 0, 1), multiply, add)
-        copy = event("aten::copy_", 6, 8)
-        copy.append_kernel("Memcpy DtoH (Device -> Pinned)", 0, 5.0)
+        copy = event("aten::copy_", 6, 8, kernels=[("Memcpy DtoH (Device -> Pinned)", 5.0)])
         view, wait = event("aten::view", 5, 6), event("cudaStreamSynchronize", 8, 60)
         scope = event("graphlap module head", 0, 6, linear, view)
         runs.append(event("graphlap run", 0, 60, scope, copy, wait))

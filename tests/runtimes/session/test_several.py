@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,8 +30,8 @@ SIDES = [
 ]
 
 
-def opened(name: str, model: ExportedModel, threads: int = 2, **options: OptionValue) -> Session:
-    settings = Settings(threads=threads, options=options)
+def opened(name: str, model: ExportedModel, **options: OptionValue) -> Session:
+    settings = Settings(threads=2, options=options)
     return compile_sessions(registry.load(name), model, {"batch": 1}, settings)
 
 
@@ -42,7 +43,7 @@ def test_lanes_that_run_at_once_keep_their_inputs_and_outputs_apart(
         assert len(session.lanes) == 2
         inputs = bind_apart(session)
         wanted = [streamed(x[None])[0] for x in inputs]
-        assert not np.allclose(*wanted, atol=1e-3)
+        assert not np.allclose(wanted[0], wanted[1], atol=1e-3)
         for results, y in zip(run_all_at_once(session, 50), wanted, strict=True):
             assert np.allclose(results, y, atol=1e-5)
         first, second = session.lanes
@@ -114,20 +115,19 @@ def test_closing_closes_all_of_them(graphs: Graphs) -> None:
         session.lanes[0].run()
 
 
-def fakes(graphs: Graphs, **changes: object) -> list[Session]:
+def fakes(graphs: Graphs, **changes: Any) -> list[Session]:
     """Two sessions, the second of which says something else of itself."""
     runtime = Fake()
     sessions = [runtime.compile(graphs.dense, {"batch": 1}, Settings()) for _ in range(2)]
     for session in sessions:
         session.execution = replace(session.execution, inspection_ms=2.0)
-    sessions[1].execution = replace(sessions[1].execution, **changes)  # type: ignore[arg-type]
+    sessions[1].execution = replace(sessions[1].execution, **changes)
     return sessions
 
 
-def test_what_sessions_took_adds_up(graphs: Graphs) -> None:
+def test_what_sessions_took_adds_up(graphs: Graphs, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = fakes(graphs)
-    for session in sessions:
-        session.memory = lambda: Memory(device_peak_bytes=100)  # type: ignore[method-assign]
+    monkeypatch.setattr(FakeSession, "memory", lambda self: Memory(device_peak_bytes=100))
     with Several(sessions) as session:
         assert session.memory() == Memory(device_peak_bytes=200)
         assert session.execution.inspection_ms == 4.0

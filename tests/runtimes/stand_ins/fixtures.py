@@ -20,7 +20,7 @@ from tests.runtimes.stand_ins import tensorrt as stand_in
 
 TESTED_RELEASE = ("10.16.1.11", 13)
 _OURS = tuple(
-    map(own.module_name, ("runtimes.trt.build", "runtimes.trt.lane", "runtimes.trt.session"))
+    own.module_name(f"runtimes.trt.{name}") for name in ("build", "faults", "lane", "session")
 )
 
 

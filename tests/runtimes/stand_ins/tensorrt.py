@@ -10,6 +10,7 @@ import ctypes
 import json
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -27,79 +28,81 @@ _TYPES = {
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 RELEASE = b"10.16.1 "
 
-
-class _Flags:
-    def __init__(self, **values):
-        self.__dict__.update(values)
+Shape = tuple[int, ...]
 
 
 class ILogger:
     Severity = SimpleNamespace(ERROR="error", INTERNAL_ERROR="internal", WARNING="warning")
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
+
+    def log(self, severity: str, msg: str) -> None: ...
 
 
 class IProfiler:
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
+    def report_layer_time(self, layer_name: str, ms: float) -> None: ...
 
-NetworkDefinitionCreationFlag = _Flags(STRONGLY_TYPED=0)
-BuilderFlag = _Flags(TF32="tf32", FP16="fp16", INT8="int8")
-ProfilingVerbosity = _Flags(DETAILED="detailed")
-LayerInformationFormat = _Flags(JSON="json")
-EngineStat = _Flags(TOTAL_WEIGHTS_SIZE="weights")
-built = []
+
+NetworkDefinitionCreationFlag = SimpleNamespace(STRONGLY_TYPED=0)
+BuilderFlag = SimpleNamespace(TF32="tf32", FP16="fp16", INT8="int8")
+ProfilingVerbosity = SimpleNamespace(DETAILED="detailed")
+LayerInformationFormat = SimpleNamespace(JSON="json")
+EngineStat = SimpleNamespace(TOTAL_WEIGHTS_SIZE="weights")
+built: list[dict[str, Any]] = []
 """One entry for each build: its settings, for tests to look at."""
 
 
-def init_libnvinfer_plugins(logger, namespace):
+def init_libnvinfer_plugins(logger: ILogger, namespace: str) -> bool:
     return True
 
 
 class ITensor:
-    def __init__(self, name, shape):
+    def __init__(self, name: str, shape: Shape) -> None:
         self.name, self.shape = name, shape
 
 
 class INetworkDefinition:
-    def __init__(self, flags):
+    def __init__(self, flags: int) -> None:
         self._flags = flags
-        self._model = None
+        self._model = onnx.ModelProto()
 
     @property
-    def num_inputs(self):
+    def num_inputs(self) -> int:
         return len(self._model.graph.input)
 
-    def get_input(self, index):
+    def get_input(self, index: int) -> ITensor:
         value = self._model.graph.input[index]
         sizes = value.type.tensor_type.shape.dim
         return ITensor(value.name, tuple(d.dim_value or -1 for d in sizes))
 
 
 class ParserError:
-    def __init__(self, code, name, op, text):
+    def __init__(self, code: str, name: str, op: str, text: str) -> None:
         self._parts = code, name, op, text
 
-    def code(self):
+    def code(self) -> SimpleNamespace:
         return SimpleNamespace(name=self._parts[0])
 
-    def node_name(self):
+    def node_name(self) -> str:
         return self._parts[1]
 
-    def node_operator(self):
+    def node_operator(self) -> str:
         return self._parts[2]
 
-    def desc(self):
+    def desc(self) -> str:
         return self._parts[3]
 
 
 class OnnxParser:
-    def __init__(self, network, logger):
-        self._network, self._errors = network, []
+    def __init__(self, network: INetworkDefinition, logger: ILogger) -> None:
+        self._network = network
+        self._errors: list[ParserError] = []
 
-    def parse_from_file(self, model):
+    def parse_from_file(self, model: str) -> bool:
         self._network._model = onnx.load(model)
         self._errors = [
             ParserError("UNSUPPORTED_NODE", node.name, node.op_type, "no importer for it")
@@ -109,10 +112,10 @@ class OnnxParser:
         return not self._errors
 
     @property
-    def num_errors(self):
+    def num_errors(self) -> int:
         return len(self._errors)
 
-    def get_error(self, index):
+    def get_error(self, index: int) -> ParserError:
         return self._errors[index]
 
 
@@ -121,63 +124,68 @@ class IHostMemory(bytes):
 
 
 class ITimingCache:
-    def __init__(self, data):
+    def __init__(self, data: bytes) -> None:
         self._data = data
 
-    def serialize(self):
+    def serialize(self) -> IHostMemory:
         return IHostMemory(self._data + b"t")
 
 
 class IOptimizationProfile:
-    def __init__(self):
-        self._shapes = {}
+    def __init__(self) -> None:
+        self._shapes: dict[str, Shape] = {}
 
-    def set_shape(self, input, min, opt, max):
+    def set_shape(self, input: str, min: Shape, opt: Shape, max: Shape) -> None:
         assert min == opt == max
         self._shapes[input] = opt
 
 
 class IBuilderConfig:
-    def __init__(self):
-        self._flags, self._profiles, self._timing = {BuilderFlag.TF32}, [], None
-        self.profiling_verbosity = self.builder_optimization_level = None
+    def __init__(self) -> None:
+        self._flags = {BuilderFlag.TF32}
+        self._profiles: list[IOptimizationProfile] = []
+        self._timing = ITimingCache(b"")
+        self.profiling_verbosity = ""
+        self.builder_optimization_level = -1
 
-    def set_flag(self, flag):
+    def set_flag(self, flag: str) -> None:
         self._flags.add(flag)
 
-    def clear_flag(self, flag):
+    def clear_flag(self, flag: str) -> None:
         self._flags.discard(flag)
 
-    def add_optimization_profile(self, profile):
+    def add_optimization_profile(self, profile: IOptimizationProfile) -> None:
         self._profiles.append(profile)
 
-    def create_timing_cache(self, serialized_timing_cache):
+    def create_timing_cache(self, serialized_timing_cache: bytes) -> ITimingCache:
         return ITimingCache(bytes(serialized_timing_cache))
 
-    def set_timing_cache(self, cache, ignore_mismatch):
+    def set_timing_cache(self, cache: ITimingCache, ignore_mismatch: bool) -> bool:
         self._timing = cache
         return True
 
-    def get_timing_cache(self):
+    def get_timing_cache(self) -> ITimingCache:
         return self._timing
 
 
 class Builder:
     failure = ""
 
-    def __init__(self, logger):
+    def __init__(self, logger: ILogger) -> None:
         self._logger = logger
 
-    def create_network(self, flags=0):
+    def create_network(self, flags: int = 0) -> INetworkDefinition:
         return INetworkDefinition(flags)
 
-    def create_builder_config(self):
+    def create_builder_config(self) -> IBuilderConfig:
         return IBuilderConfig()
 
-    def create_optimization_profile(self):
+    def create_optimization_profile(self) -> IOptimizationProfile:
         return IOptimizationProfile()
 
-    def build_serialized_network(self, network, config):
+    def build_serialized_network(
+        self, network: INetworkDefinition, config: IBuilderConfig
+    ) -> IHostMemory | None:
         if Builder.failure:
             self._logger.log(ILogger.Severity.ERROR, Builder.failure)
             return None
@@ -194,10 +202,10 @@ class Builder:
 
 
 class Runtime:
-    def __init__(self, logger):
+    def __init__(self, logger: ILogger) -> None:
         self._logger = logger
 
-    def deserialize_cuda_engine(self, serialized_engine):
+    def deserialize_cuda_engine(self, serialized_engine: bytes) -> ICudaEngine | None:
         head = MARK + RELEASE
         return (
             ICudaEngine(serialized_engine[len(head) :])
@@ -207,10 +215,10 @@ class Runtime:
 
 
 class EngineInspector:
-    def __init__(self, model):
+    def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model
 
-    def get_engine_information(self, format):
+    def get_engine_information(self, format: str) -> str:
         layers = [
             {
                 "Name": node.name,
@@ -232,42 +240,45 @@ class EngineInspector:
 class ICudaEngine:
     device_memory_size_v2 = 1000
 
-    def __init__(self, graph):
+    def __init__(self, graph: bytes) -> None:
         self._graph, self._model = graph, onnx.load_from_string(graph)
 
-    def create_execution_context(self):
+    def create_execution_context(self) -> IExecutionContext:
         return IExecutionContext(self._graph)
 
-    def create_engine_inspector(self):
+    def create_engine_inspector(self) -> EngineInspector:
         return EngineInspector(self._model)
 
-    def get_tensor_dtype(self, name):
+    def get_tensor_dtype(self, name: str) -> SimpleNamespace:
         return SimpleNamespace(name=_types(onnxruntime.InferenceSession(self._graph))[name])
 
-    def get_engine_stat(self, stat):
+    def get_engine_stat(self, stat: str) -> int:
         return 200
 
 
-def _types(session):
+def _types(session: onnxruntime.InferenceSession) -> dict[str, str]:
     return {v.name: _TYPES[v.type] for v in (*session.get_inputs(), *session.get_outputs())}
 
 
 class IExecutionContext:
     failing = False
-    profiler, enqueue_emits_profile = None, True
+    profiler: IProfiler | None = None
+    enqueue_emits_profile = True
 
-    def __init__(self, graph):
-        self._graph, self._session = graph, None
-        self._spent_ms = None
-        self._shapes, self._addresses = {}, {}
+    def __init__(self, graph: bytes) -> None:
+        self._graph = graph
+        self._session: onnxruntime.InferenceSession | None = None
+        self._spent_ms: float | None = None
+        self._shapes: dict[str, Shape] = {}
+        self._addresses: dict[str, int] = {}
         # TensorRT reads the addresses when work is given to it, and writes when it is done.
         self._call = _CALL(lambda _: self._compute())
 
-    def set_input_shape(self, name, shape):
+    def set_input_shape(self, name: str, shape: Shape) -> bool:
         self._shapes[name] = tuple(shape)
         return True
 
-    def _opened(self):
+    def _opened(self) -> onnxruntime.InferenceSession:
         if self._session is None:
             options = onnxruntime.SessionOptions()
             for value in onnxruntime.InferenceSession(self._graph).get_inputs():
@@ -277,23 +288,23 @@ class IExecutionContext:
             self._session = onnxruntime.InferenceSession(self._graph, options)
         return self._session
 
-    def get_tensor_shape(self, name):
+    def get_tensor_shape(self, name: str) -> Shape:
         (value,) = [v for v in self._opened().get_outputs() if v.name == name]
         return tuple(value.shape)
 
-    def set_tensor_address(self, name, memory):
+    def set_tensor_address(self, name: str, memory: int) -> bool:
         self._addresses[name] = memory
         return True
 
-    def execute_async_v3(self, stream_handle):
+    def execute_async_v3(self, stream_handle: int) -> bool:
         if IExecutionContext.failing:
             return False
         self._spent_ms = None
-        launch = driver.library().cuLaunchHostFunc
+        launch = ctypes.CDLL(driver.SONAME).cuLaunchHostFunc
         launch.argtypes = (ctypes.c_void_p, _CALL, ctypes.c_void_p)
-        return launch(stream_handle, self._call, None) == 0
+        return bool(launch(stream_handle, self._call, None) == 0)
 
-    def report_to_profiler(self):
+    def report_to_profiler(self) -> bool:
         """Each layer's share of the last run; nothing can be told before that is complete."""
         if self.profiler is None or self.enqueue_emits_profile or self._spent_ms is None:
             return False
@@ -302,7 +313,7 @@ class IExecutionContext:
             self.profiler.report_layer_time(layer.name, self._spent_ms / len(layers))
         return True
 
-    def _compute(self):
+    def _compute(self) -> None:
         begun = time.perf_counter()
         session = self._opened()
         feeds = {
@@ -312,8 +323,9 @@ class IExecutionContext:
             self._view(value.name, tuple(value.shape), value.type)[...] = result
         self._spent_ms = (time.perf_counter() - begun) * 1e3
 
-    def _view(self, name, shape, kind):
+    def _view(self, name: str, shape: Shape, kind: str) -> np.ndarray:
         dtype = np.dtype({"FLOAT": "f4", "HALF": "f2", "INT64": "i8", "BOOL": "?"}[_TYPES[kind]])
         size = int(np.prod(shape)) * dtype.itemsize
         memory = (ctypes.c_ubyte * size).from_address(self._addresses[name])
-        return np.frombuffer(memory, dtype).reshape(shape)
+        array: np.ndarray = np.ctypeslib.as_array(memory).view(dtype).reshape(shape)
+        return array

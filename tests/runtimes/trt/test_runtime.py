@@ -17,7 +17,7 @@ from exporters.types import TensorSpec
 from runtimes.base import Session
 from runtimes.cuda.driver import CudaError
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.session.several import compile_sessions
 from runtimes.trt.runtime import TensorRt
 from tests.runtimes.at_once import bind_apart, run_all_at_once
@@ -45,8 +45,8 @@ class TestTensorRt(RuntimeContract):
         assert done.stdout.strip() == ""
 
 
-def compiled(graphs: Graphs, cache: Path | str = "", **options: object) -> Session:
-    settings = Settings(options=options, cache_dir=str(cache))  # type: ignore[arg-type]
+def compiled(graphs: Graphs, cache: Path | str = "", **options: OptionValue) -> Session:
+    settings = Settings(options=options, cache_dir=str(cache))
     return TensorRt().compile(graphs.dense, {"batch": 1}, settings)
 
 
@@ -241,9 +241,10 @@ def test_a_run_that_does_not_start_is_a_fault(
 def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
 ) -> None:
-    options = {"boundary": boundary, "cuda_graph": cuda_graph}
     reference = reference_of(graphs.wide, 1)
-    settings = Settings(options=options, operator_times=True)
+    settings = Settings(
+        options={"boundary": boundary, "cuda_graph": cuda_graph}, operator_times=True
+    )
     with TensorRt().compile(graphs.wide, {"batch": 1}, settings) as session:
         lane = session.lanes[0]
         lane.bind(reference.inputs)
@@ -280,13 +281,13 @@ def test_layers_that_tensorrt_does_not_report_are_a_fault(
         session.operator_times(1)
 
 
-def test_a_profile_runs_the_engine_that_was_timed_and_leaves_it(
+def test_operator_times_are_of_the_engine_that_was_timed_and_leave_it(
     graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
 ) -> None:
     compiled(graphs, tmp_path, cuda_graph=True).close()
     kept = {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()}
     options = {"cuda_graph": True}
-    settings = Settings(options=options, cache_dir=str(tmp_path), profile=True)
+    settings = Settings(options=options, cache_dir=str(tmp_path), operator_times=True)
     with TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session:
         assert session.execution.facts["engine_cache"] == "hit"
         session.operator_times(2)

@@ -6,7 +6,7 @@ and tap; every output position is one vector.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def transposed_convolution(builder: Builder, node: Node) -> None:
     batch, channels, *space = builder.shape(source)
     _, outputs, *kernel = builder.shape(weights)
     groups = int(cast(int, node.attributes.get("group", 1)))
-    strides = cast(Any, node.attributes.get("strides", (1,) * len(kernel)))
+    strides = node.integers("strides") or (1,) * len(kernel)
     overlapping = int(np.prod([-(-k // s) for k, s in zip(kernel, strides, strict=True)]))
     rows = outputs * int(np.prod(kernel))
     fresh = builder.freshness.count(source) > 0

@@ -7,7 +7,6 @@ with a constant. What shuffles elements within blocks is copied in one pass.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, cast
 
 from runtimes.fpga.card.graph import Node
 from runtimes.fpga.card.lower.builder import Builder
@@ -27,7 +26,7 @@ def copy(builder: Builder, node: Node) -> None:
 def transpose(builder: Builder, node: Node) -> None:
     """Free where only axes of size 1 change places."""
     shape = builder.shape(node.inputs[0])
-    order = cast(Any, node.attributes.get("perm", tuple(range(len(shape)))[::-1]))
+    order = node.integers("perm") or tuple(range(len(shape)))[::-1]
     long_axes = [axis for axis in order if shape[axis] > 1]
     (free if long_axes == sorted(long_axes) else copy)(builder, node)
 

@@ -6,7 +6,7 @@ normalisation is the reductions that it needs and then passes that apply them.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from runtimes.fpga.card.lower.builder import Builder
 def pool(builder: Builder, node: Node) -> None:
     """MaxPool, AveragePool, LpPool: one pass for each position of the kernel."""
     builder.extrapolate(node.op)
-    kernel = cast(Any, node.attributes["kernel_shape"])
-    taps = int(np.prod(kernel))
+    taps = int(np.prod(node.integers("kernel_shape") or ()))
     step = builder.sweep_output(node.name, taps, node.inputs, node.outputs[0])
     builder.made(node.outputs, (step,))
 

@@ -74,7 +74,11 @@ def test_states_come_from_the_file_and_axes_from_its_usual_sizes(tmp_path: Path)
 def test_constants_are_computed_and_unused_ones_dropped() -> None:
     made = ModelBuilder()
     x = made.input("x", [2, 4])
-    scale = made.add("Mul", made.constant(np.float32([2])), made.constant(np.float32([3])))
+    scale = made.add(
+        "Mul",
+        made.constant(np.array([2.0], np.float32)),
+        made.constant(np.array([3.0], np.float32)),
+    )
     made.add("Relu", x)
     made.output(made.add("Mul", x, scale), [2, 4])
     graph = made.graph()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import TensorProto
@@ -38,7 +40,7 @@ def weights(*shape: int) -> np.ndarray:
     return np.ones(shape, np.float32)
 
 
-def one(op: str, shape: list[int], *extra: np.ndarray | str, **attributes: object) -> Lowered:
+def one(op: str, shape: list[int], *extra: np.ndarray | str, **attributes: Any) -> Lowered:
     made = ModelBuilder()
     x = made.input("x", shape)
     names = [e if isinstance(e, str) else made.constant(e) for e in extra]
@@ -62,7 +64,7 @@ def one(op: str, shape: list[int], *extra: np.ndarray | str, **attributes: objec
 def test_convolutions(
     shape: list[int],
     weight: tuple[int, ...],
-    attributes: dict[str, object],
+    attributes: dict[str, Any],
     matrix: tuple[int, int, tuple[int, ...]],
     count: int,
 ) -> None:
@@ -88,7 +90,7 @@ def test_products(
     op: str,
     shape: list[int],
     weight: tuple[int, ...],
-    attributes: dict[str, object],
+    attributes: dict[str, Any],
     matrix: tuple[int, int, tuple[int, ...]],
     count: int,
 ) -> None:
@@ -204,7 +206,7 @@ def test_both_directions_take_turns() -> None:
     ],
 )
 def test_passes_over_elements(
-    op: str, shape: list[int], attributes: dict[str, object], passes: list[int], elements: int
+    op: str, shape: list[int], attributes: dict[str, Any], passes: list[int], elements: int
 ) -> None:
     steps = one(op, shape, **attributes).steps
     assert [step.passes for step in steps if isinstance(step, ElementStep)] == passes
@@ -229,7 +231,7 @@ def test_passes_over_elements(
     ],
 )
 def test_only_movement_within_blocks_costs(
-    op: str, extra: list[list[int]], attributes: dict[str, object], steps: int
+    op: str, extra: list[list[int]], attributes: dict[str, Any], steps: int
 ) -> None:
     arrays = [np.array(e) for e in extra]
     assert len(one(op, [1, 4, 6], *arrays, **attributes).steps) == steps

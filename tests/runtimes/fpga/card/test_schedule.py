@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.instructions import Instruction
+from runtimes.fpga.card.instructions import Instruction, Unit
 from runtimes.fpga.card.schedule import Scheduler
 from runtimes.fpga.cards import Card, load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_sequence, cnn_step, lstm_step, mlp
@@ -64,9 +64,9 @@ def test_the_critical_path_accounts_for_every_cycle(row: Row) -> None:
         assert after.begun in (before.issued, before.done)
 
 
-def instruction(unit: str, issue: int, depth: int, *after: int, ahead: int = 0) -> Instruction:
+def instruction(unit: Unit, issue: int, depth: int, *after: int, ahead: int = 0) -> Instruction:
     left = issue - ahead
-    return Instruction(f"{unit}", unit, issue, left, ahead, depth, issue, after)  # type: ignore[arg-type]
+    return Instruction(unit, unit, issue, left, ahead, depth, issue, after)
 
 
 def test_units_overlap_and_each_keeps_its_order() -> None:

@@ -56,7 +56,7 @@ def all_attribute_kinds() -> onnx.ModelProto:
         {"y": [8, 1, 4, 2], "cell": [1, 4, 2]},
         {
             "k": random(2, 2, 1, 2, 2),
-            "high": np.float32(2.5),
+            "high": np.array(2.5, np.float32),
             "target": np.array([1, 2, 1, 4, 1, 4, 1, 3, 1, 1]),
             "steps": np.array([8, 4, 3]),
             "w": random(1, 8, 3),
