@@ -8,9 +8,9 @@ from pathlib import Path
 
 from exporters.cache import Store
 from exporters.digest import arrays_sha256
+from exporters.evaluation import LARGEST_COMPUTED, REFERENCE, Evaluation, write_reference
 from exporters.inputs import cast_specs
 from exporters.points import Point
-from exporters.question import LARGEST_COMPUTED, REFERENCE, Question, write_reference
 from exporters.source import Graph, Source
 from exporters.steps import done
 from exporters.types import Dimension, Precision, TensorSpec, axes_key, load_reference
@@ -75,7 +75,7 @@ def references_of(
     subject, evaluator = source.subject, source.evaluator(graph)
     packaged = None if own_inputs else source.packaged(points)
     fed = cast_specs(subject.inputs, precision)
-    question = Question(subject.inputs, fed, seed, own_inputs, packaged, evaluator)
+    evaluation = Evaluation(subject.inputs, fed, seed, own_inputs, packaged, evaluator)
     rows = None if own_inputs else _batch_positions(source, graph)
     if packaged is not None:
         by, drawn_from = "packaged", arrays_sha256({**packaged.inputs, **packaged.outputs})
@@ -92,7 +92,7 @@ def references_of(
         axes_key(point): done(
             store,
             write_reference,
-            question,
+            evaluation,
             point,
             rows,
             about={**about, "point": dict(point)},

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from exporters.cache import Store
+from exporters.evaluation import Evaluator
 from exporters.points import Point
-from exporters.question import Evaluator
 from exporters.types import Dimension, Factory, Reference, StatePair, TensorSpec
 
 

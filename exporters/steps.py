@@ -52,5 +52,6 @@ def done(
     with store.scratch() as folder:
         made = step(folder, *arguments)
         facts = {} if made.facts is None else to_json(made.facts)
-        by_content = {label: file_sha256(file) for label, file in made.files.items()}
-        return Done(store.put(key or key_of(**by_content), facts, made.files), stored=False)
+        if not key:
+            key = key_of(**{label: file_sha256(file) for label, file in made.files.items()})
+        return Done(store.put(key, facts, made.files), stored=False)

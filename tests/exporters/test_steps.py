@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from exporters import references, steps
+from exporters.evaluation import write_reference
 from exporters.export import export
 from exporters.files import source as files_source
 from exporters.files.copy import copied
@@ -27,7 +28,6 @@ from exporters.precision.int8 import to_int8
 from exporters.pyt import source as pyt_source
 from exporters.pyt.graph import exported
 from exporters.pyt.run import ModuleEvaluator
-from exporters.question import write_reference
 from exporters.request import ExportRequest
 from exporters.steps import done
 from exporters.types import PRECISIONS

@@ -40,8 +40,8 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a model is fed and who answers.
+class Evaluation:
+    """What a model is fed, and who computes what is expected of it.
 
     `inputs` are those of the float32 graph, `fed` the same in the precision asked for. They
     come with the model (`packaged`, outputs and all), from the user's file, or from the seed.
@@ -54,7 +54,7 @@ class Question:
     packaged: Reference | None
     evaluator: Evaluator
 
-    def answered(self, point: Point) -> Reference:
+    def at(self, point: Point) -> Reference:
         """Inputs and expected outputs at this point."""
         if self.packaged is not None:
             return Reference(cast_inputs(self.packaged.inputs, self.fed), self.packaged.outputs)
@@ -67,9 +67,9 @@ class Question:
 
 
 def write_reference(
-    folder: Path, question: Question, point: Point, batch_positions: Mapping[str, int] | None
+    folder: Path, evaluation: Evaluation, point: Point, batch_positions: Mapping[str, int] | None
 ) -> Made:
-    """The step: the answer at this point as an .npz.
+    """The step: inputs and expected outputs at this point as an .npz.
 
     `batch_positions`, for graphs whose rows do not depend on each other, is where each array
     (`input:NAME`, `output:NAME`) has its batch: beyond `LARGEST_COMPUTED` rows those are
@@ -79,8 +79,8 @@ def write_reference(
     batch = point.get("batch", 1)
     if batch_positions and batch > LARGEST_COMPUTED:
         small = folder / "small.npz"
-        save_reference(str(small), question.answered({**point, "batch": LARGEST_COMPUTED}))
+        save_reference(str(small), evaluation.at({**point, "batch": LARGEST_COMPUTED}))
         repeat_reference(str(small), str(path), batch_positions, batch)
     else:
-        save_reference(str(path), question.answered(point))
+        save_reference(str(path), evaluation.at(point))
     return Made({REFERENCE: path})
