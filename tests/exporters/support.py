@@ -13,8 +13,6 @@ from exporters.cache import Store
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 
-ROOT = Path(__file__).parents[2]
-
 
 class WorkerProcess:
     """A real export process; `ask` sends one request and waits for its reply."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT
 from tests.exporters import backend_nodes
-from tests.exporters.support import ROOT
 
 _NO_WINDOW = "ONNX Runtime's Attention has no window attributes"
 _NO_LAYOUT = "ONNX Runtime's recurrent kernels know no layout=1"

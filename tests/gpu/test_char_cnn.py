@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT
 from tests.gpu.conftest import GPU_RUNTIMES, available
 
-ROOT = Path(__file__).resolve().parents[2]
 BATCHES = (1, 8, 32)
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
 
-ROOT = Path(__file__).parents[2]
+from tests.checkout import ROOT
+
 ROOMS = ("app", "assets", "exporters", "runtimes")
 _LIMIT_S = 240
 _FOREIGN = ("PYTHONPATH", "DISPLAY", "WAYLAND_DISPLAY")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from setup import inside_graphlap
+from tests.checkout import ROOT
 from tests.exporters.graphs import save_affine
-from tests.installed.environment import ROOT, Environment, write_users_folder
+from tests.installed.environment import Environment, write_users_folder
 
 HEAVY = {"numpy", "onnxruntime", "pandas", "pydantic", "PySide6", "rich", "torch"}
 

@@ -23,9 +23,9 @@ from runtimes.ort import tensorrt_runtime
 from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.trt.runtime import TensorRt
+from tests.checkout import ROOT
 from tests.runtimes.graphs import Graphs
 
-ROOT = Path(__file__).resolve().parents[2]
 GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
 SHORT = Limits(min_s=0.02, max_s=1.0, min_samples=10, warmup_min_s=0.01, warmup_max_s=0.2)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from app.console.doctor import doctor
 from app.console.probes import probe_all
 from runtimes.registry import RUNTIMES
+from tests.checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt"}
 
 

@@ -18,8 +18,7 @@ from exporters.export import export
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
-
-ROOT = Path(__file__).parents[3]
+from tests.checkout import ROOT
 
 
 @pytest.fixture

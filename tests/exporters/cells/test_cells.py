@@ -20,8 +20,9 @@ from exporters.inputs import seeded_inputs
 from exporters.pyt.build import build
 from exporters.pyt.counts import macs, parameter_counts
 from exporters.types import Definition
+from tests.checkout import ROOT
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
-from tests.exporters.support import ROOT, WorkerProcess
+from tests.exporters.support import WorkerProcess
 
 
 def _run(name: str, module: nn.Module | None = None) -> tuple[np.ndarray, np.ndarray]:

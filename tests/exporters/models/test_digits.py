@@ -21,7 +21,8 @@ from exporters.models.digits.data import training_set
 from exporters.models.digits.train import train
 from exporters.pyt.build import build
 from exporters.request import ExportReply, ExportRequest
-from tests.exporters.support import ROOT, WorkerProcess
+from tests.checkout import ROOT
+from tests.exporters.support import WorkerProcess
 
 PRINT_WEIGHTS = """
 import hashlib, torch

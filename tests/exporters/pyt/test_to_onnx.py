@@ -22,7 +22,8 @@ from exporters.pyt.to_onnx import output_shapes, to_onnx
 from exporters.request import ExportRequest
 from exporters.types import Definition, ExportError, Factory, TensorSpec, load_reference
 from exporters.validate import relative_error
-from tests.exporters.support import ROOT, WorkerProcess
+from tests.checkout import ROOT
+from tests.exporters.support import WorkerProcess
 
 MODELS = ["cnn_tiny", "cnn_tiny_seq", "lstm_tiny", "lstm_tiny_seq", "mlp"]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from runtimes.fpga.cards import CardError, card_keys, is_published, load_card
+from tests.checkout import ROOT
 
-GOOD = (Path(__file__).parents[3] / "runtimes/fpga/cards/v80.toml").read_text("utf-8")
+GOOD = (ROOT / "runtimes/fpga/cards/v80.toml").read_text("utf-8")
 
 
 def write(folder: Path, text: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-from pathlib import Path
 
 import pyqtgraph
 import pytest
 
-STUB = Path(__file__).parents[3] / "stubs" / "pyqtgraph" / "__init__.pyi"
+from tests.checkout import ROOT
+
+STUB = ROOT / "tests" / "stubs" / "pyqtgraph" / "__init__.pyi"
 
 
 def _declared() -> dict[str, ast.FunctionDef]:

@@ -15,6 +15,7 @@ from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import fidelity, latency_us
 from runtimes.fpga.cards import card_keys, load_card
+from tests.checkout import ROOT
 from tests.runtimes.fpga.published import (
     Predicted,
     Row,
@@ -27,7 +28,6 @@ from tests.runtimes.fpga.published import (
 )
 
 ROWS = read_rows()
-ROOT = Path(__file__).parents[4]
 FOLDER = Path(fpga.__file__).parent
 
 

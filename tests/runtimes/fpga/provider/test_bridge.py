@@ -21,6 +21,7 @@ from runtimes.fpga.cards import CardError
 from runtimes.fpga.options import OptionError, provider_options
 from runtimes.fpga.provider import shim
 from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
+from tests.checkout import ROOT
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
     WEIGHTS,
@@ -33,8 +34,6 @@ from tests.runtimes.fpga.ort_sessions import (
     rows,
     taken,
 )
-
-ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_the_device_says_that_it_is_simulated() -> None:

@@ -14,8 +14,8 @@ import onnxruntime
 import pytest
 
 from runtimes.fpga.provider import OLDEST_ONNXRUNTIME
+from tests.checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[4]
 TESTS = ("provider/test_bridge.py", "provider/test_graph.py", "test_backend_nodes.py")
 OLDEST = ".".join(map(str, OLDEST_ONNXRUNTIME))
 
