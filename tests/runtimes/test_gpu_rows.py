@@ -109,7 +109,7 @@ def test_the_device_clock_stands_beside_the_host_clock(
     assert result.check is not None and result.check.output_ok
     assert {"h2d_p50_us", "device_p50_us", "d2h_p50_us"} <= result.facts.keys()
     assert result.device_memory_peak_mb is not None
-    assert json.dumps(result.to_json())
+    assert json.dumps(to_json(result))
     beyond = measured(graphs.dense, "tensorrt", tmp_path, boundary="device")
     assert beyond.boundary == "device"
     assert "device_p50_us" in beyond.facts

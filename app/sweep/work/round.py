@@ -19,7 +19,7 @@ from app.results.labels import case_label
 from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.watch import Watch
+from app.sweep.work.watch import Watch
 from app.sweep.work.base import ALONE, Needs, News, Place, Work
 from app.sweep.work.process import STOPPED, ProcessWork
 from exporters.codec import from_json, to_json

@@ -18,7 +18,7 @@ from app.sweep.place import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.sources import rounds
 from app.sweep.sources.rounds import Schedule, round_work
-from app.sweep.watch import Watch
+from app.sweep.work.watch import Watch
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.types import ExportedModel
 from runtimes.fake import Fake
