@@ -19,7 +19,7 @@ RUNTIMES: dict[str, str] = {
     "torch-cpu": "runtimes.pyt.runtime:TorchCpu",
     "torch-cuda": "runtimes.pyt.cuda_runtime:TorchCuda",
     "fpga": "runtimes.fpga.runtime:Fpga",
-    "fake": "runtimes.fake:Fake",
+    "fake": "runtimes.fake.runtime:Fake",
 }
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
+import grimp
 import pytest
 
 from tests.checkout import ROOT
@@ -17,6 +19,26 @@ def test_import_contracts_hold() -> None:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_no_two_folders_import_each_other() -> None:
+    """Neither does a longer way of imports lead back to where it began."""
+    graph = grimp.build_graph("app", "exporters", "runtimes", cache_dir=None)
+    imports: defaultdict[str, set[str]] = defaultdict(set)
+    for module in graph.modules:
+        here = _folder(module)
+        imported = graph.find_modules_directly_imported_by(module)
+        imports[here] |= {_folder(other) for other in imported} - {here}
+    assert len(imports) > 20
+    # Whoever imports nothing that is left is no part of a circle.
+    while ends := [folder for folder, others in imports.items() if not others & imports.keys()]:
+        for folder in ends:
+            del imports[folder]
+    assert not imports
+
+
+def _folder(module: str) -> str:
+    return module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
 
 
 @pytest.mark.parametrize("arguments", [["--list"], ["--doctor"], ["--help"]])

@@ -14,7 +14,8 @@ from app.cases.errors import PlanError, suggestion
 from app.plan.plan import load_suite, suite_names
 from app.results import text
 from app.results.table import to_csv
-from exporters import catalogue, own
+from exporters import own
+from exporters.models import catalogue
 from runtimes.registry import RUNTIMES
 
 FORMATS = ("table", "csv", "json")

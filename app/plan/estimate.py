@@ -14,7 +14,7 @@ from app.machine.available import available_names
 from app.plan.expand import expand
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep
-from exporters import catalogue
+from exporters.models import catalogue
 from exporters.types import GraphlapError
 from runtimes.registry import parse_spec
 

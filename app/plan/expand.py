@@ -23,8 +23,8 @@ from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.labelled import refuse_unusable
 from app.plan.plan import Plan, Sweep
-from exporters import catalogue
 from exporters.factory_file import is_factory_file, locate
+from exporters.models import catalogue
 from exporters.types import ExportError, GraphlapError, TensorSpec
 from runtimes.base import Available
 from runtimes.faults import RuntimeFault

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporters.cache import Store
-from exporters.catalogue import find
 from exporters.codec import from_json, to_json
 from exporters.factory_file import is_factory_file, locate
+from exporters.models.catalogue import find
 from exporters.points import Point
 from exporters.pyt.build import build_from_file
 from exporters.pyt.graph import MODEL, WEIGHTS, GraphFacts, exported

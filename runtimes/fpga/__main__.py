@@ -13,10 +13,10 @@ from pathlib import Path
 from exporters import own
 from exporters.types import GraphlapError
 from runtimes.fpga.card.compiler import compile_graph
-from runtimes.fpga.card.importer import load
 from runtimes.fpga.card.timing import idle_cycles
 from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
 from runtimes.fpga.explain import explain
+from runtimes.fpga.graph.importer import load
 from runtimes.fpga.schedule_json import answer_line
 from runtimes.fpga.timeline_svg import timeline_svg
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
-from runtimes.fpga.card.steps import MatrixStep
 from runtimes.fpga.card.timing import fidelity, io_us, latency_us
+from runtimes.fpga.lower.steps import MatrixStep
 
 _COLUMNS = 72
 _NAME = 34

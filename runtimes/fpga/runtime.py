@@ -13,7 +13,7 @@ from runtimes.base import Availability, Device, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
 from runtimes.fpga import cards
-from runtimes.fpga.card.dtypes import touches_float
+from runtimes.fpga.graph.dtypes import touches_float
 from runtimes.fpga.provider.shim import PROVIDER_NAME, SHIM_REMEDY, shim_path
 from runtimes.options import Option
 from runtimes.ort.runtime import OrtCpu
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import onnxruntime
 
     from runtimes.fpga.card.compiler import Compiled
-    from runtimes.fpga.card.graph import Graph
+    from runtimes.fpga.graph.graph import Graph
 
 OPTIONS = (
     Option("clock", 0.0, "the card's clock in MHz, 0 for its own", minimum=0),
@@ -61,9 +61,9 @@ class Fpga(Runtime):
         provider.register()
 
     def _compile(self, request: Request) -> Session:
-        from runtimes.fpga.card import importer
         from runtimes.fpga.card.compiler import compile_graph
-        from runtimes.fpga.options import read_target
+        from runtimes.fpga.cards.target import read_target
+        from runtimes.fpga.graph import importer
         from runtimes.fpga.session import FpgaSession
         from runtimes.ort.lane import OrtLane
 

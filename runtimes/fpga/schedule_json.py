@@ -7,11 +7,11 @@ import os
 from typing import Any, TextIO
 
 from exporters.types import GraphlapError
-from runtimes.fpga.card import importer
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us
 from runtimes.fpga.cards import DEFAULT_CARD
-from runtimes.fpga.options import read_target
+from runtimes.fpga.cards.target import read_target
+from runtimes.fpga.graph import importer
 
 
 def answer_line(questions: TextIO, answers: TextIO) -> None:

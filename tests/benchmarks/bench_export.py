@@ -19,7 +19,7 @@ from app.sweep.engine import Engine
 from app.sweep.events import Ended
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
-from exporters import catalogue
+from exporters.models import catalogue
 from exporters.request import ExportReply, ExportRequest
 
 LIMIT_S = 600.0

@@ -19,7 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from exporters.types import axes_key, load_reference
 from runtimes.fpga import cards
-from runtimes.fpga.card import compiler, importer, timing
+from runtimes.fpga.card import compiler, timing
+from runtimes.fpga.graph import importer
 from runtimes.fpga.runtime import Fpga
 from runtimes.options import Settings
 from tests.benchmarks.rounds import export

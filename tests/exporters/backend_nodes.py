@@ -17,9 +17,9 @@ from onnx import numpy_helper
 
 from app.cases.round import Check
 from app.workers.check import TOLERANCE, compare
-from exporters.export import export
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
+from exporters.worker.export import export
 from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.options import Settings
 from runtimes.ort.runtime import OrtCpu

@@ -16,7 +16,6 @@ import pytest
 
 from exporters import references, steps
 from exporters.evaluation import write_reference
-from exporters.export import export
 from exporters.files import source as files_source
 from exporters.files.copy import copied
 from exporters.files.evaluator import FileEvaluator
@@ -32,6 +31,7 @@ from exporters.request import ExportRequest
 from exporters.steps import done
 from exporters.types import PRECISIONS
 from exporters.versions import sources
+from exporters.worker.export import export
 
 EXPORTERS = Path(steps.__file__).parent
 NOT_IN_A_KEY = {"cache", "catalogue", "codec", "export", "leases", "request", "steps", "worker"}

@@ -15,6 +15,7 @@ import pytest
 from app.cases.case import Scenario
 from app.cases.round import Limits, MeasureJob, RoundResult
 from app.workers.round import measure_round
+from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Available, Device
 from runtimes.cuda import libraries

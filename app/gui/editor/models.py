@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from exporters import catalogue
+from exporters.models import catalogue
 from exporters.types import Definition, GraphlapError
 
 OWN_FILES = "my files"

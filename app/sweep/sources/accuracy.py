@@ -12,7 +12,7 @@ from app.machine import engines
 from app.sweep.sources.afterwards import Afterwards
 from app.sweep.work.accuracy import AccuracyWork
 from app.sweep.work.base import Source, Work
-from exporters import catalogue
+from exporters.models import catalogue
 from exporters.types import GraphlapError
 
 

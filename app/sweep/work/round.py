@@ -19,9 +19,9 @@ from app.results.labels import case_label
 from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.watch import Watch
 from app.sweep.work.base import ALONE, Needs, News, Place, Work
 from app.sweep.work.process import STOPPED, ProcessWork
+from app.sweep.work.watch import Watch
 from exporters.codec import from_json, to_json
 from runtimes.options import all_options
 from runtimes.registry import parse_spec

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtimes.fpga.card.graph import Graph
 from runtimes.fpga.card.instructions import Instruction, assemble
-from runtimes.fpga.card.lower import lower
 from runtimes.fpga.card.placement import Placement, place
 from runtimes.fpga.card.schedule import Scheduler
-from runtimes.fpga.card.steps import Lowered
 from runtimes.fpga.cards import Card, Release
+from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.lower import lower
+from runtimes.fpga.lower.steps import Lowered
 
 
 @dataclass(frozen=True, slots=True)

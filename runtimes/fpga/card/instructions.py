@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from runtimes.fpga.card.steps import ElementStep, Lowered, MatrixStep, tiles
 from runtimes.fpga.cards import Card, Release
+from runtimes.fpga.lower.steps import ElementStep, Lowered, MatrixStep, tiles
 
 Unit = Literal["matrix", "element"]
 

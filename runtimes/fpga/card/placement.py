@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runtimes.faults import Unsupported
-from runtimes.fpga.card.steps import Lowered, MatrixStep
 from runtimes.fpga.cards import Card, Release
+from runtimes.fpga.lower.steps import Lowered, MatrixStep
 
 
 @dataclass(frozen=True, slots=True)

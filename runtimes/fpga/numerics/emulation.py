@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from runtimes.fpga.card.graph import Graph, Node
+from runtimes.fpga.graph.graph import Graph, Node
 from runtimes.fpga.numerics import (  # noqa: F401  (each enters its operators)
     activation,
     convolution,

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from runtimes.fpga.card.graph import AttributeValue, Node
+from runtimes.fpga.graph.graph import AttributeValue, Node
 
 Kernel = Callable[..., np.ndarray | tuple[np.ndarray, ...]]
 """Takes the node's inputs by position (None where absent), gives its outputs in float32."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import onnxruntime
 
     from runtimes.fpga.card.compiler import Compiled
-    from runtimes.fpga.card.graph import Graph
+    from runtimes.fpga.graph.graph import Graph
     from runtimes.fpga.provider.bridge import Bridge
 
 OLDEST_ONNXRUNTIME = (1, 27)

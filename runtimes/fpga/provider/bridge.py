@@ -14,11 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 from exporters.types import GraphlapError
 from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.graph import Graph
-from runtimes.fpga.card.importer import STATES_KEY
-from runtimes.fpga.card.support import why_not
+from runtimes.fpga.cards.target import Target, read_target
+from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.graph.importer import STATES_KEY
+from runtimes.fpga.lower.support import why_not
 from runtimes.fpga.numerics.emulation import Emulation, KernelError
-from runtimes.fpga.options import Target, read_target
 from runtimes.fpga.provider import abi
 from runtimes.fpga.provider.callbacks import Callbacks
 from runtimes.fpga.provider.graph import (

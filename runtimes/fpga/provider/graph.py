@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runtimes.fpga.card.graph import AttributeValue, Graph, Node, Value
+from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
 from runtimes.fpga.provider import abi
 
 _WRITABLE = 0x200

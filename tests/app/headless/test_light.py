@@ -13,7 +13,7 @@ import pytest
 
 from app import __main__
 from app.__main__ import main
-from exporters import catalogue
+from exporters.models import catalogue
 from tests.checkout import ROOT
 
 HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "PySide6")

@@ -11,7 +11,7 @@ from app.cases.case import Scenario
 from app.cases.errors import PlanError
 from app.plan.lengths import named_lengths
 from app.plan.plan import load_plan, load_suite, parse_plan, suite_names
-from exporters import catalogue
+from exporters.models import catalogue
 
 GRID = {"models": ["cnn_tiny"]}
 

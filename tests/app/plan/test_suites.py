@@ -9,7 +9,7 @@ import pytest
 from app.plan.expand import expand
 from app.plan.plan import load_suite
 from app.results.published import published
-from exporters.catalogue import by_suite
+from exporters.models.catalogue import by_suite
 
 
 @pytest.mark.parametrize("suite", by_suite())

@@ -14,9 +14,9 @@ import pytest
 from app.cases.accuracy import AccuracyJob, subject_of
 from app.cases.case import Case, Scenario
 from exporters.codec import to_json
-from exporters.export import export
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel
+from exporters.worker.export import export
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 from tests.checkout import ROOT
 

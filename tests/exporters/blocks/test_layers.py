@@ -14,8 +14,8 @@ from torch import nn
 
 from exporters.blocks.conv import same_padding
 from exporters.blocks.definitions import DEFINITIONS
-from exporters.catalogue import find
 from exporters.inputs import seeded_inputs
+from exporters.models.catalogue import find
 from exporters.pyt.build import build
 from exporters.types import Definition
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right

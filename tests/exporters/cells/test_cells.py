@@ -14,9 +14,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
 from exporters import own
-from exporters.catalogue import find
 from exporters.cells.definitions import DEFINITIONS
 from exporters.inputs import seeded_inputs
+from exporters.models.catalogue import find
 from exporters.pyt.build import build
 from exporters.pyt.counts import macs, parameter_counts
 from exporters.types import Definition

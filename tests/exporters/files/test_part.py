@@ -10,10 +10,10 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from exporters.export import export
 from exporters.files.face import inspect
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, load_reference
+from exporters.worker.export import export
 from tests.exporters.graphs import LIGHT, graph, tensor
 
 _WEIGHTS = np.random.default_rng(1).standard_normal((4, 4)).astype(np.float32)

@@ -11,10 +11,10 @@ import onnxruntime
 import pytest
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from exporters.export import export
 from exporters.files.face import inspect
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
+from exporters.worker.export import export
 from tests.exporters.graphs import LIGHT, graph, save_affine, tensor
 
 

@@ -13,9 +13,9 @@ import onnxruntime
 import pytest
 import torch
 
-from exporters.catalogue import by_suite, find
 from exporters.codec import from_json, to_json
 from exporters.inputs import seeded_inputs
+from exporters.models.catalogue import by_suite, find
 from exporters.models.digits import data
 from exporters.models.digits.data import training_set
 from exporters.models.digits.train import train
@@ -26,7 +26,7 @@ from tests.exporters.support import WorkerProcess
 
 PRINT_WEIGHTS = """
 import hashlib, torch
-from exporters.catalogue import find
+from exporters.models.catalogue import find
 from exporters.pyt.build import build
 weights = build(find("digits_cnn_2").factory).state_dict()
 print(hashlib.sha256(b"".join(t.numpy().tobytes() for t in weights.values())).hexdigest())
@@ -35,7 +35,7 @@ print(hashlib.sha256(b"".join(t.numpy().tobytes() for t in weights.values())).he
 WITHOUT_SCIKIT_LEARN = """
 import sys
 sys.modules["sklearn.datasets"] = None
-from exporters.worker import main
+from exporters.worker.__main__ import main
 main()
 """
 

@@ -7,8 +7,8 @@ import onnxruntime
 import pytest
 import torch
 
-from exporters.catalogue import find
 from exporters.inputs import seeded_inputs
+from exporters.models.catalogue import find
 from exporters.pyt.build import build
 from exporters.pyt.counts import macs, parameter_counts
 from exporters.pyt.run import ModuleEvaluator

@@ -10,9 +10,9 @@ import onnx
 import onnxruntime
 from onnx import NodeProto
 
-from exporters.export import export
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, Precision, load_reference
+from exporters.worker.export import export
 from tests.exporters.graphs import graph, tensor
 from tests.exporters.support import WorkerProcess
 

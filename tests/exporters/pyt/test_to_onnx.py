@@ -15,8 +15,8 @@ import pytest
 import torch
 from torch import nn
 
-from exporters.catalogue import find
 from exporters.inputs import seeded_inputs
+from exporters.models.catalogue import find
 from exporters.pyt.run import ModuleEvaluator
 from exporters.pyt.to_onnx import output_shapes, to_onnx
 from exporters.request import ExportRequest

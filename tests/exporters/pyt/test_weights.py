@@ -19,7 +19,7 @@ from tests.exporters.support import WorkerProcess
 
 
 def _mlp_weights() -> dict[str, Tensor]:
-    from exporters.catalogue import find
+    from exporters.models.catalogue import find
     from exporters.pyt.build import build
 
     state = build(find("mlp").factory).state_dict()

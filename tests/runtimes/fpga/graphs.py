@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from runtimes.fpga.card.graph import Graph
-from runtimes.fpga.card.importer import import_model
+from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.graph.importer import import_model
 
 FLOAT = TensorProto.FLOAT
 

@@ -18,10 +18,10 @@ from app.sweep.place import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.sources import rounds
 from app.sweep.sources.rounds import Schedule, round_work
-from app.sweep.work.watch import Watch
 from app.sweep.work.round import RoundWork, gpus_of
+from app.sweep.work.watch import Watch
 from exporters.types import ExportedModel
-from runtimes.fake import Fake
+from runtimes.fake.runtime import Fake
 from tests.app.machine.counters import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from runtimes.faults import Unsupported
 from runtimes.fpga.card.placement import place
-from runtimes.fpga.card.steps import Lowered, Matrix, MatrixStep
 from runtimes.fpga.cards import load_card
+from runtimes.fpga.lower.steps import Lowered, Matrix, MatrixStep
 
 CARD = replace(load_card("ia-420f"), tiles_per_core=64)
 BOUND = CARD.release("sdk21")

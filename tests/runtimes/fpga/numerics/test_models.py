@@ -11,10 +11,10 @@ from pathlib import Path
 import onnxruntime
 import pytest
 
-from exporters.catalogue import by_suite
-from exporters.export import export
+from exporters.models.catalogue import by_suite
 from exporters.request import ExportRequest
 from exporters.types import axes_key, load_reference
+from exporters.worker.export import export
 from runtimes.fpga import provider
 from tests.runtimes.fpga.ort_sessions import CPU, disagreement, quiet_options, taken
 

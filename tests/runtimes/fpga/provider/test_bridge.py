@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 from runtimes.faults import NotAvailable
 from runtimes.fpga import provider
 from runtimes.fpga.cards import CardError
-from runtimes.fpga.options import OptionError, provider_options
+from runtimes.fpga.cards.target import OptionError, provider_options
 from runtimes.fpga.provider import shim
 from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
 from tests.checkout import ROOT

@@ -12,9 +12,9 @@ import pytest
 from onnx import helper
 
 from runtimes.fpga import provider
-from runtimes.fpga.card.graph import Graph
-from runtimes.fpga.card.importer import AXES_KEY, STATES_KEY, import_model
 from runtimes.fpga.card.timing import latency_us
+from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.graph.importer import AXES_KEY, STATES_KEY, import_model
 from tests.runtimes.fpga.ort_sessions import model, quiet_options
 
 RNG = np.random.default_rng(1)

@@ -20,7 +20,7 @@ from runtimes.faults import NotAvailable
 
 DEFAULT_CARD = "v80"
 
-_FOLDER = Path(__file__).parent / "cards"
+_FOLDER = Path(__file__).parent
 _CHECKED = ConfigDict(strict=True, extra="forbid")
 
 Text = Annotated[str, Field(min_length=1)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from runtimes.faults import Unsupported
-from runtimes.fpga.card.graph import Graph, Node
-from runtimes.fpga.card.lower import lower
+from runtimes.fpga.graph.graph import Graph, Node
+from runtimes.fpga.lower import lower
 from runtimes.fpga.numerics.emulation import refusal
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from runtimes.fpga.card.graph import Node
-from runtimes.fpga.card.lower.builder import Builder
+from runtimes.fpga.graph.graph import Node
+from runtimes.fpga.lower.builder import Builder
 
 
 def free(builder: Builder, node: Node) -> None:

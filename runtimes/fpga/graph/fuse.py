@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from runtimes.fpga.card.graph import Graph, Node
-from runtimes.fpga.card.passes import POINTWISE
+from runtimes.fpga.graph.graph import Graph, Node
+from runtimes.fpga.graph.passes import POINTWISE
 
 Kind = Literal["operator", "chain"]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runtimes.faults import Unsupported
-from runtimes.fpga.card.dtypes import touches_float
-from runtimes.fpga.card.fuse import Group, fuse
-from runtimes.fpga.card.graph import Graph, Node
-from runtimes.fpga.card.lower import matrix, movement, recurrent, reduction
-from runtimes.fpga.card.lower.builder import Builder
-from runtimes.fpga.card.passes import passes
-from runtimes.fpga.card.steps import Lowered
+from runtimes.fpga.graph.dtypes import touches_float
+from runtimes.fpga.graph.fuse import Group, fuse
+from runtimes.fpga.graph.graph import Graph, Node
+from runtimes.fpga.graph.passes import passes
+from runtimes.fpga.lower import matrix, movement, recurrent, reduction
+from runtimes.fpga.lower.builder import Builder
+from runtimes.fpga.lower.steps import Lowered
 
 _BF16_BYTES = 2
 

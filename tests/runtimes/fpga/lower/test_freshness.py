@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtimes.fpga.card.freshness import Freshness
-from runtimes.fpga.card.graph import Graph
+from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.lower.freshness import Freshness
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from exporters import catalogue
+from exporters.models import catalogue
 from exporters.types import GraphlapError
 
 

@@ -19,7 +19,7 @@ from onnx.defs import OpSchema
 from onnx.inliner import inline_local_functions
 
 from runtimes.faults import CompileFault, Unsupported
-from runtimes.fpga.card.graph import AttributeValue, Graph, Node, Value
+from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
 
 STATES_KEY = "graphlap.states"
 AXES_KEY = "graphlap.axes"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtimes.fpga.card.graph import Node
+from runtimes.fpga.graph.graph import Node
 
 POINTWISE: dict[str, tuple[int, int]] = {
     **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""The catalogue as a committed table: `python -m exporters.table` writes `assets/catalogue.csv`.
+"""The catalogue as a committed table: `python -m exporters.pyt.table` writes assets/catalogue.csv.
 
 With it, all models and their sizes are listed without torch. The sizes are counted on
 torch's meta device, where a module has shapes and no values: nothing is drawn or trained.
@@ -12,7 +12,8 @@ from pathlib import Path
 
 import torch
 
-from exporters import catalogue, own
+from exporters import own
+from exporters.models import catalogue
 from exporters.pyt.build import build
 from exporters.pyt.counts import macs, parameter_counts
 from exporters.types import Definition, TensorSpec, axes_key

@@ -10,8 +10,8 @@ from typing import cast
 
 import numpy as np
 
-from runtimes.fpga.card.graph import Node
-from runtimes.fpga.card.lower.builder import Builder
+from runtimes.fpga.graph.graph import Node
+from runtimes.fpga.lower.builder import Builder
 
 
 def pool(builder: Builder, node: Node) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtimes.fpga.card.graph import Node
-from runtimes.fpga.card.lower.builder import Builder
-from runtimes.fpga.card.steps import Matrix, Vectors
+from runtimes.fpga.graph.graph import Node
+from runtimes.fpga.lower.builder import Builder
+from runtimes.fpga.lower.steps import Matrix, Vectors
 
 
 @dataclass(slots=True)

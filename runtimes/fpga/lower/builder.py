@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from runtimes.faults import Unsupported
-from runtimes.fpga.card.dtypes import CARD_DTYPES
-from runtimes.fpga.card.freshness import Freshness
-from runtimes.fpga.card.graph import Graph, Node
-from runtimes.fpga.card.steps import ElementStep, Matrix, MatrixStep, Step, Vectors
+from runtimes.fpga.graph.dtypes import CARD_DTYPES
+from runtimes.fpga.graph.graph import Graph, Node
+from runtimes.fpga.lower.freshness import Freshness
+from runtimes.fpga.lower.steps import ElementStep, Matrix, MatrixStep, Step, Vectors
 
 
 class Builder:

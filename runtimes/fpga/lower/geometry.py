@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from runtimes.faults import Unsupported
-from runtimes.fpga.card.graph import Graph, Node
+from runtimes.fpga.graph.graph import Graph, Node
 from runtimes.fpga.numerics.operator import Call, Refused
 from runtimes.fpga.numerics.window import window_of
 

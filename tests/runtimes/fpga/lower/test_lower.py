@@ -9,9 +9,9 @@ import pytest
 from onnx import TensorProto
 
 from runtimes.faults import Unsupported
-from runtimes.fpga.card.lower import COMPUTE, MOVE, lower
-from runtimes.fpga.card.passes import POINTWISE
-from runtimes.fpga.card.steps import ElementStep, Lowered, Matrix, MatrixStep, Vectors
+from runtimes.fpga.graph.passes import POINTWISE
+from runtimes.fpga.lower import COMPUTE, MOVE, lower
+from runtimes.fpga.lower.steps import ElementStep, Lowered, Matrix, MatrixStep, Vectors
 from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)
 from runtimes.fpga.numerics.operator import OPERATORS
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_sequence, lstm_step, mlp

@@ -12,9 +12,9 @@ import sys
 import time
 
 from exporters.codec import from_json, to_json
-from exporters.export import export
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import GraphlapError
+from exporters.worker.export import export
 
 
 def answer(line: str, holder: int) -> ExportReply:

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from exporters.catalogue import find
 from exporters.inputs import seeded_inputs
+from exporters.models.catalogue import find
 from exporters.models.zoo_definitions import DEFINITIONS
 from exporters.pyt.build import build
 from exporters.pyt.counts import macs, parameter_counts

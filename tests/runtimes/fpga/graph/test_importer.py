@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from runtimes.faults import CompileFault, Unsupported
-from runtimes.fpga.card.importer import import_model, load
+from runtimes.fpga.graph.importer import import_model, load
 from tests.runtimes.fpga.graphs import FLOAT, ModelBuilder, cnn_step
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.fpga.card.graph import Graph, Node
+from runtimes.fpga.graph.graph import Graph, Node
 
 CARD_DTYPES = frozenset({"float32", "float16", "bfloat16", "bool"})
 """Floats are bf16 on the card, booleans masks."""

@@ -10,9 +10,9 @@ from typing import cast
 
 import numpy as np
 
-from runtimes.fpga.card.graph import Node
-from runtimes.fpga.card.lower.builder import Builder
-from runtimes.fpga.card.steps import Matrix, Vectors
+from runtimes.fpga.graph.graph import Node
+from runtimes.fpga.lower.builder import Builder
+from runtimes.fpga.lower.steps import Matrix, Vectors
 
 
 def convolution(builder: Builder, node: Node) -> None:

@@ -12,9 +12,9 @@ from typing import cast
 
 import numpy as np
 
-from runtimes.fpga.card.geometry import count_in_windows
-from runtimes.fpga.card.graph import Graph, Node
-from runtimes.fpga.card.passes import POINTWISE
+from runtimes.fpga.graph.graph import Graph, Node
+from runtimes.fpga.graph.passes import POINTWISE
+from runtimes.fpga.lower.geometry import count_in_windows
 
 Mask = bool | np.ndarray
 """True where fresh: one truth for the whole tensor, or one for each element."""

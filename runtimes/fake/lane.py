@@ -1,0 +1,108 @@
+"""A lane whose runs last as long as their script says, then answer or fail as it says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from itertools import cycle
+from typing import NoReturn
+
+import numpy as np
+
+from exporters.types import Reference
+from runtimes.faults import OutOfMemory, RunFault
+from runtimes.options import OptionValue
+from runtimes.request import Request
+from runtimes.session.host import HostLane, aligned_empty, input_buffers
+
+_DRAWN = 4096
+_SECOND_MODE_SHARE = 0.2
+
+
+class FakeLane(HostLane):
+    """Each run passes its time, then fails or copies the reference's outputs out."""
+
+    def __init__(
+        self, request: Request, reference: Reference, script: Mapping[str, OptionValue]
+    ) -> None:
+        outputs = {
+            name: aligned_empty(array.shape, array.dtype)
+            for name, array in reference.outputs.items()
+        }
+        super().__init__(input_buffers(request), outputs, request.model.states)
+        self.run = self._scripted(reference.outputs, script)
+
+    def _scripted(
+        self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue]
+    ) -> Callable[[], None]:
+        latencies = cycle(latencies_ns(script).tolist())
+        failure = _FAILURES.get(str(script["fail"]))
+        spin = script["wait"] == "spin"
+        wrong = script["fail"] == "wrong"
+        left = int(script["fail_after"])
+        buffers = self.output_buffers
+
+        def run() -> None:
+            nonlocal left
+            until = time.perf_counter_ns() + next(latencies)
+            failing = left <= 0
+            left -= 1
+            if failing and failure is not None:
+                failure()
+            for name, buffer in buffers.items():
+                np.copyto(buffer, expected[name])
+                if wrong and failing:
+                    _spoil(buffer)
+            if not spin:
+                time.sleep(max(0, until - time.perf_counter_ns()) * 1e-9)
+            while time.perf_counter_ns() < until:
+                pass
+
+        return run
+
+
+def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:
+    """4,096 int64 latencies that the runs go through in turn."""
+    typical, spread = float(script["latency_us"]), float(script["spread_us"])
+    rng = np.random.default_rng(int(script["seed"]))
+    latencies = np.full(_DRAWN, typical)
+    if script["distribution"] == "normal":
+        latencies += rng.normal(0.0, spread, _DRAWN)
+    elif script["distribution"] == "bimodal":
+        latencies += spread * (rng.random(_DRAWN) < _SECOND_MODE_SHARE)
+    return np.rint(np.maximum(latencies, 0.0) * 1e3).astype(np.int64)
+
+
+def _spoil(buffer: np.ndarray) -> None:
+    """Change every element, by more than any tolerance."""
+    if buffer.dtype.kind == "b":
+        np.logical_not(buffer, out=buffer)
+    else:
+        np.add(buffer, 1 + np.abs(buffer), out=buffer, casting="unsafe")
+
+
+def _fail_run() -> NoReturn:
+    raise RunFault("fake was told to fail this run", "use fail=none")
+
+
+def _run_out_of_memory() -> NoReturn:
+    raise OutOfMemory("fake was told to run out of memory", "use fail=none")
+
+
+def _crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _hang() -> NoReturn:
+    while True:
+        time.sleep(3600)
+
+
+_FAILURES: dict[str, Callable[[], None]] = {
+    "run": _fail_run,
+    "oom": _run_out_of_memory,
+    "crash": _crash,
+    "hang": _hang,
+}
