@@ -1,6 +1,6 @@
 """Runtime names to classes, resolved only when asked for.
 
-Adding a runtime is one line here, one file beside this one, and one test.
+Adding a runtime is one line here, one folder beside this module, and one test.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RUNTIMES: dict[str, str] = {
     "torch-cpu": "runtimes.pyt.runtime:TorchCpu",
     "torch-cuda": "runtimes.pyt.cuda_runtime:TorchCuda",
     "fpga": "runtimes.fpga.runtime:Fpga",
-    "fake": "runtimes.fake:Fake",
+    "fake": "runtimes.fake.runtime:Fake",
 }
 
 

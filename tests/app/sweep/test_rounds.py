@@ -20,7 +20,7 @@ from app.sweep.rounds import Schedule, round_job
 from app.sweep.run import SweepRun
 from app.sweep.watch import Watch
 from exporters.types import ExportedModel
-from runtimes.fake import Fake
+from runtimes.fake.runtime import Fake
 from tests.app.machine.test_telemetry import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
 

@@ -13,7 +13,8 @@ from exporters.types import ExportedModel
 from runtimes import registry
 from runtimes.base import Session
 from runtimes.execution import Memory, NodePlacement
-from runtimes.fake import Fake, FakeSession
+from runtimes.fake.runtime import Fake
+from runtimes.fake.session import FakeSession
 from runtimes.faults import CompileFault, RunFault
 from runtimes.options import OptionValue, Settings
 from runtimes.ort.session import OrtSession

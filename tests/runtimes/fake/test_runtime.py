@@ -11,7 +11,8 @@ import time
 import pytest
 
 from runtimes.base import Runtime, Session
-from runtimes.fake import Fake, latencies_ns
+from runtimes.fake.runtime import Fake
+from runtimes.fake.session import latencies_ns
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -105,7 +106,7 @@ SCRIPT = """
 import json, sys
 from exporters.types import ExportedModel
 from runtimes.options import Settings
-from runtimes.fake import Fake
+from runtimes.fake.runtime import Fake
 model = ExportedModel.from_json(json.loads(sys.argv[1]))
 session = Fake().compile(model, {"batch": 1}, Settings(options={"fail": sys.argv[2]}))
 print("ready", flush=True)

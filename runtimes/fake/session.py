@@ -1,8 +1,4 @@
-"""A runtime that follows a script: chosen latencies on the real clock, chosen failures.
-
-For tests and demonstrations, and always there. It computes nothing: its outputs are the
-stored reference's, or wrong ones when told so.
-"""
+"""Sessions that pass their time as scripted, on the real clock, and fail when told to."""
 
 from __future__ import annotations
 
@@ -15,100 +11,16 @@ from typing import ClassVar, NoReturn
 
 import numpy as np
 
-from exporters.types import Reference, axes_key
-from runtimes.base import Availability, Available, Runtime, Session
+from exporters.types import Reference
+from runtimes.base import Session
 from runtimes.execution import Execution
-from runtimes.faults import (
-    CompileFault,
-    NotAvailable,
-    OutOfMemory,
-    RunFault,
-    RuntimeFault,
-    Unsupported,
-)
-from runtimes.options import SESSIONS, Option, OptionValue
+from runtimes.faults import OutOfMemory, RunFault, RuntimeFault
+from runtimes.options import OptionValue
 from runtimes.request import Request
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2
-
-OPTIONS = (
-    Option("latency_us", 100.0, "the typical time of a run", minimum=0),
-    Option(
-        "distribution",
-        "constant",
-        "how runs differ: not at all, normally, or a fifth of them in a second mode",
-        ("constant", "normal", "bimodal"),
-    ),
-    Option(
-        "spread_us",
-        10.0,
-        "the standard deviation, or how much later the second mode is",
-        minimum=0,
-    ),
-    Option("wait", "spin", "how a run passes its time", ("spin", "sleep")),
-    Option(
-        "fail",
-        "none",
-        "what goes wrong: before a session, in compiling, or in a run",
-        (
-            "none",
-            "unavailable",
-            "unsupported",
-            "compile",
-            "run",
-            "oom",
-            "wrong",
-            "crash",
-            "hang",
-        ),
-    ),
-    Option("fail_after", 0, "how many runs succeed before the one that fails", minimum=0),
-    Option(
-        "fail_session",
-        -1,
-        "which of several sessions fails, counted from 0; -1 is all of them",
-        minimum=-1,
-    ),
-    Option("seed", 0, "draws the latencies", minimum=0),
-    SESSIONS,
-)
-
-
-class Fake(Runtime):
-    """Scripted by its options; every other word of the contract it keeps."""
-
-    name = "fake"
-    summary = "scripted latencies and failures, for tests and demonstrations"
-    options = OPTIONS
-    precisions = ("fp32", "fp16", "int8")
-    only_when_named = True
-
-    def availability(self) -> Availability:
-        return Available("1")
-
-    def _refuse(self, request: Request) -> None:
-        if request.options["fail"] == "unsupported":
-            raise Unsupported("fake was told to refuse the graph", "use fail=none")
-
-    def _compile(self, request: Request) -> Session:
-        script = dict(request.options)
-        if int(script["fail_session"]) not in (-1, FakeSession.open):
-            script["fail"] = "none"
-        if script["fail"] == "unavailable":
-            raise NotAvailable("fake was told not to be there", "use fail=none")
-        if script["fail"] == "compile":
-            raise CompileFault("fake was told not to compile", "use fail=none")
-        try:
-            reference = request.reference()
-        except (KeyError, OSError, ValueError) as error:
-            raise CompileFault(
-                f"fake has no reference outputs of {request.model.name} "
-                f"at {axes_key(request.axes)}",
-                "export the model for these axes",
-            ) from error
-        return FakeSession(request, reference, script)
 
 
 class FakeSession(Session):

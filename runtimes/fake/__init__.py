@@ -1,0 +1,1 @@
+"""A scripted runtime, for tests and demonstrations."""
