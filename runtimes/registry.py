@@ -1,6 +1,6 @@
 """Runtime names to classes, resolved only when asked for.
 
-Adding a runtime is one line here, one file beside this one, and one test.
+Adding a runtime is one line here, one folder beside this module, and one test.
 """
 
 from __future__ import annotations
