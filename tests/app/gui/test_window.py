@@ -25,6 +25,7 @@ from app.gui.window import MainWindow
 from app.plan.draft import draft_of
 from app.plan.plan import parse_plan
 from app.results.folder import is_being_written
+from exporters import own
 from exporters.types import GraphlapError
 from tests.app.gui.runs import (
     fake_plan,
@@ -155,8 +156,8 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
     plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), latency_us=[5.0, 50.0])
     window.editor.set_draft(draft_of(plan), "test")
     window.actions_by_key["copy_command"].trigger()
-    words = shlex.split(QGuiApplication.clipboard().text())
-    told = {case.case_id for case in expand(plan_from_flags(parse(words[3:])))}
+    line = QGuiApplication.clipboard().text().removeprefix(own.PROGRAM)
+    told = {case.case_id for case in expand(plan_from_flags(parse(shlex.split(line))))}
     _run_plan(window, qtbot, plan)
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=TIMEOUT_MS)
     assert {case.case_id for case in window.feed.state.manifest.cases} == told
