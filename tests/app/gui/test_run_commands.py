@@ -95,8 +95,8 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
     plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), latency_us=[5.0, 50.0])
     window.editor.set_draft(plan, "test")
     window.actions_by_key["copy_command"].trigger()
-    words = shlex.split(QGuiApplication.clipboard().text())
-    told = {case.case_id for case in expand(plan_from_flags(parse(words[3:])))}
+    line = QGuiApplication.clipboard().text().removeprefix(own.PROGRAM)
+    told = {case.case_id for case in expand(plan_from_flags(parse(shlex.split(line))))}
     run_plan(window, qtbot, plan)
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=TIMEOUT_MS)
     assert {case.case_id for case in seen(window).manifest.cases} == told
