@@ -19,6 +19,7 @@ from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import parse_plan
 from app.results.folder import is_being_written
+from exporters import own
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import summary_of
 from tests.app.gui.windows import (
