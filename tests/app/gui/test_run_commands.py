@@ -19,6 +19,7 @@ from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import parse_plan
 from app.results.folder import is_being_written
+from exporters import own
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import summary_of
 from tests.app.gui.windows import (
@@ -81,8 +82,8 @@ def test_closing_the_window_leaves_nothing_but_the_run(
     folder, child = window.control.folder, window.control.child
     assert folder is not None and child is not None
     window.close()
-    own = psutil.Process().children(recursive=False)
-    assert [one.pid for one in own] == [child.pid]
+    children = psutil.Process().children(recursive=False)
+    assert [one.pid for one in children] == [child.pid]
     assert is_being_written(folder)
     assert not [t for t in window.findChildren(QTimer) if t.isActive() and t.interval() > 0]
     assert threading.active_count() <= threads
