@@ -26,11 +26,17 @@ def page() -> str:
     for heading, columns in GROUPS.items():
         lines += ["", f"## {heading}", "", "| column | holds | unit | better | meaning |"]
         lines += ["| --- | --- | --- | --- | --- |", *map(_line, columns)]
-    lines += ["", "## Statuses, the worst first", "", "| status | fails the run | meaning |"]
-    lines += ["| --- | --- | --- |"]
+    lines += [
+        "",
+        "## Statuses, the worst first",
+        "",
+        "| status | fails the run | ends the case | meaning |",
+    ]
+    lines += ["| --- | --- | --- | --- |"]
     for status, fact in STATUSES.items():
         fails = "yes" if fact.failed else "with `--strict`" if fact.strict else "no"
-        lines.append(f"| `{status}` | {fails} | {fact.meaning} |")
+        ends = "yes" if fact.ends_case else "no"
+        lines.append(f"| `{status}` | {fails} | {ends} | {fact.meaning} |")
     return "\n".join(lines) + "\n"
 
 
