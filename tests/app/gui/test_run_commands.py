@@ -82,8 +82,8 @@ def test_closing_the_window_leaves_nothing_but_the_run(
     folder, child = window.control.folder, window.control.child
     assert folder is not None and child is not None
     window.close()
-    own = psutil.Process().children(recursive=False)
-    assert [one.pid for one in own] == [child.pid]
+    children = psutil.Process().children(recursive=False)
+    assert [one.pid for one in children] == [child.pid]
     assert is_being_written(folder)
     assert not [t for t in window.findChildren(QTimer) if t.isActive() and t.interval() > 0]
     assert threading.active_count() <= threads

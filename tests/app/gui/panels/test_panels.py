@@ -60,7 +60,7 @@ def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> N
     assert shown["rounds"] == "2 of 4"
     assert shown["samples"] == "100"
     assert shown["missing"] == str(needed_samples(0.99) - 100)
-    assert shown["p50"] == "24.1 us"
+    assert shown["p50"] == "24.1 µs"
     assert shown["eta"] == "3 min 20 s"
     assert panel.bar.value() == 1 and panel.bar.maximum() == 4
     panel.show_run(replace(state, samples_in_flight=100_000))
