@@ -39,13 +39,7 @@ install: $(STAMP)
 wheel: $(STAMP)  ## a wheel in dist/
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-wheel-coverage: $(STAMP)  ## all tests, and which lines of ours none of them ran
-	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m tests
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report
-
-check: $(STAMP)  ## the whole suite and the starter sweep on an installed wheel, about an hour
+wheel-check: $(STAMP)  ## the whole suite and the starter sweep on an installed wheel, about an hour
 	$(BIN)/python -m tests.installed.check
 
 $(STAMP): pyproject.toml setup.py constraints.txt $(wildcard runtimes/fpga/provider/*.c)
