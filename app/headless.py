@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TextIO
 
 from app.cases.columns import Row
-from app.cases.errors import DiskError, PlanError
+from app.cases.errors import DiskError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.extras import extra_tables
 from app.console.progress import Display, display_for
 from app.console.report import final_table, reasons
 from app.machine import engines
 from app.machine.environment import describe_host
-from app.plan.flags import plan_from_flags
+from app.plan.flags import plan_from_flags, refuse_with_resume
 from app.results.folder import RunFolder
 from app.results.labels import labels
 from app.results.run import Run
@@ -163,23 +163,10 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
 def _folder(flags: argparse.Namespace) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
-        _refuse_plan_flags(flags)
+        refuse_with_resume(flags)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
     return begin(plan_from_flags(flags), Path(flags.out) if flags.out else None)
-
-
-def _refuse_plan_flags(flags: argparse.Namespace) -> None:
-    """A resumed run repeats its own plan, so nothing about it can be said again."""
-    plan_flags = (
-        "suite plan models runtimes precision batch axis threads option scenario wait profile "
-        "rounds time_limit memory_limit profile_ops largest_batch seed accuracy weights "
-        "inputs calibration from_node to_node out"
-    )
-    for name in plan_flags.split():
-        if getattr(flags, name):
-            flag = f"--{name.replace('_', '-')}"
-            raise PlanError(f"{flag} says what the run in --resume has settled", "leave it out")
 
 
 def _is_piped(descriptor: int) -> bool:

@@ -22,7 +22,8 @@ class Axis:
     """`field` is the case's, `key` the grid's, `flag` with `metavar` and `help` the command's.
 
     `parse` makes of one word of the flag what the grid holds (ValueError in one sentence),
-    `value` of that what the case holds. `told` are a case's words for it, `row` its columns.
+    `value` of that what the case holds. `told` are a case's words for it, `row` its columns,
+    and `column` is the one by which tables tell rows apart.
     """
 
     field: str
@@ -34,6 +35,7 @@ class Axis:
     value: Callable[[Any], Any]
     told: Callable[[Case], str]
     row: Callable[[Case], Row]
+    column: str
 
 
 def _precision(word: str) -> str:
@@ -78,6 +80,7 @@ AXES: tuple[Axis, ...] = (
         lambda precision: precision,
         lambda case: case.precision,
         lambda case: {"precision_asked": case.precision},
+        "precision",
     ),
     Axis(
         "threads",
@@ -89,6 +92,7 @@ AXES: tuple[Axis, ...] = (
         lambda threads: threads,
         lambda case: f"{case.threads or 'auto'} thread{'s' * (case.threads != 1)}",
         lambda case: {"threads": case.threads},
+        "threads",
     ),
     Axis(
         "scenario",
@@ -100,5 +104,6 @@ AXES: tuple[Axis, ...] = (
         Scenario.parse,
         _scenario_words,
         _scenario_columns,
+        "scenario",
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from app.cases.axes import AXES
 from app.cases.columns import BY_NAME, Row, Value
 from app.cases.status import STATUSES, Tone
 from app.results import text
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _VARIABLE = (
-    "precision",
+    *(axis.column for axis in AXES),
     "sequence_length",
-    "threads",
     "options",
-    "scenario",
     "clock",
     "accuracy_top1",
 )

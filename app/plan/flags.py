@@ -31,6 +31,12 @@ from there.
 """
 
 
+_WITH_RESUME = frozenset(
+    {"headless", "resume", "cache_limit", "export", "strict", "debug"},
+)
+"""What may be said of a run that goes on; all other flags are of its plan, or other commands."""
+
+
 class _Parser(argparse.ArgumentParser):
     """Mistakes become a PlanError in one sentence, with the nearest flag."""
 
@@ -146,6 +152,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])
         )
     return flags
+
+
+def refuse_with_resume(flags: argparse.Namespace) -> None:
+    """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
+    for action in parser()._actions:
+        free = action.dest in _WITH_RESUME or not action.option_strings
+        if not free and getattr(flags, action.dest, action.default) != action.default:
+            flag = action.option_strings[0]
+            raise PlanError(f"{flag} says what the run in --resume has settled", "leave it out")
 
 
 def size_of(text: str, flag: str) -> int:

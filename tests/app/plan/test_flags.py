@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from app.cases.axes import AXES
 from app.cases.errors import PlanError
-from app.plan.flags import parse, plan_from_flags, size_of
+from app.plan.flags import parse, plan_from_flags, refuse_with_resume, size_of
 from app.plan.plan import Plan, load_suite, parse_plan
 
 GIB = 1 << 30
@@ -116,3 +117,29 @@ def test_what_cannot_be_understood_is_refused_with_a_remedy(
     error = refusal(*arguments)
     assert sentence in str(error)
     assert error.remedy
+
+
+PLAN_FLAGS = (
+    "--suite starter --models mlp --runtimes fake --batch 2 --axis a=1 --option fake.fail=none "
+    "--wait sleep --accuracy d --profile-ops --largest-batch --weights w --inputs x "
+    "--calibration c --from-node a --to-node b --profile quick --rounds 3 --time-limit 9 "
+    "--memory-limit 1GiB --seed 3 --out d"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"--{flag}".split() for flag in PLAN_FLAGS.removeprefix("--").split(" --")),
+        *([axis.flag, "1"] for axis in AXES),
+    ],
+    ids=lambda words: words[0],
+)
+def test_nothing_about_the_plan_is_said_again_to_a_run_that_goes_on(words: list[str]) -> None:
+    with pytest.raises(PlanError, match=f"{words[0]} says what the run in --resume has settled"):
+        refuse_with_resume(parse(["--resume", "run", *words]))
+
+
+def test_how_to_show_and_to_judge_a_run_may_be_said_when_it_goes_on() -> None:
+    free = "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB"
+    refuse_with_resume(parse(free.split()))
