@@ -52,7 +52,7 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
     code, out, _ = run(*arguments, "--rounds", "1", "--profile-ops", "--out", "run")
     assert code == 0
     assert "operators of add.onnx ort-cpu" in out
-    lines = profile_lines(work / "run")
+    lines = operator_lines(work / "run")
     by_reason = {bool(line["reason"]): line for line in lines}
     assert len(lines) == 2
     assert "does not tell" in by_reason[True]["reason"], "fake runs no operators"
@@ -66,16 +66,16 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
     kept = [line for line in journal.read_text().splitlines() if '"kind":"profile"' not in line]
     journal.write_text("\n".join(kept) + "\n")
     assert run("--resume", "run")[0] == 0
-    assert len(profile_lines(work / "run")) == 2
+    assert len(operator_lines(work / "run")) == 2
     assert recorded(work / "run") == 2
 
 
-def profile_lines(folder: Path) -> list[dict[str, str]]:
+def operator_lines(folder: Path) -> list[dict[str, str]]:
     return [
         line
         for path in sorted((folder / "journal").iterdir())
         for line in map(json.loads, path.read_text().splitlines())
-        if line["kind"] == "profile"
+        if line["kind"] == "operators"
     ]
 
 

@@ -141,7 +141,7 @@ def test_options_make_a_hypothetical_card(save: Save) -> None:
 
 
 def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:
-    text = (Path(cards.__file__).parent / "cards" / "v80.toml").read_text("utf-8")
+    text = (Path(cards.__file__).parent / "v80.toml").read_text("utf-8")
     path = tmp_path / "mine.toml"
     path.write_text(text.replace('name = "V80"', 'name = "Mine"'), encoding="utf-8")
     with Fpga().compile(save(mlp(32, 32)), {}, Settings(device=str(path))) as session:
