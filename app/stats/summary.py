@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.stats.between import interval_between
 from app.stats.quantiles import (
     Interval,
-    interval_between,
     needed_samples,
     order_interval,
     order_statistic,

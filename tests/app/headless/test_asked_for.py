@@ -63,7 +63,7 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
     assert [row["status"] for row in rows(work / "run")] == ["ok", "ok"]
 
     (journal,) = (work / "run" / "journal").iterdir()
-    kept = [line for line in journal.read_text().splitlines() if '"kind":"profile"' not in line]
+    kept = [line for line in journal.read_text().splitlines() if '"kind":"operators"' not in line]
     journal.write_text("\n".join(kept) + "\n")
     assert run("--resume", "run")[0] == 0
     assert len(operator_lines(work / "run")) == 2

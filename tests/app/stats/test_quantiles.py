@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from app.stats.quantiles import (
-    interval_between,
     needed_samples,
     order_interval,
     order_statistic,
@@ -40,6 +39,19 @@ def test_ranks_keep_each_tail_within_its_share_and_are_the_tightest(
     assert below.sf(high - 2) > 0.025 - 1e-12
 
 
+@pytest.mark.parametrize("quantile", [0.001, 0.5, 0.99, 0.999])
+@pytest.mark.parametrize("count", [50_000, 1_000_003, 20_000_000])
+def test_ranks_are_exact_for_as_many_samples_as_a_long_round_has(
+    count: int, quantile: float
+) -> None:
+    ranks = rank_interval(count, quantile)
+    assert ranks is not None
+    low, high = ranks
+    below = binom(count, quantile)
+    assert below.cdf(low - 1) <= 0.025 < below.cdf(low)
+    assert below.sf(high - 1) <= 0.025 < below.sf(high - 2)
+
+
 def test_interval_covers_the_true_quantile_as_often_as_it_says() -> None:
     rng = np.random.default_rng(1)
     true_p90 = -np.log(0.1)
@@ -57,12 +69,3 @@ def test_order_statistic_is_a_sample_that_occurred() -> None:
     assert order_statistic(ascending, 0.5) == 50.0
     assert order_statistic(ascending, 0.99) == 99.0
     assert order_statistic(ascending, 0.999) == 100.0
-
-
-def test_interval_between_rounds_covers_the_estimate_and_needs_three() -> None:
-    assert interval_between(10.0, np.array([9.5, 10.0])) is None
-    interval = interval_between(10.0, np.array([9.5, 10.0, 10.5]))
-    assert interval is not None
-    # t(2, 97.5 %) = 4.303; s of the logs = 0.0500; 10 exp(+-4.303 * 0.0500 / sqrt(3))
-    assert interval.low == pytest.approx(8.83, abs=0.01)
-    assert interval.high == pytest.approx(11.32, abs=0.01)
