@@ -56,7 +56,7 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
     by_reason = {bool(line["reason"]): line for line in lines}
     assert len(lines) == 2
     assert "does not tell" in by_reason[True]["reason"], "fake runs no operators"
-    table = work / "run" / "profiles" / by_reason[False]["profile"]
+    table = work / "run" / by_reason[False]["file"]
     (operator,) = csv.DictReader(table.read_text().splitlines())
     assert operator["op"] == "Add"
     assert float(operator["share"]) == 1.0
