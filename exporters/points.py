@@ -25,7 +25,9 @@ def full_points(
                 raise ExportError(f"{model} has no axis {name!r}", f"its axes are: {known}")
         for name in axes:
             if name not in point:
-                raise ExportError(f"the axis {name!r} of {model} has no size", f"set {name}=1")
+                raise ExportError(
+                    f"the axis {name!r} of {model} has no size", f"set it: --axis {name}=1"
+                )
             if point[name] < 1:
                 raise ExportError(
                     f"the axis {name!r} of {model} cannot be {point[name]}", "the least is 1"

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.cases.axes import AXES
 from app.cases.case import Case
@@ -22,18 +21,16 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.labelled import refuse_unusable
+from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
 from exporters.factory_file import is_factory_file, locate
+from exporters.files.outline_request import OutlineRequest
 from exporters.models import catalogue
 from exporters.types import ExportError, GraphlapError, TensorSpec
 from runtimes.base import Available
 from runtimes.faults import RuntimeFault
 from runtimes.options import OptionValue
 from runtimes.registry import RUNTIMES, parse_spec
-
-if TYPE_CHECKING:
-    from exporters.files.face import OnnxFile
-
 
 _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 """In which order the cases of a grid follow each other; every other axis varies faster."""
@@ -43,7 +40,8 @@ _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 class _Subject:
     """A model of the plan: its open axes with their defaults (None: somebody must set it).
 
-    `batch` and `sequence` are the axes that --batch and the sequence lengths set.
+    `batch` and `sequence` are the axes that --batch and the sequence lengths set; `one_of_many`
+    says that nobody named this file, a glob found it.
     """
 
     model: str
@@ -52,6 +50,7 @@ class _Subject:
     batch: str | None
     sequence: str | None
     readable: bool = True
+    one_of_many: bool = False
 
 
 def expand(plan: Plan) -> tuple[Case, ...]:
@@ -60,11 +59,16 @@ def expand(plan: Plan) -> tuple[Case, ...]:
         refuse_unusable(plan.accuracy)
     given = _given(plan)
     cases: dict[str, Case] = {}
-    for sweep in plan.sweeps:
+    with Outlines() as outlines:
+        named = [
+            [subject for text in sweep.models for subject in _subjects(text, given, outlines)]
+            for sweep in plan.sweeps
+        ]
+    for sweep, subjects in zip(plan.sweeps, named, strict=True):
         if plan.largest_batch:
             sweep = _first_tries(sweep)  # noqa: PLW2901
-        subjects = [subject for text in sweep.models for subject in _subjects(text, given)]
         _refuse_unknown_axes(sweep, subjects)
+        subjects = _without_sizes_as_rows(sweep, subjects)  # noqa: PLW2901
         runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
         if not runtimes:
             raise PlanError("no runtime is available on this machine", "see --doctor")
@@ -88,7 +92,8 @@ def _first_tries(sweep: Sweep) -> Sweep:
 
 def batch_axis(model: str) -> str | None:
     """The open axis that is the model's batch; None if its batch is fixed or unknown."""
-    (subject,) = _subjects(model, NOTHING)
+    with Outlines() as outlines:
+        (subject,) = _subjects(model, NOTHING, outlines)
     return subject.batch
 
 
@@ -118,7 +123,7 @@ def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given
             )
 
 
-def _subjects(text: str, given: Given) -> Iterator[_Subject]:
+def _subjects(text: str, given: Given, outlines: Outlines) -> Iterator[_Subject]:
     """One model for a name or a path, several for a glob."""
     if (given.from_nodes or given.to_nodes) and not text.endswith(".onnx"):
         raise PlanError(
@@ -132,13 +137,28 @@ def _subjects(text: str, given: Given) -> Iterator[_Subject]:
         yield _from_catalogue(text, given)
         return
     if Path(text).is_file():
-        yield _from_file(text, given)
+        yield _from_file(text, given, outlines)
         return
-    found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - it may be absolute
+    # No name has a NUL, and no function of the system takes one.
+    found = [] if "\0" in text else sorted(glob.glob(text, recursive=True))  # noqa: PTH207
     if not found:
         raise PlanError(f"no file matches {text!r}", "give the path of an .onnx file or a glob")
+    yield from _from_glob(found, given, outlines)
+
+
+def _from_glob(found: Sequence[str], given: Given, outlines: Outlines) -> Iterator[_Subject]:
+    """What fits none of the files is wrong with the plan; what does not fit one, with that one."""
+    faults: list[PlanError] = []
+    subjects = []
     for path in found:
-        yield _from_file(path, given)
+        try:
+            subjects.append(_from_file(path, given, outlines))
+        except PlanError as fault:
+            faults.append(fault)
+            subjects.append(_unreadable(path))
+    if len(faults) == len(found):
+        raise faults[0]
+    yield from (replace(subject, one_of_many=len(found) > 1) for subject in subjects)
 
 
 def _from_catalogue(name: str, given: Given) -> _Subject:
@@ -161,27 +181,20 @@ def _from_factory(text: str) -> _Subject:
     return _Subject(text, "", {"batch": 1}, "batch", None)
 
 
-def _from_file(path: str, given: Given) -> _Subject:
+def _from_file(path: str, given: Given, outlines: Outlines) -> _Subject:
     try:
-        face = _inspect(path, given.from_nodes, given.to_nodes)
+        seen = outlines.of(OutlineRequest(path, given.from_nodes, given.to_nodes))
     except ExportError as error:
         if given.from_nodes or given.to_nodes:
             raise PlanError(error.cause, error.remedy) from None
-        return _Subject(path, "", {}, None, None, readable=False)
-    return _Subject(
-        path,
-        "",
-        {**dict.fromkeys(face.axes), **_own_sizes(given, face.inputs)},
-        face.batch if isinstance(face.batch, str) else None,
-        face.sequence if isinstance(face.sequence, str) else None,
-    )
+        return _unreadable(path)
+    sizes = {**dict.fromkeys(seen.axes), **_own_sizes(given, seen.inputs)}
+    return _Subject(path, "", sizes, seen.batch or None, seen.sequence or None)
 
 
-@cache
-def _inspect(path: str, from_nodes: tuple[str, ...], to_nodes: tuple[str, ...]) -> OnnxFile:
-    from exporters.files.face import inspect
-
-    return inspect(Path(path), from_nodes, to_nodes)
+def _unreadable(path: str) -> _Subject:
+    """Its export says in its row what is wrong."""
+    return _Subject(path, "", {}, None, None, readable=False)
 
 
 def _own_sizes(given: Given, specs: Sequence[TensorSpec]) -> dict[str, int]:
@@ -204,12 +217,27 @@ def _asked(sweep: Sweep, subject: _Subject) -> dict[str, tuple[int, ...]]:
     return asked
 
 
+def _missing(sweep: Sweep, subject: _Subject) -> list[str]:
+    """The axes that neither the plan nor the model gives a size."""
+    asked = _asked(sweep, subject)
+    return [n for n, size in subject.axes.items() if size is None and not asked.get(n)]
+
+
+def _without_sizes_as_rows(sweep: Sweep, subjects: Sequence[_Subject]) -> list[_Subject]:
+    """An axis without a size is a mistake of the plan, but in a few of a glob's many files."""
+    if all(_missing(sweep, subject) for subject in subjects if subject.readable):
+        return list(subjects)
+    return [
+        _unreadable(subject.model) if subject.one_of_many and _missing(sweep, subject) else subject
+        for subject in subjects
+    ]
+
+
 def _points(sweep: Sweep, subject: _Subject) -> Iterator[dict[str, int]]:
     asked = _asked(sweep, subject)
     defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
     sizes = {name: asked.get(name, defaults.get(name, ())) for name in subject.axes}
-    missing = [name for name, values in sizes.items() if not values]
-    if missing:
+    if missing := _missing(sweep, subject):
         flags = ["--batch 1,2,4" if n == subject.batch else f"--axis {n}=1,2,4" for n in missing]
         raise PlanError(
             f"{subject.model} leaves open how large {' and '.join(map(repr, missing))} is",

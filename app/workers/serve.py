@@ -6,26 +6,21 @@ events alone. A further line, or the end of the input, asks the process to end e
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
 import select
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from exporters.codec import to_json
-
-_PR_SET_PDEATHSIG = 1
+from exporters.talk import belong_to_parent
 
 
 def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], Any]) -> int:
     """Read one job line, send what `answer` tells as events, and its result as the last one."""
-    _die_with_parent()
-    _go_first()
+    belong_to_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
     events = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
@@ -58,15 +53,3 @@ def _tell(events: BinaryIO, event: dict[str, Any]) -> None:
         events.write(json.dumps(event).encode() + b"\n")
     except BrokenPipeError:
         os._exit(1)
-
-
-def _die_with_parent() -> None:
-    """Ask Linux to kill this process when its parent dies; elsewhere the pipe's end does it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _go_first() -> None:
-    """Ask Linux to end this process, and no other, where a case takes all memory there is."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000", "ascii")

@@ -33,15 +33,22 @@ def external_files(path: Path, model: ModelProto) -> tuple[Path, ...]:
     folder = path.resolve().parent
     files: dict[Path, None] = {}
     for tensor in external_tensors(model):
-        info = ExternalDataInfo(tensor)
-        file = (folder / info.location).resolve()
+        try:
+            info = ExternalDataInfo(tensor)
+            file = (folder / info.location).resolve()
+            there = file.is_file()
+        except (OSError, ValueError) as error:
+            raise ExportError(
+                f"{path.name} does not say where the weights of {tensor.name!r} lie ({error})",
+                "save it again with its external data",
+            ) from None
         if not info.location or not file.is_relative_to(folder):
             raise ExportError(
                 f"{path.name} keeps the weights of {tensor.name!r} outside its own folder "
                 f"({info.location!r})",
                 "save it again with its external data beside it",
             )
-        if not file.is_file():
+        if not there:
             raise ExportError(
                 f"{path.name} needs the external data file {info.location!r}, which is not there",
                 "copy it into the model's folder",

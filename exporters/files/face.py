@@ -76,24 +76,16 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     given = [value for value in model.graph.input if value.name not in constants]
-    for value in given:
-        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
-            raise NotBenchmarkable(
-                f"input {value.name!r} of {path.name} does not say how many dimensions it has",
-                "declare its shape, with names for the open dimensions",
-            )
-    inputs = tuple(_within_embeddings(_spec(path, value), model.graph) for value in given)
-    axes = tuple(
-        dict.fromkeys(size for spec in inputs for size in spec.shape if isinstance(size, str))
-    )
+    inputs = tuple(_within_embeddings(spec, model.graph) for spec in input_specs(path, given))
+    axes = open_axes(inputs)
     return OnnxFile(
         path=path,
         opset=next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0),
         inputs=inputs,
         outputs=tuple(_spec(path, value) for value in model.graph.output),
         axes=axes,
-        batch=_batch(inputs, axes),
-        sequence=next((axis for axis in axes if axis.lower() in _SEQUENCE_NAMES), None),
+        batch=batch_of(inputs),
+        sequence=sequence_of(axes),
         external=external,
         unnamed=any(not _is_sized(d) for value in given for d in value.type.tensor_type.shape.dim),
     )
@@ -110,6 +102,36 @@ def name_open_dimensions(model: ModelProto, face: OnnxFile) -> None:
                 dimension.dim_param = size
 
 
+def input_specs(path: Path, given: Sequence[ValueInfoProto]) -> tuple[TensorSpec, ...]:
+    """The graph's inputs; NotBenchmarkable for one that is no plain tensor with a shape."""
+    for value in given:
+        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
+            raise NotBenchmarkable(
+                f"input {value.name!r} of {path.name} does not say how many dimensions it has",
+                "declare its shape, with names for the open dimensions",
+            )
+    return tuple(_spec(path, value) for value in given)
+
+
+def open_axes(inputs: Sequence[TensorSpec]) -> tuple[str, ...]:
+    """The names without a size, in order of appearance."""
+    return tuple(dict.fromkeys(d for spec in inputs for d in spec.shape if isinstance(d, str)))
+
+
+def batch_of(inputs: Sequence[TensorSpec]) -> Dimension | None:
+    """An axis called batch or the like, else the leading size that all inputs share."""
+    named = next((axis for axis in open_axes(inputs) if axis.lower() in _BATCH_NAMES), None)
+    if named is not None:
+        return named
+    leading = {spec.shape[0] if spec.shape else None for spec in inputs}
+    return leading.pop() if len(leading) == 1 else None
+
+
+def sequence_of(axes: Sequence[str]) -> str | None:
+    """The axis that is called sequence or the like."""
+    return next((axis for axis in axes if axis.lower() in _SEQUENCE_NAMES), None)
+
+
 def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
     if value.type.WhichOneof("value") != "tensor_type":
         kind = str(value.type.WhichOneof("value") or "untyped").removesuffix("_type")
@@ -117,6 +139,12 @@ def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
             f"{value.name!r} of {path.name} is of kind {kind}", "only plain tensors can be timed"
         )
     tensor = value.type.tensor_type
+    if tensor.elem_type not in TensorProto.DataType.values():
+        raise NotBenchmarkable(
+            f"{value.name!r} of {path.name} holds elements of the type {tensor.elem_type}, which "
+            "this onnx does not know",
+            "export the file again, or install a newer onnx",
+        )
     element = TensorProto.DataType.Name(tensor.elem_type)
     try:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
@@ -168,12 +196,3 @@ def _within_embeddings(spec: TensorSpec, graph: GraphProto) -> TensorSpec:
         elif node.op_type in ("Identity", "Cast") and node.input[0] in tables:
             tables[node.output[0]] = tables[node.input[0]]
     return replace(spec, low=0.0, high=float(min(rows))) if rows else spec
-
-
-def _batch(inputs: Sequence[TensorSpec], axes: Sequence[str]) -> Dimension | None:
-    """An axis called batch or the like, else the leading size that all inputs share."""
-    named = next((axis for axis in axes if axis.lower() in _BATCH_NAMES), None)
-    if named is not None:
-        return named
-    leading = {spec.shape[0] if spec.shape else None for spec in inputs}
-    return leading.pop() if len(leading) == 1 else None

@@ -1,11 +1,14 @@
 """Is this file an ONNX model, and is it whole: told from its bytes before it is parsed.
 
 Protobuf calls both a text file and half a download "parse error"; a user needs to know
-which. Only the outermost fields are walked, so that size costs nothing.
+which. Only the outermost fields are walked, so that size costs nothing. `fields` walks any
+message in the same way, for who needs a few of its fields and not the rest.
 """
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,7 +24,10 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 def check_whole(path: Path) -> None:
     """ExportError if the file is no ONNX model, is cut short, or is too large to be one."""
     try:
-        size = path.stat().st_size
+        told = path.stat()
+        size = told.st_size
+        if not stat.S_ISREG(told.st_mode):
+            raise ExportError(f"{path.name} is no file", "give the path of an .onnx file")
         if size > LARGEST_PROTOBUF_BYTES:
             raise ExportError(
                 f"{path.name} has {size} bytes, and an ONNX file must be below 2 GiB",
@@ -33,6 +39,30 @@ def check_whole(path: Path) -> None:
         raise ExportError(
             f"{path} cannot be read ({error.strerror})", "give the path of an .onnx file"
         ) from error
+
+
+def fields(file: BinaryIO, end: int) -> Iterator[tuple[int, int]]:
+    """The fields from where the file stands up to `end`: each one's number and its length.
+
+    The file stands at the field's content when it is given, and may be moved by who takes it.
+    EOFError for bytes that are no message.
+    """
+    while file.tell() < end:
+        field, kind = divmod(_varint(file), 8)
+        begin = file.tell()
+        if kind == _VARINT:
+            _varint(file)
+            length = file.tell() - begin
+        elif kind in (_FIXED64, _FIXED32, _BYTES):
+            length = {_FIXED64: 8, _FIXED32: 4}.get(kind) or _varint(file)
+            begin = file.tell()
+        else:
+            raise EOFError
+        if begin + length > end:
+            raise EOFError
+        file.seek(begin)
+        yield field, length
+        file.seek(begin + length)
 
 
 def _walk(file: BinaryIO, size: int, name: str) -> None:

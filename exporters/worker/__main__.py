@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
+from exporters.talk import requests_and_replies
 from exporters.types import GraphlapError
 from exporters.worker.export import export
 
@@ -34,15 +34,11 @@ def answer(line: str, holder: int) -> ExportReply:
 
 def main() -> None:
     """Serve until standard input ends."""
-    # Libraries print to standard output, C++ ones to its descriptor: replies keep their own.
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    requests, reply = requests_and_replies()
     # The parent runs the plan, and reads the files after this process has been replaced.
     parent = os.getppid()
-    for line in sys.stdin:
-        json.dump(to_json(answer(line, parent)), replies)
-        replies.write("\n")
-        replies.flush()
+    for line in requests:
+        reply(to_json(answer(line, parent)))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ class WorkerProcess:
         assert self.process.stdout is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        return from_json(ExportReply, json.loads(self.process.stdout.readline()))
+        told = next(text for text in self.process.stdout if text.strip())
+        return from_json(ExportReply, json.loads(told))
 
     def close(self) -> int:
         assert self.process.stdin is not None

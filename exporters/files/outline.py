@@ -1,0 +1,82 @@
+"""What a plan must know of a user's .onnx, its inputs and open axes, read without its weights.
+
+Of the file only the graph's inputs and the names of its constants are read, wherever they
+lie in it: a plan of a hundred large files reads a few kilobytes of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from google.protobuf.message import DecodeError
+from onnx import ValueInfoProto
+
+from exporters.files.face import batch_of, input_specs, inspect, open_axes, sequence_of
+from exporters.files.outline_request import Outline, OutlineRequest
+from exporters.files.wire import check_whole, fields
+from exporters.types import ExportError
+
+# Field numbers of onnx.proto: ModelProto, GraphProto, SparseTensorProto, TensorProto.
+_GRAPH = 7
+_INITIALIZER, _INPUT, _SPARSE_INITIALIZER = 5, 11, 15
+_VALUES = 1
+_NAME = 8
+
+_LARGEST_INPUT_BYTES = 2**20
+
+
+def outline(request: OutlineRequest) -> Outline:
+    """ExportError for a damaged file and for nodes that no part lies between, NotBenchmarkable
+    for inputs that are no plain tensors.
+
+    What may be wrong elsewhere in the file is found by its export.
+    """
+    path = Path(request.path)
+    if request.from_nodes or request.to_nodes:
+        inputs = inspect(path, request.from_nodes, request.to_nodes).inputs
+    else:
+        inputs = input_specs(path, _inputs(path))
+    axes = open_axes(inputs)
+    batch = batch_of(inputs)
+    return Outline(inputs, axes, batch if isinstance(batch, str) else "", sequence_of(axes) or "")
+
+
+def _inputs(path: Path) -> Sequence[ValueInfoProto]:
+    check_whole(path)
+    try:
+        with path.open("rb") as file:
+            found = list(_of_graph(file, path.stat().st_size))
+            given = [ValueInfoProto.FromString(content) for content, _ in found if content]
+    except (EOFError, DecodeError, UnicodeDecodeError):
+        raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from None
+    # Before IR 4 every initializer is also listed as an input; a constant is none.
+    constants = {name for _, name in found if name}
+    return [value for value in given if value.name not in constants]
+
+
+def _of_graph(file: BinaryIO, size: int) -> Iterator[tuple[bytes, str]]:
+    """The content of each input, and the name of each constant, the other of the two empty."""
+    for graph, graph_bytes in fields(file, size):
+        if graph != _GRAPH:
+            continue
+        for field, length in fields(file, file.tell() + graph_bytes):
+            if field == _INPUT:
+                if length > _LARGEST_INPUT_BYTES:
+                    raise EOFError
+                yield file.read(length), ""
+            elif field == _INITIALIZER:
+                yield b"", _tensor_name(file, length)
+            elif field == _SPARSE_INITIALIZER:
+                for part, part_bytes in fields(file, file.tell() + length):
+                    if part == _VALUES:
+                        yield b"", _tensor_name(file, part_bytes)
+
+
+def _tensor_name(file: BinaryIO, size: int) -> str:
+    name = ""
+    for field, length in fields(file, file.tell() + size):
+        if field == _NAME:
+            name = file.read(min(length, _LARGEST_INPUT_BYTES)).decode("utf-8")
+    return name

@@ -1,0 +1,111 @@
+"""A glob is planned though one of its files kills, hangs or confuses whoever reads it."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from pathlib import Path
+
+import onnx
+import pytest
+
+from app.cases.errors import PlanError
+from app.plan.expand import expand
+from app.plan.outlines import Outlines
+from app.plan.plan import parse_plan
+from exporters.files.outline import outline
+from exporters.files.outline_request import OutlineRequest
+from exporters.types import ExportError
+from tests.app.sweep.sweeps import script, write_add_graph
+from tests.exporters.graphs import save_affine
+
+
+def models(pattern: Path, **grid: object) -> dict[str, dict[str, int]]:
+    """Model -> axes of the cases that a glob comes to."""
+    values = {"models": [str(pattern)], "runtimes": ["fake"], **grid}
+    found = expand(parse_plan({"sweeps": [values]}, "the plan"))
+    return {Path(case.model).name: dict(case.axes) for case in found}
+
+
+def test_an_element_type_that_nobody_knows_costs_its_own_row_alone(tmp_path: Path) -> None:
+    model = onnx.load(write_add_graph(tmp_path / "sound.onnx"))
+    model.graph.input[0].type.tensor_type.elem_type = 99
+    onnx.save(model, tmp_path / "type.onnx")
+    assert models(tmp_path / "*.onnx") == {"sound.onnx": {}, "type.onnx": {}}
+
+
+def test_what_is_no_file_costs_its_own_row_and_no_time(tmp_path: Path) -> None:
+    write_add_graph(tmp_path / "sound.onnx", ("batch", 3))
+    (tmp_path / "folder.onnx").mkdir()
+    os.mkfifo(tmp_path / "pipe.onnx")
+    (tmp_path / "nothing.onnx").symlink_to("/dev/zero")
+    found = models(tmp_path / "*.onnx", batch_size=[4])
+    assert found.pop("sound.onnx") == {"batch": 4}
+    assert found == {"folder.onnx": {}, "pipe.onnx": {}, "nothing.onnx": {}}
+
+
+def test_an_axis_that_one_of_many_files_leaves_open_costs_its_row(tmp_path: Path) -> None:
+    write_add_graph(tmp_path / "sound.onnx", ("batch", 3))
+    write_add_graph(tmp_path / "open.onnx", ("batch", "past"))
+    assert models(tmp_path / "*.onnx", batch_size=[4]) == {
+        "sound.onnx": {"batch": 4},
+        "open.onnx": {},
+    }
+    with pytest.raises(PlanError, match="leaves open how large 'past' is"):
+        models(tmp_path / "open.onnx", batch_size=[4])
+
+
+def test_a_part_that_one_of_many_files_lacks_costs_its_row(tmp_path: Path) -> None:
+    write_add_graph(tmp_path / "add.onnx")
+    save_affine(tmp_path / "affine.onnx")
+    values = {"models": [str(tmp_path / "*.onnx")], "runtimes": ["fake"], "batch_size": [2]}
+    plan = {"sweeps": [values], "from_nodes": ["add"], "to_nodes": ["add"]}
+    assert len(expand(parse_plan(plan, "the plan"))) == 2
+    with pytest.raises(PlanError, match="no file matches"):
+        models(tmp_path / "a\0*.onnx")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "ended with signal SIGSEGV"),
+        ("print('no reply', flush=True); time.sleep(60)", "took longer than 1 s"),
+        ("sys.exit(3)", "ended with exit code 3"),
+    ],
+)
+def test_a_file_that_ends_its_reader_is_told_and_the_next_is_read(
+    tmp_path: Path, body: str, why: str
+) -> None:
+    """The reader of these tests does to itself what a file may do to it, but for one name."""
+    good = '{"outline": {"inputs": [], "axes": ["n"], "batch": "n", "sequence": ""}}'
+    answer = f"print({good!r}, flush=True)"
+    body = f"for line in sys.stdin:\n if 'good' in line: {answer}\n else: {body}\n"
+    with Outlines(script(tmp_path / "reader.py", body), time_limit_s=1.0) as outlines:
+        assert outlines.of(OutlineRequest("good.onnx")).axes == ("n",)
+        with pytest.raises(ExportError, match=why):
+            outlines.of(OutlineRequest("bad.onnx"))
+        assert outlines.of(OutlineRequest("good too.onnx")).batch == "n"
+
+
+def test_a_large_file_is_planned_without_its_weights_being_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    save_affine(path)
+    hole = 1_500 * 2**20
+    raw = b"\x4a" + _varint(hole)  # TensorProto.raw_data
+    weights = b"\x2a" + _varint(len(raw) + hole) + raw  # GraphProto.initializer
+    with path.open("ab") as file:
+        file.write(b"\x3a" + _varint(len(weights) + hole) + weights)  # more of ModelProto.graph
+        file.truncate(file.tell() + hole)
+    tracemalloc.start()
+    assert outline(OutlineRequest(str(path))).axes == ("batch",)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * 2**20
+
+
+def _varint(number: int) -> bytes:
+    groups = []
+    while number >= 0x80:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*groups, number])
