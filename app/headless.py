@@ -34,6 +34,7 @@ from app.sweep.run import SweepRun, close_quietly
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
+_NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
 def run_headless(flags: argparse.Namespace) -> int:
@@ -82,11 +83,13 @@ def measure(
 
 
 def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
-    """1 if a row failed, or none was measured; with `strict` also for what could not be run.
+    """1 if a row failed or was not come to, or nothing was measured; with `strict` also for what
+    could not be run.
 
     To a search for the largest batch, too little memory is an answer and no failure.
     """
     bad = (FAILED | STRICT if strict else FAILED) - (_TOO_LARGE if search else frozenset())
+    bad |= _NOT_COME_TO
     failed = any(row["status"] in bad for row in rows)
     nothing = not search and all(row["iterations"] is None for row in rows)
     return FAILURE if failed or nothing else OK

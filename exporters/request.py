@@ -41,7 +41,8 @@ class ExportRequest:
 class ExportReply:
     """The model, or why there is none; `cached` says that nothing had to be exported.
 
-    `status` is `ok`, `export_failed` or `unsupported`; `reason` is one sentence.
+    `status` is a row's, `cancelled` where nothing is said of the model because the disk is full;
+    `reason` is one sentence.
     """
 
     status: str

@@ -18,6 +18,7 @@ from app.machine.bell import Bell
 from exporters import own
 
 _STDERR_KEPT_BYTES = 16 * 1024
+_SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
 class Child:
@@ -81,6 +82,10 @@ class Child:
         """Whether the kernel killed it for want of memory, as far as its own count tells."""
         killed = self._process.returncode == -signal.SIGKILL
         return killed and memory_kills() > self._memory_kills
+
+    def was_killed(self) -> bool:
+        """Whether it was ended by a signal that is sent, not one that its own fault raises."""
+        return -(self._process.returncode or 0) in _SENT
 
     def terminate(self) -> None:
         """Ask the whole group to end."""

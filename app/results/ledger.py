@@ -38,7 +38,8 @@ class Ledger:
     def take(self, source: str, line: Line) -> str:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
 
-        What is recorded twice counts once: the first line stands, but for models.
+        What is recorded twice counts once: the first line stands, but for models and for
+        rounds that were cancelled, which a resumed run does again.
         """
         match line:
             case Writer():
@@ -47,7 +48,9 @@ class Ledger:
             case Exported():
                 self._models[line.asked, line.precision] = line.model
             case RoundResult():
-                self._rounds.setdefault(line.case_id, {}).setdefault(line.round, line)
+                known = self._rounds.setdefault(line.case_id, {})
+                if line.round not in known or known[line.round].status == "cancelled":
+                    known[line.round] = line
                 self._hosts.setdefault(line.case_id, self._writers.get(source, ""))
                 return line.case_id
             case AccuracyResult():

@@ -43,7 +43,12 @@ class ThisMachine:
         return Child(self._commands[kind], self._bell)
 
     def exporter(self) -> Talk:
-        return self._idle.pop() if self._idle else self.start("export")
+        while self._idle:
+            idle = self._idle.pop()
+            if not idle.ended():
+                return idle
+            idle.close()
+        return self.start("export")
 
     def give_back(self, exporter: Talk) -> None:
         if _is_large(exporter):

@@ -6,11 +6,14 @@ parent. A failure of any kind is one reply; only the end of its input ends it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
 
+from exporters.cache import default_root
 from exporters.codec import from_json, to_json
+from exporters.complaint import first_line
 from exporters.request import ExportReply, ExportRequest
 from exporters.talk import requests_and_replies
 from exporters.types import GraphlapError
@@ -22,14 +25,30 @@ def answer(line: str, holder: int) -> ExportReply:
     started = time.perf_counter()
     try:
         model, cached = export(from_json(ExportRequest, json.loads(line)), holder)
-    except GraphlapError as error:
-        return ExportReply(error.status or "export_failed", reason=str(error))
     except Exception as error:
-        text = str(error).strip().splitlines()
-        reason = f"the export failed with {type(error).__name__}: {text[0] if text else 'no words'}"
-        return ExportReply("export_failed", reason=reason)
+        return _failed(error)
     milliseconds = (time.perf_counter() - started) * 1e3
     return ExportReply("ok", model, cached=cached, export_ms=milliseconds)
+
+
+def _failed(error: Exception) -> ExportReply:
+    if _disk_is_full(error):
+        reason = f"there is no space left for the export cache {default_root()}"
+        remedy = "free some, or set GRAPHLAP_CACHE to a folder on another disk, then --resume"
+        return ExportReply("cancelled", reason=f"{reason}: {remedy}")
+    if isinstance(error, GraphlapError):
+        return ExportReply(error.status or "export_failed", reason=str(error))
+    reason = f"the export failed with {type(error).__name__}: {first_line(error)}"
+    return ExportReply("export_failed", reason=reason)
+
+
+def _disk_is_full(error: BaseException | None) -> bool:
+    """Whether this error, or one that led to it, is a disk's that took no more."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def main() -> None:

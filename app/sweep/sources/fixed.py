@@ -16,7 +16,7 @@ from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
 from app.sweep.sources.rounds import (
     Schedule,
-    export_work,
+    model_export,
     refused_without_model,
     round_work,
     settled,
@@ -114,7 +114,7 @@ class FixedSweep:
             if case.axes not in wanted:
                 wanted.append(case.axes)
         for case, wanted in points.values():
-            self._exports.append(export_work(case, wanted, self.schedule.export_limit_s))
+            self._exports.append(model_export(self.schedule, case, wanted))
 
     def _queue_rounds(self, cases: Sequence[Case]) -> None:
         for number in range(self.schedule.rounds):

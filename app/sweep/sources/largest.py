@@ -16,7 +16,7 @@ from app.cases.status import Status
 from app.results.searches import Search, searches
 from app.sweep.sources.rounds import (
     Schedule,
-    export_work,
+    model_export,
     refused_without_model,
     round_work,
     settled,
@@ -129,7 +129,7 @@ class LargestBatch:
             if point not in known:
                 known.append(point)
         for case, of_model in points.values():
-            self._exports.append(export_work(case, of_model, self._schedule.export_limit_s))
+            self._exports.append(model_export(self._schedule, case, of_model))
 
 
 def _batch_positions(model: ExportedModel, axis: str) -> dict[str, int] | None:

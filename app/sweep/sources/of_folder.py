@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.status import RAN
+from app.cases.status import RAN, Status
 from app.plan.plan import parse_size
 from app.results.folder import RunFolder
 from app.results.run import Run
@@ -14,6 +14,10 @@ from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Source
 
 Rounds = FixedSweep | LargestBatch
+LEAST_EXPORT_LIMIT_S = 30.0
+"""An export that imports torch first takes ten seconds of a machine that does nothing else."""
+EXPORT_LIMIT_S = 600.0
+"""Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
 def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
@@ -28,14 +32,12 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
         manifest.seed,
         folder.samples,
         parse_size(plan.memory_limit) if plan.memory_limit else 0,
+        _export_limit_s(plan.time_limit_s),
     )
-    statuses = {
-        case_id: {number: result.status for number, result in rounds.items()}
-        for case_id, rounds in recorded.rounds.items()
-    }
+    statuses = _known(recorded)
     rounds: Rounds
     if plan.largest_batch:
-        tried = {case_id: known[0] for case_id, known in statuses.items()}
+        tried = {case_id: known[0] for case_id, known in statuses.items() if known}
         rounds = LargestBatch(schedule, tried)
     else:
         rounds = FixedSweep(schedule, statuses)
@@ -47,3 +49,15 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
     done = list(recorded.accuracies)
     source = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
     return rounds, source
+
+
+def _known(recorded: Run) -> dict[str, dict[int, Status]]:
+    """Case id -> the statuses of its rounds; one that was cancelled is to be done again."""
+    return {
+        case_id: {n: r.status for n, r in rounds.items() if r.status != "cancelled"}
+        for case_id, rounds in recorded.rounds.items()
+    }
+
+
+def _export_limit_s(asked_s: float | None) -> float:
+    return EXPORT_LIMIT_S if asked_s is None else max(asked_s, LEAST_EXPORT_LIMIT_S)

@@ -33,8 +33,8 @@ from runtimes.registry import parse_spec
 class Schedule:
     """What a sweep is: the cases and how long each is measured.
 
-    `memory_limit_bytes` is what a measuring process may hold of the host's memory, 0 for
-    no limit.
+    `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
+    export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
     """
 
     cases: Sequence[Case]
@@ -44,11 +44,7 @@ class Schedule:
     seed: int
     samples_folder: Path
     memory_limit_bytes: int = 0
-
-    @property
-    def export_limit_s(self) -> float:
-        """Exports of the largest networks take half a minute; a hung one must not hold a sweep."""
-        return max(600.0, self.time_limit_s)
+    export_limit_s: float = 600.0
 
 
 def round_work(
@@ -90,10 +86,20 @@ def round_work(
     )
 
 
-def export_work(case: Case, points: Sequence[Mapping[str, int]], time_limit_s: float) -> ExportWork:
+def export_work(
+    case: Case,
+    points: Sequence[Mapping[str, int]],
+    time_limit_s: float,
+    memory_limit_bytes: int = 0,
+) -> ExportWork:
     """The export of a case's model, with references at `points`."""
     request = ExportRequest(case.model, case.precision, tuple(points), **case.given.request)
-    return ExportWork(request, time_limit_s)
+    return ExportWork(request, time_limit_s, memory_limit_bytes)
+
+
+def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
+    """The same within the limits of a sweep."""
+    return export_work(case, points, schedule.export_limit_s, schedule.memory_limit_bytes)
 
 
 def settled(

@@ -67,6 +67,9 @@ class Talk(Protocol):
     def ran_out_of_memory(self) -> bool:
         """Whether its system ended it for want of memory, as far as that can be told."""
 
+    def was_killed(self) -> bool:
+        """Whether it was ended by a signal that is sent, not one that its own fault raises."""
+
     def terminate(self) -> None:
         """Ask it to end."""
 

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import psutil
+
 from app.cases.status import Status
+from app.machine.telemetry import Telemetry
 from app.results.folder import RunFolder
 from app.results.lines import Exported, Line
 from app.results.live import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work, json_line
-from exporters.codec import from_json, to_json
+from app.sweep.work.watch import Watch
+from exporters.codec import CodecError, from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 
 MOST_EXPORTERS = 2
 """So many export processes at once: each holds torch, and the largest networks gigabytes."""
+EXPORTER_ITSELF_BYTES = 2**30
+"""What an export process with torch in it may hold beside the limit for the model."""
 
 
 class ExportWork(Work):
-    """`reply` is there once it is over; exports share the cores with other exports only."""
+    """`reply` is there once it is over; exports share the cores with other exports only.
+
+    Its process may hold `memory_limit_bytes` for the model, 0 for no limit. An export that was
+    ended from outside, or for which the disk was too full, is `cancelled`: nothing is said of
+    the model, and a resumed run tries again.
+    """
 
     kind = "export"
     needs = Needs(shared=frozenset({CPU}), most=MOST_EXPORTERS)
 
-    def __init__(self, request: ExportRequest, time_limit_s: float) -> None:
+    def __init__(
+        self, request: ExportRequest, time_limit_s: float, memory_limit_bytes: int = 0
+    ) -> None:
         self.request = request
         self.reply: ExportReply | None = None
-        self._time_limit_s = time_limit_s
+        self.time_limit_s = time_limit_s
+        self._memory_limit_bytes = memory_limit_bytes
+        self._watch: Watch | None = None
         self._deadline = 0.0
         self._place: Place | None = None
         self._exporter: Talk | None = None
@@ -36,11 +53,15 @@ class ExportWork(Work):
 
     def start(self, place: Place) -> None:
         self._place, self._exporter = place, place.exporter()
-        self._deadline = time.monotonic() + self._time_limit_s
+        self._deadline = time.monotonic() + self.time_limit_s
+        if self._memory_limit_bytes:
+            itself = max(EXPORTER_ITSELF_BYTES, _held_bytes(self._exporter.pid))
+            limit = self._memory_limit_bytes + itself
+            self._watch = Watch(self._exporter.pid, limit, (), Telemetry())
         self._exporter.send(json.dumps(to_json(self.request)))
 
     def due(self) -> float:
-        return self._deadline
+        return min(self._deadline, self._watch.due() if self._watch else math.inf)
 
     def advance(self) -> News:
         """Take the reply, or notice that none will come."""
@@ -48,8 +69,9 @@ class ExportWork(Work):
         assert exporter is not None
         assert place is not None
         ended = exporter.ended()
-        for line in exporter.lines():
-            self.reply, self.over = from_json(ExportReply, json_line(line)), True
+        self.reply = _reply_among(exporter.lines())
+        if self.reply is not None:
+            self.over = True
             if ended:
                 exporter.close()
             else:
@@ -59,7 +81,9 @@ class ExportWork(Work):
         if ended and self._stopping:
             self.over = True
             return "dropped"
-        if ended or time.monotonic() >= self._deadline:
+        if self._watch is not None:
+            self._watch.look()
+        if ended or self._too_large or time.monotonic() >= self._deadline:
             exporter.close()
             self.reply, self.over = self._without_reply(exporter, ended), True
             return "ended"
@@ -99,12 +123,25 @@ class ExportWork(Work):
         how = "from the cache" if reply.cached else f"in {reply.export_ms / 1e3:.1f} s"
         return f"exported {name} {how}"
 
+    @property
+    def _too_large(self) -> bool:
+        return self._watch is not None and self._watch.too_large
+
     def _without_reply(self, exporter: Talk, ended: bool) -> ExportReply:
         said = f"the export of {self.request.model}"
         status: Status = "export_failed"
-        if ended and exporter.ran_out_of_memory():
+        if self._too_large:
+            status = "out_of_memory"
+            reason = (
+                f"{said} took more than {self._memory_limit_bytes / 2**20:,.0f} MiB for the "
+                "model: raise --memory-limit or use smaller batches"
+            )
+        elif ended and exporter.ran_out_of_memory():
             status = "out_of_memory"
             reason = f"the system ended {said} for want of memory: use smaller batches"
+        elif ended and exporter.was_killed():
+            status = "cancelled"
+            reason = f"{said} was ended from outside ({exporter.how_it_ended()}): --resume the run"
         elif ended:
             reason = (
                 f"{said} ended with {exporter.how_it_ended()}: "
@@ -112,7 +149,22 @@ class ExportWork(Work):
             )
         else:
             reason = (
-                f"{said} took longer than {self._time_limit_s:g} s: "
+                f"{said} took longer than {self.time_limit_s:g} s: "
                 "raise --time-limit or make the model smaller"
             )
         return ExportReply(status, reason=reason)
+
+
+def _reply_among(lines: Iterable[str]) -> ExportReply | None:
+    """The reply, if it has come; what else arrives was printed by a library or a user's file."""
+    for line in lines:
+        with contextlib.suppress(CodecError):
+            return from_json(ExportReply, json_line(line))
+    return None
+
+
+def _held_bytes(pid: int | None) -> int:
+    try:
+        return 0 if pid is None else int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
