@@ -9,7 +9,9 @@ from importlib.util import find_spec
 
 from app.cases.errors import DiskError, PlanError
 from app.console.error_file import write_error_file
+from app.console.lasting import Lasting
 from app.plan.flags import parse, size_of
+from app.results.plain import one_line
 from exporters.cache import LIMIT_VARIABLE
 from exporters.types import GraphlapError
 
@@ -17,22 +19,46 @@ from exporters.types import GraphlapError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; every error of ours is one sentence and an exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    _open_what_is_closed()
     try:
         return _dispatch(given)
     except GraphlapError as error:
         if "--debug" in given:
             raise
-        sys.stderr.write(f"graphlap: {error}\n")
+        _say(str(error))
         if isinstance(error, DiskError):
             return 1
         write_error_file(error)
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`); nothing is left to tell it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+
+
+def _say(sentence: str) -> None:
+    told = Lasting(sys.stderr)
+    told.write(f"graphlap: {one_line(sentence)}\n")
+    told.flush()
+
+
+def _print(text: str) -> int:
+    """Write it to standard output; returns the exit code."""
+    out = Lasting(sys.stdout)
+    out.write(text)
+    out.flush()
+    if out.lost and out.fault:
+        _say(f"standard output can't be written ({out.fault.strerror})")
+    return int(out.fault is not None)
+
+
+def _open_what_is_closed() -> None:
+    """A file of ours must not become the descriptor to which libraries print."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -40,26 +66,22 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if flags.list:
         from app.console.listing import listing
 
-        sys.stdout.write(listing(flags.suite, flags.format))
-        return 0
+        return _print(listing(flags.suite, flags.format))
     if flags.doctor:
         from app.console.doctor import doctor
 
         report, code = doctor()
-        sys.stdout.write(report)
-        return code
+        return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop
 
-        sys.stdout.write("".join(f"wrote {path}\n" for path in install_desktop()))
-        return 0
+        return _print("".join(f"wrote {path}\n" for path in install_desktop()))
     if flags.cache_limit is not None:
         os.environ[LIMIT_VARIABLE] = str(size_of(flags.cache_limit, "--cache-limit"))
     if flags.cache_clear or flags.cache_info:
         from app.console.cache import cache_text
 
-        sys.stdout.write(cache_text(clear=flags.cache_clear))
-        return 0
+        return _print(cache_text(clear=flags.cache_clear))
     if flags.headless or flags.resume:
         from app.headless import run_headless
 

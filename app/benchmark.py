@@ -23,6 +23,7 @@ from app.cases.round import RoundResult
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import load_suite, parse_plan
+from app.results.plain import storable
 from app.results.reader import read_run
 from app.results.rows import Rows, worst
 from app.results.run import Run
@@ -237,7 +238,7 @@ def _flat(profile: dict[str, Any]) -> dict[str, Any]:
 def _as_cell(value: Any) -> Any:
     if isinstance(value, list | dict):
         return json.dumps(value)
-    return neutralised(value) if isinstance(value, str) else value
+    return neutralised(storable(value)) if isinstance(value, str) else value
 
 
 def _written(text: str, path: str | Path | None) -> str:

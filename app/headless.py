@@ -20,13 +20,15 @@ from app.cases.columns import Row
 from app.cases.errors import DiskError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.extras import extra_tables
+from app.console.lasting import Lasting
 from app.console.progress import Display, display_for
 from app.console.report import final_table, reasons
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume
-from app.results.folder import RunFolder
+from app.results.folder import RESULTS, RunFolder
 from app.results.labels import labels
+from app.results.plain import one_line, printable
 from app.results.run import Run
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun, close_quietly
@@ -56,7 +58,7 @@ def measure(
     log: TextIO | None = None,
 ) -> int:
     """Measure what the folder lacks, show it, and report; the folder's end state is written."""
-    out, log = out or sys.stdout, log or sys.stderr
+    shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
     with make_run(folder, describe_host()) as run, Steering(run) as steering:
         display = display_for(run, log)
         try:
@@ -64,7 +66,8 @@ def measure(
         except DiskError as error:
             display.close()
             close_quietly(run, FAILURE)
-            log.write(f"graphlap: {error}\n")
+            log.write(f"graphlap: {one_line(str(error))}\n")
+            log.flush()
             return FAILURE
         display.close()
         rows = run.rows()
@@ -78,8 +81,14 @@ def measure(
                 export_parquet(run.run, rows)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
-        report(rows, folder.path, out, run.run)
-        return code
+        report(rows, folder.path, shown, run.run)
+        shown.flush()
+        if shown.lost:
+            why = shown.fault.strerror if shown.fault else ""
+            where = folder.path / RESULTS
+            log.write(f"graphlap: the table can't be printed ({why}): read {where}\n")
+            log.flush()
+        return code or int(shown.lost)
 
 
 def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
@@ -99,13 +108,16 @@ def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run) -> None:
     """The tables for people, the reasons of what is not ok, and where it all lies."""
     from rich.console import Console
 
-    console = Console(file=out, width=None if out.isatty() else 160)
+    # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
+    console = Console(
+        file=out, width=None if out.isatty() else 160, markup=False, emoji=False, highlight=False
+    )
     console.print(final_table(rows))
     for table in extra_tables(run):
         console.print(table)
     for line in reasons(rows, labels(run.cases)):
-        console.print(line, markup=False, highlight=False)
-    console.print(f"results: {path / 'results.csv'}", markup=False, highlight=False, soft_wrap=True)
+        console.print(line)
+    console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 
 
 class Steering:

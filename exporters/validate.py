@@ -23,11 +23,19 @@ def check_file(path: Path) -> None:
     import onnx
 
     try:
-        onnx.checker.check_model(path, full_check=True)
+        # What is written in C takes no name that is no text, so such a file is given whole.
+        onnx.checker.check_model(path if _is_text(path) else path.read_bytes(), full_check=True)
     except Exception as error:
         raise ExportError(
             f"{path.name} is not a valid ONNX graph ({first_line(error)})", "export the file again"
         ) from error
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        return bool(str(path).encode("utf-8"))
+    except UnicodeEncodeError:
+        return False
 
 
 def check_numbers(

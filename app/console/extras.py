@@ -9,6 +9,7 @@ from app.results import text
 from app.results.labels import case_label, model_labels
 from app.results.lines import Operators
 from app.results.operators import read_operators
+from app.results.plain import printable
 from app.results.rows import worst
 from app.results.run import Run
 from app.results.searches import Search, largest_fit, searches, stopped_by
@@ -88,5 +89,6 @@ def _operator_table(run: Run, label: str, line: Operators) -> Table:
     table.add_column("in the engine's words", overflow="fold")
     for op in slowest:
         share = op.time_us / times.total_us if times.total_us else 0.0
-        table.add_row(op.op, op.node, text.latency(op.time_us), f"{share:.1%}", op.engine_name)
+        kind, node, engine_name = map(printable, (op.op, op.node, op.engine_name))
+        table.add_row(kind, node, text.latency(op.time_us), f"{share:.1%}", engine_name)
     return table

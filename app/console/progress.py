@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from app.results import text
 from app.results.labels import case_label
 from app.results.live import Live
+from app.results.plain import printable
 from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
 from app.sweep.work.base import Work
@@ -65,7 +66,7 @@ class PlainLog:
         return f"[{live.rounds_done}/{live.rounds_total}, {text.duration(live.eta_s)} left]"
 
     def _say(self, line: str) -> None:
-        self._stream.write(line + "\n")
+        self._stream.write(printable(line) + "\n")
         self._stream.flush()
 
 
@@ -85,7 +86,8 @@ class LiveDisplay:
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, Ended) and event.work.failed:
-                self._live.console.print(event.work.text(), markup=False, highlight=False)
+                told = printable(event.work.text())
+                self._live.console.print(told, markup=False, emoji=False, highlight=False)
         if events or time.monotonic() - self._drawn >= 1.0:
             self._draw()
 
@@ -106,7 +108,7 @@ class LiveDisplay:
 
         live = self._run.live
         if live.state in ("starting", "exporting"):
-            names = ", ".join(Path(model).name for model in live.exporting)
+            names = printable(", ".join(Path(model).name for model in live.exporting))
             what = f"exporting {names}" if names else "starting"
             figures = f"{live.exports_done} of {live.exports_total} models"
         else:

@@ -13,6 +13,7 @@ from app.cases.columns import BY_NAME, Row, Value
 from app.cases.status import STATUSES, Tone
 from app.results import text
 from app.results.labels import model_labels, unusual_options
+from app.results.plain import printable
 from app.results.published import Published, published_for
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def final_table(rows: Sequence[Row]) -> Table:
     """A rich table of all rows, grouped by model in the plan's order."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
     shown, common = _variable_columns(rows)
     labels = model_labels(str(row["model"]) for row in rows)
@@ -52,7 +54,7 @@ def final_table(rows: Sequence[Row]) -> Table:
             status = str(row["status"])
             style = _STYLES[next(f.tone for name, f in STATUSES.items() if name == status)]
             label = labels[str(model)]
-            table.add_row(label, *_cells(row, shown), f"[{style}]{status}[/]")
+            table.add_row(label, *_cells(row, shown), Text(status, style))
         for figure in published_for(str(model)):
             table.add_row(*_published_cells(figure, shown), style=_PUBLISHED)
     return table
@@ -99,7 +101,7 @@ def _shown(row: Row, column: str) -> str:
         return f"{100 * value:.1f} %"
     if column == "precision" and value is None:
         value = row["precision_asked"]  # nothing was executed
-    return "" if value is None else str(value)
+    return "" if value is None else printable(str(value))
 
 
 def _cells(row: Row, shown: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.cases.axes import AXES
 from app.cases.case import Case
 from app.machine.available import runtime
+from app.results.plain import printable
 from runtimes.registry import RUNTIMES, parse_spec
 
 NONE_LEFT_OUT: Mapping[str, str] = {}
@@ -16,7 +17,7 @@ NONE_LEFT_OUT: Mapping[str, str] = {}
 def case_label(case: Case) -> str:
     """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`."""
     usual = Case(case.model, case.runtime)
-    words = [Path(case.model).name, case.runtime, *_sizes(case), *_options(case)]
+    words = [printable(Path(case.model).name), case.runtime, *_sizes(case), *_options(case)]
     words += [axis.told(case) for axis in AXES if axis.told(case) != axis.told(usual)]
     return " ".join(words)
 
@@ -49,7 +50,7 @@ def differences(
 
 def model_name(model: str) -> str:
     """A catalogue name as it is, a file by its stem."""
-    return Path(model).stem if model.endswith(".onnx") else model
+    return printable(Path(model).stem if model.endswith(".onnx") else model)
 
 
 def model_labels(models: Iterable[str]) -> dict[str, str]:
@@ -59,9 +60,8 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
     for model in distinct:
         parts = Path(model).parts
         tails = (str(Path(*parts[-count:])) for count in range(1, len(parts) + 1))
-        labels[model] = next(
-            (t for t in tails if sum(_ends_with(other, t) for other in distinct) == 1), model
-        )
+        shortest = (t for t in tails if sum(_ends_with(other, t) for other in distinct) == 1)
+        labels[model] = printable(next(shortest, model))
     return labels
 
 
@@ -74,7 +74,7 @@ def unusual_options(spec: str, options: str) -> str:
 
 
 def _sizes(case: Case, but: str = "") -> list[str]:
-    return [f"{name} {case.axes[name]}" for name in sorted(case.axes) if name != but]
+    return [f"{printable(name)} {case.axes[name]}" for name in sorted(case.axes) if name != but]
 
 
 def _options(case: Case) -> list[str]:

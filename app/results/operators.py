@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 from app.cases.columns import Row
@@ -48,7 +49,7 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         return known
     path = run / line.file
     try:
-        rows = list(csv.DictReader(path.read_text("utf-8").splitlines()))
+        rows = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline="")))
         ops = tuple(
             OpTime(row["node"], row["op"], float(row["time_us"]), row["engine_name"])
             for row in rows

@@ -16,6 +16,7 @@ from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
+from app.results.plain import one_line
 from app.results.run import Run
 from app.results.telemetry import device_columns
 from app.stats.summary import Summary, summarise
@@ -149,8 +150,8 @@ def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
     return {
         "status": decisive.status,
         "valid": all(result.valid for result in timed) if timed else None,
-        "reason": decisive.reason or None,
-        "warnings": _joined(warnings),
+        "reason": one_line(decisive.reason) or None,
+        "warnings": _joined(map(one_line, warnings)),
     }
 
 

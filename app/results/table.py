@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from app.cases.columns import BY_NAME, NAMES, Column, Row, Value
+from app.results.plain import storable
 
+_QUOTE = '"'
+_SPECIAL = re.compile(r'[,"\r\n]')
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_csv(rows: Iterable[Row], columns: Sequence[str] = NAMES) -> bytes:
     """The whole file; numbers keep every digit that is needed to read them back exactly."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(row[name]) for name in columns])
-    return text.getvalue().encode("utf-8")
+    lines = [columns, *([_cell(row[name]) for name in columns] for row in rows)]
+    return "".join(",".join(map(_quoted, line)) + "\n" for line in lines).encode("utf-8")
 
 
 def read_rows(path: Path) -> dict[str, Row]:
@@ -28,7 +28,7 @@ def read_rows(path: Path) -> dict[str, Row]:
     A column that is not known, as a later version may write, is passed over.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return {}
     lines = csv.DictReader(io.StringIO(text, newline=""))
@@ -53,7 +53,12 @@ def _cell(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value)
-    return neutralised(value) if isinstance(value, str) else str(value)
+    return neutralised(storable(value)) if isinstance(value, str) else str(value)
+
+
+def _quoted(cell: str) -> str:
+    """Python's own writer leaves a lone carriage return bare, at which readers begin a new row."""
+    return f'"{cell.replace(_QUOTE, 2 * _QUOTE)}"' if _SPECIAL.search(cell) else cell
 
 
 def _value(column: Column, cell: str) -> Value:

@@ -1,0 +1,77 @@
+"""A night's run goes on though nobody reads what it says, and its exit code tells of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.headless.batch import FAKE, recorded, rows
+
+RUN = ("-m", "app", "--headless", "--models", "*.onnx", *FAKE, "--rounds", "1", "--out", "run")
+MEASURED = (sys.executable, *RUN)
+
+
+def in_a_shell(redirected: str, *command: str) -> tuple[int, str, str]:
+    """What comes of the command with its streams redirected as a shell says it."""
+    done = subprocess.run(
+        ["bash", "-c", f'"$@" {redirected}', "bash", *command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code"),
+    [
+        ("2>&-", 0),
+        (">&-", 0),
+        ("<&- >&- 2>&-", 0),
+        ("2>/dev/full", 0),
+        (">/dev/full", 1),
+        ("2> >(head -c 1 >/dev/null)", 0),
+        ("> >(head -c 1 >/dev/null)", 0),
+    ],
+)
+def test_what_nobody_reads_costs_no_row(work: Path, redirected: str, code: int) -> None:
+    got, _, errors = in_a_shell(redirected, *MEASURED)
+    assert got == code, errors
+    assert "Traceback" not in errors
+    assert ("the table can't be printed (No space left on device): read run/" in errors) == code
+    assert [row["status"] for row in rows(work / "run")] == ["ok"]
+    assert recorded(work / "run") == 1
+
+
+def test_no_file_of_a_run_becomes_the_descriptor_that_libraries_print_to(work: Path) -> None:
+    """A round whose engine complains on descriptor 2 would write into the journal."""
+    arguments = (*MEASURED, "--option", "fake.fail=crash")
+    in_a_shell("<&- >&- 2>&-", *arguments)
+    assert [row["status"] for row in rows(work / "run")] == ["crashed"]
+
+
+def test_a_list_for_a_full_disk_says_so(work: Path) -> None:
+    code, _, errors = in_a_shell(">/dev/full", sys.executable, "-m", "app", "--list")
+    assert code == 1
+    assert errors == "graphlap: standard output can't be written (No space left on device)\n"
+
+
+def test_names_that_are_no_text_are_measured_told_and_resumed(work: Path) -> None:
+    (work / "add.onnx").rename(work / os.fsdecode(b"[red]bad\xff\r\x1b[31m.onnx"))
+    code, out, errors = in_a_shell("", *MEASURED, "--rounds", "2")
+    assert code == 0, errors
+    assert r"[red]bad\xff\r\x1b[31m.onnx" in out
+    assert "\x1b" not in out + errors
+    for samples in (work / "run" / "samples").iterdir():
+        samples.unlink()
+    for journal in (work / "run" / "journal").iterdir():
+        journal.unlink()
+    code, out, errors = in_a_shell("", sys.executable, "-m", "app", "--resume", "run")
+    assert code == 0, errors
+    (row,) = rows(work / "run")
+    assert (row["model"], row["rounds"]) == ("[red]bad\\xff\r\x1b[31m.onnx", "2")
