@@ -1,0 +1,45 @@
+"""A run of the batch mode over a folder of mutants, and what it has to leave behind."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+from app.__main__ import main
+from app.cases.round import Limits
+from app.plan.lengths import Lengths
+from app.results.manifest import read_manifest
+from app.results.plain import storable
+
+MOMENT = Lengths(
+    1, 60.0, Limits(0.05, 0.5, 20, warmup_min_s=0.0, warmup_max_s=0.1, warmup_min_iterations=2)
+)
+
+
+def measured(paths: Sequence[Path], out: Path, runtimes: str) -> Counter[str]:
+    """How many rows ended how; AssertionError unless each file has its row, with a reason.
+
+    The parent is this process, so that an error of it is this function's.
+    """
+    pattern = str(paths[0].parent / "*.onnx")
+    with patch("app.plan.plan.named_lengths", lambda: {"quick": MOMENT}):
+        code = main(
+            [
+                *("--headless", "--models", pattern, "--runtimes", runtimes, "--batch", "2"),
+                *("--time-limit", "40", "--out", str(out)),
+            ]
+        )
+    assert code in (0, 1)
+    with (out / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    cases = read_manifest(out).cases
+    assert {case.model for case in cases} == set(map(str, paths)), "a file has no case"
+    assert [row["case_id"] for row in rows] == [case.case_id for case in cases]
+    for row in rows:
+        assert row["status"] in ("ok", "partial") or row["reason"], row["model"]
+        assert row["reason"].isprintable()
+    assert {row["model"] for row in rows} == {storable(str(path)) for path in paths}
+    return Counter(row["status"] for row in rows)
