@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := accuracy,openvino,dev
 
-.PHONY: bench test fuzz coverage check gui benchmarks install wheel wheel-check
+.PHONY: bench test fuzz soak coverage check gui benchmarks install wheel wheel-check
 
 bench: $(STAMP)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app --headless --suite starter
@@ -15,6 +15,9 @@ test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then t
 
 fuzz: $(STAMP)  ## the property tests with fresh draws, for FUZZ_MINUTES (5) from FUZZ_SEED
 	$(BIN)/python -m tests.fuzz
+
+soak: $(STAMP)  ## SOAK_MUTANTS (700) damaged files from SOAK_SEED, on SOAK_RUNTIMES: a row each
+	$(BIN)/python -m tests.soak
 
 coverage: $(STAMP)  ## all tests, and which lines of ours none of them ran
 	rm -f .coverage .coverage.*

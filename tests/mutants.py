@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper
+from onnx import AttributeProto, ModelProto, TensorProto, helper
 
 from tests.exporters.graphs import graph, tensor
 
@@ -175,7 +175,7 @@ def swap_fields(draw: random.Random, model: ModelProto) -> None:
             model.graph.output.extend(inputs)
         case 2:
             for attribute in node.attribute:
-                attribute.type = draw.randrange(16)
+                attribute.type = draw.choice(AttributeProto.AttributeType.values())
         case 3:
             model.graph.node.append(node)
         case _:

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 from tests.app.headless.mutant_runs import measured
@@ -31,7 +33,8 @@ def main() -> int:
             folder = Path(scratch) / f"nets{number}"
             folder.mkdir()
             paths = mutants(folder, min(AT_ONCE, count - first), seed + number)
-            counts += measured(paths, Path(scratch) / f"run{number}", runtimes)
+            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+                counts += measured(paths, Path(scratch) / f"run{number}", runtimes)
             sys.stdout.write(f"SOAK_SEED={seed + number}: {told(counts)}\n")
             sys.stdout.flush()
     minutes = (time.monotonic() - begun) / 60
