@@ -21,6 +21,7 @@ from app.cases.errors import DiskError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.extras import extra_tables
 from app.console.lasting import Lasting
+from app.console.left_out import left_out
 from app.console.progress import Display, display_for
 from app.console.report import final_table, reasons
 from app.machine import engines
@@ -116,6 +117,8 @@ def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run) -> None:
     for table in extra_tables(run):
         console.print(table)
     for line in reasons(rows, labels(run.cases)):
+        console.print(line)
+    for line in left_out(run):
         console.print(line)
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 

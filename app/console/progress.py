@@ -45,14 +45,15 @@ class PlainLog:
         self._say(
             f"{live.cases_total} cases, {live.rounds_total} rounds, "
             f"{live.rounds_total - live.rounds_done} to measure, "
-            f"about {text.duration(live.eta_s)}; results in {run.folder.path}"
+            f"about {text.duration(live.eta_s)}{_share_of_exports(live)}; "
+            f"results in {run.folder.path}"
         )
 
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
                 case Ended(work):
-                    self._say(f"{self._place()} {work.text()}" if _is_round(work) else work.text())
+                    self._say(f"{self._place(work)}{work.text()}")
                 case Dropped(work):
                     self._say(work.text())
                 case Paused():
@@ -61,9 +62,15 @@ class PlainLog:
     def close(self) -> None:
         self._stream.flush()
 
-    def _place(self) -> str:
+    def _place(self, work: Work) -> str:
+        """How far the sweep is; accuracies and operator times have no place in it."""
         live = self._run.live
-        return f"[{live.rounds_done}/{live.rounds_total}, {text.duration(live.eta_s)} left]"
+        left = f"{text.duration(live.eta_s)} left"
+        if work.kind == "round":
+            return f"[{live.rounds_done}/{live.rounds_total}, {left}] "
+        if work.kind == "export" and live.exports_done <= live.exports_total:
+            return f"[{live.exports_done}/{live.exports_total} exported, {left}] "
+        return ""
 
     def _say(self, line: str) -> None:
         self._stream.write(printable(line) + "\n")
@@ -110,7 +117,7 @@ class LiveDisplay:
         if live.state in ("starting", "exporting"):
             names = printable(", ".join(Path(model).name for model in live.exporting))
             what = f"exporting {names}" if names else "starting"
-            figures = f"{live.exports_done} of {live.exports_total} models"
+            figures = f"{live.exports_done}/{live.exports_total} exported"
         else:
             case = self._run.cases.get(live.case_id)
             what = f"{live.state} {case_label(case) if case else ''}"
@@ -134,6 +141,6 @@ def _figures(live: Live) -> str:
     )
 
 
-def _is_round(work: Work) -> bool:
-    """Rounds are what the place in the sweep counts."""
-    return work.kind == "round"
+def _share_of_exports(live: Live) -> str:
+    """What of the time is no measurement: `, of which exports 20 s`."""
+    return f", of which exports {text.duration(live.exports_eta_s)}" if live.exports_eta_s else ""

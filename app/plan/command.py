@@ -60,7 +60,9 @@ def _flags(plan: Plan) -> Iterator[str]:
     if plan.rounds is not None:
         yield from ("--rounds", str(plan.rounds))
     if plan.time_limit_s is not None:
-        yield from ("--time-limit", f"{plan.time_limit_s:g}")
+        yield from ("--time-limit", f"{plan.time_limit_s:.15g}")
+    if plan.budget_s is not None:
+        yield from ("--budget", f"{plan.budget_s:.15g}")
     if plan.accuracy:
         yield from ("--accuracy", plan.accuracy)
     if plan.profile_ops:

@@ -7,7 +7,9 @@ gives the true one for plans of a size that can be expanded while somebody types
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from app.cases.axes import AXES
 from app.machine.available import available_names
@@ -15,7 +17,7 @@ from app.plan.expand import expand
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep
 from exporters.models import catalogue
-from exporters.types import GraphlapError
+from exporters.types import GraphlapError, Precision
 from runtimes.registry import parse_spec
 
 ASK_ABOVE = 1_000
@@ -23,13 +25,16 @@ ASK_ABOVE = 1_000
 
 EXPAND_UP_TO = 5_000
 PROCESS_START_S = 1.5
-"""Import, session, first inference and teardown of one small model on one core."""
+"""Import, compilation, first inference and teardown of one small model on one core."""
+MODULE_EXPORT_S, FILE_EXPORT_S = 2.0, 0.5
+"""Of a torch module and of a file that is only checked, two exports running at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """`exact` says that the cases were expanded; seconds are from the profile's limits.
 
+    Of them the exports take `exports_s`, if none is in the cache. A budget bounds the longest.
     `search` says that each case is only the first try of a search, of unknown length.
     """
 
@@ -39,6 +44,7 @@ class Estimate:
     longest_s: float
     exact: bool
     search: bool = False
+    exports_s: float = 0.0
 
 
 def estimate(draft: Plan) -> Estimate:
@@ -61,14 +67,27 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profiling = PROCESS_START_S if draft.profile_ops else 0.0
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
+    exports_s = sum(map(_exports_s, {(m, p) for g in draft.sweeps for m, p in _exports_of(g)}))
+    budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,
         rounds,
-        cases * (rounds * shortest + profiling),
-        cases * (rounds * longest + profiling),
+        min(budget_s, cases * (rounds * shortest + profiling)),
+        min(budget_s, exports_s + cases * (rounds * longest + profiling)),
         exact,
         draft.largest_batch,
+        exports_s,
     )
+
+
+def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:
+    """What is exported: each model once in each precision."""
+    yield from product(grid.models, grid.precisions)
+
+
+def _exports_s(exported: tuple[str, Precision]) -> float:
+    model, _ = exported
+    return FILE_EXPORT_S if model.endswith(".onnx") else MODULE_EXPORT_S
 
 
 def _grid_cases(grid: Sweep) -> int:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from app.cases.axes import AXES, whole
 from app.cases.case import WAIT_POLICIES
 from app.cases.errors import PlanError, suggestion
+from app.plan.duration import parse_duration
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
 
 T = TypeVar("T")
@@ -119,7 +120,12 @@ def parser() -> argparse.ArgumentParser:
     how = top.add_argument_group("how long, and where to")
     how.add_argument("--profile", metavar="NAME", help="quick (default), standard or publication")
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
-    how.add_argument("--time-limit", metavar="S", help="seconds after which a round is killed")
+    how.add_argument(
+        "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"
+    )
+    how.add_argument(
+        "--budget", metavar="TIME", help="of the whole run: first one round of each case, then more"
+    )
     how.add_argument(
         "--memory-limit",
         metavar="SIZE",
@@ -234,8 +240,10 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
         given["seed"] = _number(flags.seed, "--seed", least=0)
-    if flags.time_limit is not None:
-        given["time_limit_s"] = _number(flags.time_limit, "--time-limit", least=1)
+    for flag, name in (("--time-limit", "time_limit_s"), ("--budget", "budget_s")):
+        text = getattr(flags, flag[2:].replace("-", "_"))
+        if text is not None:
+            given[name] = _parsed(parse_duration, text, flag)
     return given
 
 

@@ -27,6 +27,7 @@ _UNITS = {
     for middle, base in (("i", 1024), ("", 1000))
 }
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
 
 
@@ -82,6 +83,7 @@ class Plan(_Part):
 
     `accuracy` is a folder of classes or an .npz of images and labels, on which every model
     that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
+    `time_limit_s` is when a round or an export is ended, `budget_s` when nothing more is begun.
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
     case the first try of a search. `memory_limit` (`8GiB`) is what a measuring process may
     hold of the host's memory. `weights`, `inputs` and `calibration` are files of the user's own
@@ -92,7 +94,8 @@ class Plan(_Part):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
     profile: str = "quick"
     rounds: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
-    time_limit_s: Annotated[float, Field(gt=0)] | None = None
+    time_limit_s: Seconds | None = None
+    budget_s: Seconds | None = None
     accuracy: str = ""
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False

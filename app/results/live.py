@@ -19,7 +19,8 @@ class Live:
     """What followers are told; figures of the case in flight are running ones, provisional.
 
     `rounds_total` counts every planned round, `rounds_done` those recorded or no longer
-    needed because their case has ended. `exit_code` is set with `finished` and `stopped`.
+    needed because their case has ended. Of `eta_s`, exports take `exports_eta_s`. `exit_code`
+    is set with `finished` and `stopped`.
     """
 
     state: State = "starting"
@@ -39,6 +40,7 @@ class Live:
     p50_us: float | None = None
     p99_us: float | None = None
     eta_s: float | None = None
+    exports_eta_s: float = 0.0
     exit_code: int | None = None
 
     def show(self, case_id: str, number: int | None, phase: str) -> None:

@@ -31,12 +31,14 @@ from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
 from app.sweep.place import ThisMachine
 from app.sweep.sources.of_folder import sources
+from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.work.export import MOST_EXPORTERS
 
 REFRESH_S = 2.0
 REFRESH_SHARE = 0.02
 """`results.csv` is rewritten between rounds, and may take this share of the sweep's time."""
-ROUND_OVERHEAD_S = 2.0
-"""A first guess of what starting, compiling and warming up take."""
+EXPORT_S = 3.0
+"""A first guess of what an export takes, the import of torch shared by several."""
 
 
 class SweepRun:
@@ -58,7 +60,7 @@ class SweepRun:
         self._rounds, source = sources(folder, self.run)
         self._ledger.take(folder.writer, folder.begin(environment))
         self._engine = Engine(source, place or ThisMachine(Telemetry.of_this_machine()))
-        self._seconds: list[float] = []
+        self._seconds: dict[str, list[float]] = {"round": [], "export": []}
         self._refreshed_at = time.monotonic()
         self._refresh_pause_s = REFRESH_S
         self._stale = False
@@ -141,8 +143,8 @@ class SweepRun:
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
                 self._record(work.ended(self.folder, self.live))
-                if work.kind == "round" and seconds:
-                    self._seconds.append(seconds)
+                if work.kind in self._seconds and seconds:
+                    self._seconds[work.kind].append(seconds)
                 self._count()
             case Dropped(work):
                 work.dropped(self.folder)
@@ -171,9 +173,20 @@ class SweepRun:
             any(result.status in FAILED for result in rounds.values())
             for rounds in run.rounds.values()
         )
-        guess = self.folder.manifest.limits.min_s + ROUND_OVERHEAD_S
-        known = self._seconds
-        live.eta_s = left * (sum(known) / len(known) if known else guess)
+        live.exports_eta_s = self._exports_left_s()
+        schedule = self._rounds.schedule
+        rounds_s = left * self._usual_s("round", schedule.limits.min_s + ROUND_OVERHEAD_S)
+        live.eta_s = min(live.exports_eta_s + rounds_s, schedule.budget.left_s)
+
+    def _exports_left_s(self) -> float:
+        """How long the exports that are left are likely to take, so many at a time."""
+        left = max(0, self.live.exports_total - self.live.exports_done)
+        return left * self._usual_s("export", EXPORT_S) / MOST_EXPORTERS
+
+    def _usual_s(self, kind: str, guess_s: float) -> float:
+        """What work of this kind has taken in this run, start and compilation included."""
+        known = self._seconds[kind]
+        return sum(known) / len(known) if known else guess_s
 
     def _between_rounds(self, events: Sequence[Event]) -> bool:
         """Whether the parent may work now without disturbing a measurement."""

@@ -7,6 +7,7 @@ not follow the variable. A case that failed gets no further rounds.
 from __future__ import annotations
 
 import random
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
 from app.sweep.sources.rounds import (
+    ROUND_OVERHEAD_S,
     Schedule,
     model_export,
     refused_without_model,
@@ -43,6 +45,7 @@ class FixedSweep:
     _exporting: int = 0
     _settled: deque[SettledRound] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
+    _handed_out_s: float = 0.0
 
     def __post_init__(self) -> None:
         schedule = self.schedule
@@ -66,8 +69,13 @@ class FixedSweep:
                 self.models[work.request.model, work.request.precision] = work.reply
             elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
+                if isinstance(work, RoundWork):
+                    seconds = time.monotonic() - self._handed_out_s
+                    self.schedule.budget.learn(work.result.case_id, seconds)
         if self._settled:
             return self._settled.popleft()
+        if self._exports and not self.schedule.budget.export_fits:
+            self._exports.clear()
         if self._exports:
             self._exporting += 1
             return self._exports.popleft()
@@ -75,12 +83,15 @@ class FixedSweep:
             return None
         while self._rounds:
             case, number = self._rounds.popleft()
-            if case.case_id in self._ended:
+            reply = self.models.get((case.model, case.precision))
+            if case.case_id in self._ended or reply is None:
                 continue
-            reply = self.models[case.model, case.precision]
             work = round_work(self.schedule, case, number, reply)
             if isinstance(work, SettledRound):
                 self._ended.add(case.case_id)
+            elif not self.schedule.budget.round_fits(case.case_id, self._guess_s):
+                continue
+            self._handed_out_s = time.monotonic()
             return work
         return None
 
@@ -100,6 +111,11 @@ class FixedSweep:
     def rounds_total(self, recorded: int) -> int:
         """How many rounds the plan asks for; `recorded` are those that are on disk."""
         return len(self.schedule.cases) * self.schedule.rounds
+
+    @property
+    def _guess_s(self) -> float:
+        """How long a round takes of which nothing is known."""
+        return self.schedule.limits.min_s + ROUND_OVERHEAD_S
 
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""

@@ -39,7 +39,7 @@ class LargestBatch:
     """
 
     def __init__(self, schedule: Schedule, done: Mapping[str, Status]) -> None:
-        self._schedule = schedule
+        self.schedule = schedule
         self._statuses = dict(done)
         self._planned = {case.case_id for case in schedule.cases}
         self._models: dict[tuple[str, Precision], ExportReply] = {}
@@ -106,19 +106,19 @@ class LargestBatch:
         reply = self._models[case.model, case.precision]
         tried = case.case_id not in self._planned
         if reply.model is None:
-            return round_work(self._schedule, case, 0, reply, tried)
+            return round_work(self.schedule, case, 0, reply, tried)
         positions = _batch_positions(reply.model, axis)
         if positions is None:
             reason = f"not every input and output of {case.model} has the axis {axis!r}"
             reason = f"{reason}: leave --largest-batch out"
             return settled(case, 0, "unsupported", reason, tried)
-        folder = self._schedule.samples_folder.parent / REFERENCES
+        folder = self.schedule.samples_folder.parent / REFERENCES
         folder.mkdir(exist_ok=True)
         path = folder.absolute() / f"{case.case_id}.npz"
         stored = reply.model.references[axes_key({**case.axes, axis: REFERENCE_BATCH})]
         repeat_reference(stored, str(path), positions, case.axes[axis])
         model = replace(reply.model, references={axes_key(case.axes): str(path)})
-        return round_work(self._schedule, case, 0, replace(reply, model=model), tried)
+        return round_work(self.schedule, case, 0, replace(reply, model=model), tried)
 
     def _queue_exports(self, wanted: Iterable[Search]) -> None:
         points: dict[tuple[str, Precision], tuple[Case, list[Mapping[str, int]]]] = {}
@@ -129,7 +129,7 @@ class LargestBatch:
             if point not in known:
                 known.append(point)
         for case, of_model in points.values():
-            self._exports.append(model_export(self._schedule, case, of_model))
+            self._exports.append(model_export(self.schedule, case, of_model))
 
 
 def _batch_positions(model: ExportedModel, axis: str) -> dict[str, int] | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from app.cases.status import RAN, Status
 from app.plan.plan import parse_size
 from app.results.folder import RunFolder
 from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
+from app.sweep.sources.budget import Budget, WithinBudget
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
@@ -33,6 +36,7 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
         folder.samples,
         parse_size(plan.memory_limit) if plan.memory_limit else 0,
         _export_limit_s(plan.time_limit_s),
+        Budget(plan.budget_s or math.inf),
     )
     statuses = _known(recorded)
     rounds: Rounds
@@ -48,7 +52,7 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
         source = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
     done = list(recorded.accuracies)
     source = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
-    return rounds, source
+    return rounds, WithinBudget(source, schedule.budget)
 
 
 def _known(recorded: Run) -> dict[str, dict[int, Status]]:

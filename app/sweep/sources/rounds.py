@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from app.machine import engines
 from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
+from app.sweep.sources.budget import Budget
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -28,6 +29,9 @@ from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
 
+ROUND_OVERHEAD_S = 2.0
+"""A first guess of what starting, compiling and warming up take."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -35,6 +39,7 @@ class Schedule:
 
     `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
     export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
+    `budget` bounds the whole run.
     """
 
     cases: Sequence[Case]
@@ -45,6 +50,7 @@ class Schedule:
     samples_folder: Path
     memory_limit_bytes: int = 0
     export_limit_s: float = 600.0
+    budget: Budget = field(default_factory=Budget)
 
 
 def round_work(
@@ -99,7 +105,9 @@ def export_work(
 
 def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
     """The same within the limits of a sweep."""
-    return export_work(case, points, schedule.export_limit_s, schedule.memory_limit_bytes)
+    work = export_work(case, points, schedule.export_limit_s, schedule.memory_limit_bytes)
+    work.budget_ends_s = schedule.budget.ends_s
+    return work
 
 
 def settled(

@@ -31,8 +31,8 @@ class ExportWork(Work):
     """`reply` is there once it is over; exports share the cores with other exports only.
 
     Its process may hold `memory_limit_bytes` for the model, 0 for no limit. An export that was
-    ended from outside, or for which the disk was too full, is `cancelled`: nothing is said of
-    the model, and a resumed run tries again.
+    ended from outside or by the run's budget, or for which the disk was too full, is `cancelled`:
+    nothing is said of the model, and a resumed run tries again.
     """
 
     kind = "export"
@@ -46,6 +46,7 @@ class ExportWork(Work):
         self.time_limit_s = time_limit_s
         self._memory_limit_bytes = memory_limit_bytes
         self._watch: Watch | None = None
+        self.budget_ends_s = math.inf
         self._deadline = 0.0
         self._place: Place | None = None
         self._exporter: Talk | None = None
@@ -53,7 +54,7 @@ class ExportWork(Work):
 
     def start(self, place: Place) -> None:
         self._place, self._exporter = place, place.exporter()
-        self._deadline = time.monotonic() + self.time_limit_s
+        self._deadline = min(time.monotonic() + self.time_limit_s, self.budget_ends_s)
         if self._memory_limit_bytes:
             itself = max(EXPORTER_ITSELF_BYTES, _held_bytes(self._exporter.pid))
             limit = self._memory_limit_bytes + itself
@@ -147,6 +148,9 @@ class ExportWork(Work):
                 f"{said} ended with {exporter.how_it_ended()}: "
                 "export this model alone to see all that it says"
             )
+        elif self._deadline == self.budget_ends_s:
+            status = "cancelled"
+            reason = f"{said} was not over when the budget was: give more, or --resume the run"
         else:
             reason = (
                 f"{said} took longer than {self.time_limit_s:g} s: "

@@ -1,0 +1,62 @@
+"""How long a whole run may take: what is still begun, and what is left to a resumed run."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Sequence
+
+from app.sweep.work.base import Source, Work
+from app.sweep.work.round import SettledRound
+
+EXPORT_SHARE = 0.5
+"""Exports that are not begun in this part of the budget are left out, so that rounds are had."""
+
+
+class Budget:
+    """Begins when it is made. What is in flight when it ends may end; nothing is begun that is
+    likely to end later."""
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self._begun_s = time.monotonic()
+        self._seconds = seconds
+        self._of_case: dict[str, float] = {}
+
+    @property
+    def ends_s(self) -> float:
+        """When it is over (monotonic seconds)."""
+        return self._begun_s + self._seconds
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.ends_s - time.monotonic())
+
+    @property
+    def export_fits(self) -> bool:
+        """Whether an export may begin now."""
+        return self.left_s > (1.0 - EXPORT_SHARE) * self._seconds or self._seconds == math.inf
+
+    def round_fits(self, case_id: str, guess_s: float) -> bool:
+        """Whether a round of this case would end in time, by its last, by others', by a guess."""
+        known = self._of_case.values()
+        usual = statistics.fmean(known) if known else guess_s
+        return self._of_case.get(case_id, usual) <= self.left_s
+
+    def learn(self, case_id: str, seconds: float) -> None:
+        """A round of this case took so long."""
+        self._of_case[case_id] = seconds
+
+
+class WithinBudget:
+    """`source` until the budget is over; what is settled without a process is told even then."""
+
+    def __init__(self, source: Source, budget: Budget) -> None:
+        self._source = source
+        self._budget = budget
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        work = self._source.next(finished)
+        while work is not None and not self._budget.left_s and not isinstance(work, SettledRound):
+            work = self._source.next(())
+        return work

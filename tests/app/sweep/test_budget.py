@@ -1,0 +1,97 @@
+"""A run within a budget: first a round of each case, then more, and honest about the rest."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from app.headless import measure
+from app.plan.plan import parse_plan
+from app.results.reader import read_run
+from app.sweep.begin import begin
+from app.sweep.sources import budget
+from app.sweep.sources.budget import Budget
+from tests.app.headless.batch import rows
+from tests.app.sweep.sweeps import write_add_graph
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(budget, "time", clock)
+    return clock
+
+
+def test_a_round_is_begun_if_it_is_likely_to_end_in_time(clock: Clock) -> None:
+    within = Budget(10.0)
+    assert within.round_fits("a", guess_s=3.0)
+    within.learn("a", 4.0)
+    within.learn("b", 8.0)
+    clock.now_s += 3.0
+    assert within.left_s == 7.0
+    assert within.round_fits("a", guess_s=3.0)
+    assert not within.round_fits("b", guess_s=3.0)
+    assert within.round_fits("c", guess_s=99.0), "as long as the others took: 6 s"
+    clock.now_s += 8.0
+    assert within.left_s == 0.0
+
+
+def test_exports_leave_half_of_the_time_to_rounds(clock: Clock) -> None:
+    within = Budget(10.0)
+    assert within.export_fits
+    clock.now_s += 5.5
+    assert not within.export_fits
+    assert Budget().export_fits
+    assert Budget().round_fits("a", 1e9)
+
+
+def run_of(folder: Path, monkeypatch: pytest.MonkeyPatch, **values: object) -> tuple[int, str]:
+    """Exit code and what is printed of eight cases of about a second a round."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+    grid = {
+        "models": [str(write_add_graph(folder / "add.onnx"))],
+        "runtimes": ["fake"],
+        "options": {"fake.latency_us": [10.0 * n for n in range(1, 5)]},
+    }
+    out = io.StringIO()
+    with begin(parse_plan({"sweeps": [grid], **values}, "the plan"), folder / "run") as run:
+        return measure(run, out=out, log=io.StringIO()), out.getvalue()
+
+
+@pytest.mark.alone
+def test_every_case_has_its_first_round_before_any_has_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out = run_of(tmp_path, monkeypatch, rounds=50, budget_s=30)
+    counts = {len(rounds) for rounds in read_run(tmp_path / "run").rounds.values()}
+    assert len(read_run(tmp_path / "run").rounds) == 4
+    assert max(counts) - min(counts) <= 1
+    assert 1 <= min(counts) <= max(counts) < 50
+    assert code == 0, "each case has a row with a number"
+    assert "the budget of 30 s left out" in out
+    assert f"graphlap --resume {tmp_path / 'run'}" in out.replace("\n", "")
+
+
+def test_what_was_not_come_to_is_said_and_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out = run_of(tmp_path, monkeypatch, rounds=1, budget_s=0.01)
+    assert code == 1
+    assert "the budget of 0 s left out 4 of 4 rounds, and 4 of 4 cases altogether" in out
+    assert statuses(tmp_path) == {"cancelled"}
+
+
+def statuses(folder: Path) -> set[str]:
+    return {row["status"] for row in rows(folder / "run")}
