@@ -78,8 +78,8 @@ class _SuiteBenchmark:
     """A suite that ships, at one batch size.
 
     `seed` draws the order of the rounds and all data; `profile` says how long each model is
-    measured (`quick`, `standard`, `publication`); `num_inference` is how many of its times a
-    profile lists, evenly spread over all that were measured; `models` keeps a part.
+    measured (`glance`, `quick`, `standard`, `publication`); `num_inference` is how many of its
+    times a profile lists, evenly spread over all that were measured; `models` keeps a part.
     """
 
     suite: ClassVar[str]

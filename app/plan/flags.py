@@ -118,7 +118,9 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--from-node", metavar="A,B", help="measure part of an .onnx, from here")
     own.add_argument("--to-node", metavar="A,B", help="to here")
     how = top.add_argument_group("how long, and where to")
-    how.add_argument("--profile", metavar="NAME", help="quick (default), standard or publication")
+    how.add_argument(
+        "--profile", metavar="NAME", help="glance, quick (default), standard or publication"
+    )
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
     how.add_argument(
         "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"

@@ -2,7 +2,8 @@
 
 Percentiles are order statistics of all rounds together. Their interval is the wider of two:
 the exact rank interval of the pooled samples, and the t interval over the rounds' own
-percentiles, because a round is a process and processes differ more than iterations do. Two
+percentiles, because a round is a process and processes differ more than iterations do. Fewer
+samples than bound a median give it all the same, between the fastest and the slowest. Two
 rounds cannot tell how processes spread (one degree of freedom): there the interval reaches
 from the lower to the higher of the rounds' own bounds, and is a least width.
 """
@@ -60,6 +61,8 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
     per_round = [ascending / 1e3 for ascending in latencies]
     quantiles = {name: supported_quantile(pooled, q) for name, q in QUANTILES.items()}
     intervals = {name: _interval(pooled, per_round, q) for name, q in QUANTILES.items()}
+    if quantiles["p50"] is None:
+        quantiles["p50"], intervals["p50"] = order_statistic(pooled, 0.5), _widest(pooled)
     response = np.sort(np.concatenate([s.finished_ns - s.scheduled_ns for s in rounds])) / 1e3
     lateness = np.sort(np.concatenate([s.started_ns - s.scheduled_ns for s in rounds])) / 1e3
     medians = [supported_quantile(ascending, 0.5) for ascending in per_round]
@@ -81,7 +84,7 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
         round_p50_spread=spread,
-        warnings=_warnings(spread, outliers / len(pooled)),
+        warnings=(*_few(len(pooled)), *_warnings(spread, outliers / len(pooled))),
     )
 
 
@@ -111,6 +114,26 @@ def _hull(intervals: Sequence[Interval | None]) -> Interval:
     """From the lowest bound to the highest."""
     known = [interval for interval in intervals if interval is not None]
     return Interval(min(i.low for i in known), max(i.high for i in known))
+
+
+def _widest(ascending: np.ndarray) -> Interval | None:
+    """From the fastest to the slowest: no other of these samples is surer to hold the median."""
+    return Interval(float(ascending[0]), float(ascending[-1])) if len(ascending) > 1 else None
+
+
+def _few(count: int) -> tuple[str, ...]:
+    """What so few samples are worth: all lie on one side of the median once in 2^(n-1) times."""
+    needed = needed_samples(0.5)
+    if count >= needed:
+        return ()
+    remedy = f"{needed - count} more are needed for 95 %: --profile standard, or more --rounds"
+    if count == 1:
+        return (f"there was time for 1 run, which bounds no median: {remedy}",)
+    held = 1.0 - 2.0 ** (1 - count)
+    return (
+        f"there was time for {count} runs, the fastest and the slowest of which hold the median "
+        f"between them with {held:.0%} only: {remedy}",
+    )
 
 
 def _warnings(round_p50_spread: float | None, outlier_share: float) -> tuple[str, ...]:

@@ -76,3 +76,34 @@ def test_no_samples_no_summary() -> None:
     empty = np.array([], dtype=np.int64)
     assert summarise([]) is None
     assert summarise([Samples(empty, empty, empty, "wall")]) is None
+
+
+@pytest.mark.parametrize(("count", "held"), [(5, "94%"), (3, "75%"), (2, "50%")])
+def test_a_slow_model_has_a_median_and_the_widest_interval_that_is_true(
+    count: int, held: str
+) -> None:
+    times = 1e9 * np.arange(1, count + 1)
+    summary = summarise([samples(times[:1]), samples(times[1:])])
+    assert summary is not None
+    assert summary.quantiles["p50"] == pytest.approx(1e6 * ((count + 1) // 2))
+    interval = summary.intervals["p50"]
+    assert interval is not None
+    assert (interval.low, interval.high) == (1e6, 1e6 * count)
+    (warning,) = summary.warnings
+    assert f"for {count} runs" in warning
+    assert f"with {held} only" in warning
+    assert f"{6 - count} more are needed for 95 %: --profile standard" in warning
+    assert summary.quantiles["p99"] is None
+
+
+def test_the_interval_of_few_runs_holds_the_median_as_often_as_it_says() -> None:
+    drawn = np.random.default_rng(7).exponential(size=(20_000, 4))
+    held = (drawn.min(axis=1) < np.log(2)) & (np.log(2) < drawn.max(axis=1))
+    assert held.mean() == pytest.approx(1 - 2.0**-3, abs=0.01)
+
+
+def test_one_run_is_a_median_without_an_interval() -> None:
+    summary = summarise([samples(np.array([5e9]))])
+    assert summary is not None
+    assert (summary.quantiles["p50"], summary.intervals["p50"]) == (5e6, None)
+    assert "1 run, which bounds no median" in summary.warnings[0]
