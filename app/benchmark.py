@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _STEP_S = 0.2
+_OF_EVERY_FILE = {"case_id", "model", "runtime", "status"}
+"""Columns by which a results.csv is told from another table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ def load_results(pattern: str) -> pd.DataFrame:
     """The rows of all run folders and `results.csv` files that a glob matches, as one frame.
 
     Columns as in `results.csv`; a folder that is still being written gives its rows so far.
-    ResultsError if nothing matches or a match is neither.
+    What is neither is passed over with one warning; ResultsError if nothing else matches.
 
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
@@ -164,7 +167,19 @@ def load_results(pattern: str) -> pd.DataFrame:
     paths = [Path(name) for name in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     if not paths:
         raise ResultsError(f"nothing matches {pattern!r}", "give a glob of run folders")
-    return pd.concat([_frame(path) for path in paths], ignore_index=True)
+    frames: list[pd.DataFrame] = []
+    foreign: list[ResultsError] = []
+    for path in paths:
+        try:
+            frames.append(_frame(path))
+        except ResultsError as error:
+            foreign.append(error)
+    if not frames:
+        raise foreign[0]
+    if foreign:
+        what = f"{len(foreign)} of the {len(paths)} that match {pattern!r} are passed over"
+        warnings.warn(f"{what}: {foreign[0].cause}", stacklevel=2)
+    return pd.concat(frames, ignore_index=True)
 
 
 def _frame(path: Path) -> pd.DataFrame:
@@ -173,7 +188,10 @@ def _frame(path: Path) -> pd.DataFrame:
     if path.is_dir():
         return pd.read_csv(BytesIO(to_csv(Rows().of(read_run(path)))))
     try:
-        return pd.read_csv(path)
+        frame = pd.read_csv(path)
+        if not set(frame.columns) >= _OF_EVERY_FILE:
+            raise ValueError("it has not the columns of a results.csv")
+        return frame
     except (OSError, ValueError) as error:
         raise ResultsError(
             f"{path} can't be read as results ({error})", "give run folders or results.csv files"

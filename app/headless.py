@@ -26,12 +26,13 @@ from app.console.progress import Display, display_for
 from app.console.report import final_table, reasons
 from app.machine import engines
 from app.machine.environment import describe_host
-from app.plan.flags import plan_from_flags, refuse_with_resume
+from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.labels import labels
 from app.results.plain import one_line, printable
 from app.results.run import Run
 from app.sweep.begin import begin
+from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
@@ -184,6 +185,9 @@ def _folder(flags: argparse.Namespace) -> RunFolder:
         refuse_with_resume(flags)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
+    if flags.plan is not None and Path(flags.plan).is_dir():
+        refuse_with_run_as_plan(flags)
+        return repeat(Path(flags.plan), Path(flags.out) if flags.out else None)
     return begin(plan_from_flags(flags), Path(flags.out) if flags.out else None)
 
 

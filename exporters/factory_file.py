@@ -35,10 +35,14 @@ def is_factory_file(model: str) -> bool:
     return ".py:" in model
 
 
+def factory_path(model: str) -> Path:
+    """The file of a model named so, whether it is there or not."""
+    return Path(model.rpartition(":")[0]).expanduser().resolve()
+
+
 def locate(model: str) -> FactoryFile:
     """Find file and function without running either; ExportError if one is not there."""
-    file, _, function = model.rpartition(":")
-    path = Path(file).expanduser().resolve()
+    path, function = factory_path(model), model.rpartition(":")[2]
     try:
         tree = ast.parse(path.read_text("utf-8"))
     except OSError as error:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -46,7 +46,8 @@ class Graph:
     """A model's float32 graph in the store, and what was counted; `stored`: it was there already.
 
     An output's dimension is a size, an axis, or a name of the file's own. `factory` builds
-    the module that the graph was exported from, with the store's copy of its weights.
+    the module that the graph was exported from, with the store's copy of its weights. `sources`
+    are the files of a user's graph, by their place in its folder, with their sha256.
     """
 
     path: Path
@@ -57,6 +58,7 @@ class Graph:
     macs: int | None
     stored: bool
     factory: Factory | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 class Source(Protocol):

@@ -142,7 +142,8 @@ class ExportedModel:
     running mean and variance; `macs` are at the default axes. `batch` and `sequence` are
     the axes (or the fixed sizes) that play those parts. None: not known, or there is none.
     `precision_exceptions` names the nodes that would run in a wider type than `precision`:
-    for int8 the matrix nodes that ONNX Runtime's optimised graph keeps in float.
+    for int8 the matrix nodes that ONNX Runtime's optimised graph keeps in float. `sources` are
+    the files that a user's model lies in, by their place in its folder, with their sha256.
     """
 
     name: str
@@ -167,6 +168,7 @@ class ExportedModel:
     parameters_with_buffers: int | None = None
     macs: int | None = None
     precision_exceptions: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 _REPEAT = "repeat:"

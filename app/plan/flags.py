@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -32,9 +32,7 @@ from there.
 """
 
 
-_WITH_RESUME = frozenset(
-    {"headless", "resume", "cache_limit", "export", "strict", "debug"},
-)
+_OF_EVERY_RUN = frozenset({"headless", "cache_limit", "export", "strict", "debug"})
 """What may be said of a run that goes on; all other flags are of its plan, or other commands."""
 
 
@@ -77,7 +75,9 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")
     what.add_argument("--suite", metavar="NAME", help="a plan that ships, such as starter")
-    what.add_argument("--plan", metavar="FILE", help="a plan of your own, in TOML")
+    what.add_argument(
+        "--plan", metavar="FILE|RUN", help="a plan of your own, in TOML, or a run folder to repeat"
+    )
     what.add_argument(
         "--models", metavar="A,B,…", help="names of --list, .onnx paths or globs, comma-separated"
     )
@@ -164,11 +164,20 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def refuse_with_resume(flags: argparse.Namespace) -> None:
     """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
+    _refuse_but(_OF_EVERY_RUN | {"resume"}, flags, "the run in --resume")
+
+
+def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
+    """A run that is repeated likewise; only where to is new."""
+    _refuse_but(_OF_EVERY_RUN | {"plan", "out"}, flags, "the run in --plan")
+
+
+def _refuse_but(allowed: Collection[str], flags: argparse.Namespace, settler: str) -> None:
     for action in parser()._actions:
-        free = action.dest in _WITH_RESUME or not action.option_strings
+        free = action.dest in allowed or not action.option_strings
         if not free and getattr(flags, action.dest, action.default) != action.default:
             flag = action.option_strings[0]
-            raise PlanError(f"{flag} says what the run in --resume has settled", "leave it out")
+            raise PlanError(f"{flag} says what {settler} has settled", "leave it out")
 
 
 def size_of(text: str, flag: str) -> int:

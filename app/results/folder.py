@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import tempfile
@@ -22,6 +23,8 @@ from app.cases.round import RECORD, RoundResult
 from app.results.atomic import write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
+from app.results.kept_files import FOLDER as FILES
+from app.results.kept_files import KeptFile
 from app.results.lines import Line, Writer, written
 from app.results.manifest import (
     MANIFEST,
@@ -58,6 +61,8 @@ class RunFolder:
             if (path / MANIFEST).exists():
                 os.close(lock)
                 refuse_occupied(path)
+            for file in manifest.files:
+                _keep(path, file)
             write_atomically(path / MANIFEST, json.dumps(to_json(manifest), indent=1).encode())
             flush_folder(path)
         except OSError as error:
@@ -188,6 +193,17 @@ def is_being_written(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _keep(path: Path, file: KeptFile) -> None:
+    """Copy one of the user's files; what has just changed is no longer what was planned."""
+    if not file.kept:
+        return
+    content = Path(file.path).read_bytes()
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise ResultsError(f"{file.path} has changed while the run began", "start it again")
+    (path / FILES).mkdir(exist_ok=True)
+    write_atomically(path / file.kept, content)
 
 
 def _locked(path: Path) -> int:

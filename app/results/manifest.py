@@ -15,6 +15,7 @@ from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.round import Limits
 from app.plan.plan import Plan
+from app.results.kept_files import KeptFile
 from exporters.codec import from_json
 
 SCHEMA_VERSION = 2
@@ -32,7 +33,8 @@ class Manifest:
     """Everything that a resumed run needs, so that it repeats the sweep as it was begun.
 
     `plan` is the validated plan as JSON values; `cases`, `rounds`, `limits` and
-    `time_limit_s` are what it came to. `environment` describes the host that began the run.
+    `time_limit_s` are what it came to. `environment` describes the host that began the run,
+    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats.
     """
 
     run_id: str
@@ -47,6 +49,8 @@ class Manifest:
     environment: Mapping[str, Any]
     graphlap_version: str
     schema_version: int = SCHEMA_VERSION
+    files: tuple[KeptFile, ...] = ()
+    repeats: str = ""
 
     @property
     def asked(self) -> Plan:
@@ -64,6 +68,8 @@ def new_manifest(
     plan: Plan,
     cases: Sequence[Case],
     environment: Mapping[str, Any],
+    files: tuple[KeptFile, ...] = (),
+    repeats: str = "",
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""
     return Manifest(
@@ -78,6 +84,8 @@ def new_manifest(
         cases=tuple(cases),
         environment=environment,
         graphlap_version=graphlap_version(),
+        files=files,
+        repeats=repeats,
     )
 
 

@@ -14,6 +14,7 @@ from app.machine.environment import describe_host
 from app.plan.expand import expand
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
+from app.results.kept_files import kept_files
 from app.results.manifest import new_manifest
 
 SEARCH_SHARE = 0.75
@@ -41,11 +42,12 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
         plan=plan,
         cases=cases,
         environment=describe_host(),
+        files=kept_files(cases, plan.accuracy),
     )
-    return RunFolder.create(path or _new_path(plan), manifest)
+    return RunFolder.create(path or new_path(plan), manifest)
 
 
-def _new_path(plan: Plan) -> Path:
+def new_path(plan: Plan) -> Path:
     """A folder made here, so that runs which begin in the same second do not share one."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     first = Path("graphlap-results") / f"{plan.name}-{stamp}"

@@ -48,6 +48,10 @@ class FileSource:
     def graph(self, store: Store, axes: Point) -> Graph:
         """The file, or the part of it, as it is kept; ExportError if it is not valid."""
         face = self.face
+        folder = face.path.resolve().parent
+        sources = {face.path.name: file_sha256(face.path)}
+        for path in face.external:
+            sources[str(path.relative_to(folder))] = file_sha256(path)
         kept = done(
             store,
             copied,
@@ -55,8 +59,8 @@ class FileSource:
             self.proto,
             self._is_part,
             about={
-                "file": file_sha256(face.path),
-                "external": [file_sha256(path) for path in face.external],
+                "file": sources[face.path.name],
+                "external": list(sources.values())[1:],
                 "part": [self.from_nodes, self.to_nodes],
             },
             packages=("onnx",),
@@ -70,6 +74,7 @@ class FileSource:
             parameters_with_buffers=counts.parameters_with_buffers,
             macs=counts.macs,
             stored=kept.stored,
+            sources=sources,
         )
 
     def evaluator(self, graph: Graph) -> FileEvaluator:

@@ -102,4 +102,5 @@ def _described(
         parameters_with_buffers=graph.parameters_with_buffers,
         macs=graph.macs,
         precision_exceptions=executed.exceptions,
+        sources=graph.sources,
     )

@@ -124,3 +124,16 @@ def test_what_holds_no_results_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ResultsError, match="can't be read as results"):
         load_results(str(tmp_path / "empty.csv"))
+
+
+def test_foreign_files_in_a_glob_are_passed_over_with_one_warning(
+    result: BenchmarkResult, tmp_path: Path
+) -> None:
+    (tmp_path / "results.csv").write_bytes((result.path / "results.csv").read_bytes())
+    (tmp_path / "shopping.csv").write_text("what,how many\nmilk,2\n")
+    (tmp_path / "notes.txt").write_bytes(b"\xff\x00 no table")
+    (tmp_path / "folder").mkdir()
+    with pytest.warns(UserWarning, match=r"3 of the 4 that match .* are passed over: ") as warned:
+        found = load_results(str(tmp_path / "*"))
+    assert len(warned) == 1
+    assert list(found.model) == ["dense_128_32", "reshape_1d"][: len(found)]

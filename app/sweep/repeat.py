@@ -1,0 +1,102 @@
+"""`--plan RUNDIR`: a new run of exactly what another measured, with the very same files.
+
+What has changed since is refused: its rows would be compared as if they were of the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.machine import engines
+from app.machine.environment import describe_host
+from app.results.folder import RunFolder
+from app.results.kept_files import KeptFile, kept_files
+from app.results.manifest import Manifest, new_manifest
+from app.results.reader import read_run
+from app.results.run import Run
+from app.sweep.begin import new_path
+from exporters.digest import file_sha256
+from exporters.factory_file import factory_path, is_factory_file
+
+
+def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
+    """The locked folder of the new run, with the cases, lengths and seed of the old.
+
+    Raises PlanError or ResultsError before anything is written.
+    """
+    run = read_run(run_path)
+    old = run.manifest
+    kept = {file.path: file for file in old.files}
+    _refuse_changed(old.files, run_path)
+    _refuse_changed_models(run)
+    cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
+    engines.refuse_unwritable()
+    manifest: Manifest = new_manifest(
+        name=old.name,
+        seed=old.seed,
+        rounds=old.rounds,
+        time_limit_s=old.time_limit_s,
+        limits=old.limits,
+        plan=old.asked,
+        cases=cases,
+        environment=describe_host(),
+        files=kept_files(cases, old.asked.accuracy),
+        repeats=old.run_id,
+    )
+    return RunFolder.create(path or new_path(old.asked), manifest)
+
+
+def _with_its_files(case: Case, run: Run, kept: Mapping[str, KeptFile]) -> Case:
+    """The case with each file that is no longer there taken from the run folder."""
+    if is_factory_file(case.model):
+        path = str(factory_path(case.model))
+        file = kept.get(path)
+        if file is not None and _is_gone(file):
+            raise PlanError(
+                f"{path}, which {run.path} measured, is not there",
+                f"copy {run.path / file.kept} to that place",
+            )
+    moved: dict[str, Any] = {}
+    for name in case.given.digests:
+        file = kept.get(getattr(case.given, name))
+        if file is not None and _is_gone(file) and file.kept:
+            moved[name] = str((run.path / file.kept).absolute())
+    return replace(case, given=replace(case.given, **moved)) if moved else case
+
+
+def _is_gone(file: KeptFile) -> bool:
+    return not Path(file.path).exists()
+
+
+def _refuse_changed(files: Iterable[KeptFile], run_path: Path) -> None:
+    for file in files:
+        if _is_gone(file) and file.kept:
+            continue
+        where = f"put back {run_path / file.kept}" if file.kept else "put it back as it was"
+        _refuse_unless(Path(file.path), file.sha256, run_path, where)
+
+
+def _refuse_changed_models(run: Run) -> None:
+    """A model that never became a graph has left no hash, and nothing was measured of it."""
+    for (model, _), exported in run.models.items():
+        for name, sha256 in exported.sources.items():
+            path = Path(model).expanduser()
+            if name != path.name:
+                path = path.resolve().parent / name
+            _refuse_unless(path, sha256, run.path, "put it back as it was")
+
+
+def _refuse_unless(path: Path, sha256: str, run_path: Path, remedy: str) -> None:
+    try:
+        same = file_sha256(path) == sha256
+    except OSError as error:
+        raise PlanError(
+            f"{path}, which {run_path} measured, can't be read ({error.strerror})", remedy
+        ) from None
+    if not same:
+        raise PlanError(f"{path} has changed since {run_path} measured it", remedy)

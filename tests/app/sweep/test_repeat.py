@@ -1,0 +1,118 @@
+"""`--plan RUNDIR` measures the same again, or says in one sentence what is no longer the same."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.errors import PlanError
+from app.headless import measure
+from app.plan.plan import Plan, parse_plan
+from app.results.folder import RunFolder
+from app.results.manifest import read_manifest
+from app.sweep.begin import begin
+from app.sweep.repeat import repeat
+from tests.app.headless.batch import FAKE, rows, run
+from tests.app.sweep.sweeps import write_add_graph
+from tests.checkout import ROOT
+from tests.exporters.graphs import save_affine
+
+FACTORY = """
+import torch
+
+def build():
+    return torch.nn.Linear(4, 2), {"x": torch.zeros(1, 4)}
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+
+
+def measured(folder: RunFolder) -> int:
+    with folder:
+        return measure(folder, out=io.StringIO(), log=io.StringIO())
+
+
+def plan_of(*models: str, **values: object) -> Plan:
+    grid = {"models": models, "runtimes": ["fake"], "batch_size": [2]}
+    return parse_plan({"sweeps": [grid], "rounds": 1, "seed": 7, **values}, "the plan")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Plan:
+    """A plan of an .onnx with data beside it, on inputs of the user's own."""
+    save_affine(tmp_path / "affine.onnx", external="affine.weights")
+    np.savez(tmp_path / "in.npz", x=np.ones((2, 64), np.float32))
+    return plan_of(str(tmp_path / "affine.onnx"), inputs=str(tmp_path / "in.npz"))
+
+
+def test_a_run_is_repeated_case_by_case_and_knows_which(tmp_path: Path, own: Plan) -> None:
+    assert measured(begin(own, tmp_path / "one")) == 0
+    assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
+    one, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
+    assert two.cases == one.cases
+    assert (two.rounds, two.seed, two.limits) == (one.rounds, one.seed, one.limits)
+    assert (two.repeats, one.repeats) == (one.run_id, "")
+    assert [row["status"] for row in rows(tmp_path / "two")] == ["ok"]
+    kept = [file.kept for file in two.files]
+    assert len(kept) == 1
+    assert (tmp_path / "two" / kept[0]).read_bytes() == (tmp_path / "in.npz").read_bytes()
+
+
+def test_inputs_that_are_gone_are_taken_from_the_run(tmp_path: Path, own: Plan) -> None:
+    assert measured(begin(own, tmp_path / "one")) == 0
+    (tmp_path / "in.npz").unlink()
+    assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
+    one, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
+    assert [c.case_id for c in two.cases] == [c.case_id for c in one.cases], "the same content"
+
+
+@pytest.mark.parametrize("name", ["in.npz", "affine.onnx", "affine.weights"])
+def test_a_file_that_has_changed_is_refused_in_one_sentence(
+    tmp_path: Path, own: Plan, name: str
+) -> None:
+    assert measured(begin(own, tmp_path / "one")) == 0
+    file = tmp_path / name
+    file.write_bytes(file.read_bytes() + b"\x00")
+    with pytest.raises(PlanError, match=rf"{name} has changed since .*/one measured it: put") as no:
+        repeat(tmp_path / "one", tmp_path / "two")
+    assert ("put back" in str(no.value)) == (name == "in.npz")
+    assert not (tmp_path / "two").exists()
+
+
+def test_a_factory_is_kept_and_asked_back_where_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(FACTORY)
+    begin(plan_of(f"{file}:build"), tmp_path / "one").close()
+    kept = tmp_path / "one" / read_manifest(tmp_path / "one").files[0].kept
+    assert kept.read_text() == FACTORY
+    repeat(tmp_path / "one", tmp_path / "two").close()
+    file.unlink()
+    with pytest.raises(
+        PlanError, match=r"net\.py, which .* measured, is not there: copy .*/files/"
+    ):
+        repeat(tmp_path / "one", tmp_path / "three")
+    kept.replace(file)
+    repeat(tmp_path / "one", tmp_path / "four").close()
+
+
+def test_the_command_repeats_a_run_and_takes_nothing_else_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    write_add_graph(tmp_path / "add.onnx")
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "one")
+    assert run(*base)[0] == 0
+    code, _, errors = run("--headless", "--plan", "one", "--rounds", "2")
+    assert code == 2
+    assert "--rounds says what the run in --plan has settled: leave it out" in errors
+    assert run("--headless", "--plan", "one", "--out", "two")[0] == 0
+    assert [row["case_id"] for row in rows(Path("two"))] == [
+        row["case_id"] for row in rows(Path("one"))
+    ]
