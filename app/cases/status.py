@@ -76,7 +76,10 @@ STATUSES: dict[Status, StatusFact] = {
         fits=True,
         tone="doubtful",
     ),
-    "cancelled": StatusFact("the run ended before the case was measured", tone="doubtful"),
+    "cancelled": StatusFact(
+        "not come to: the run ended before, or its export was cut short from outside; --resume it",
+        tone="doubtful",
+    ),
     "ok": StatusFact("measured, and right", gives_output=True, fits=True, tone="good"),
 }
 """Worst first: the worst round decides the status of a row."""

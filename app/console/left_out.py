@@ -16,7 +16,10 @@ def left_out(run: Run) -> Iterator[str]:
     if budget_s is None:
         return
     planned = run.manifest.rounds
-    rounds = [run.rounds_of(case) for case in run.cases]
+    rounds = [
+        [result for result in run.rounds_of(case) if result.status != "cancelled"]
+        for case in run.cases
+    ]
     open_rounds = [of for of in rounds if ENDED.isdisjoint(result.status for result in of)]
     missing = sum(planned - len(of) for of in open_rounds)
     if missing > 0:

@@ -24,8 +24,10 @@ examples:
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --resume runs/nets
+  graphlap --headless --plan runs/nets
 
-exit codes: 0 all rows are well, 1 a row failed, nothing could be measured, the disk failed,
+exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured,
+a disk failed, the table could not be printed,
 or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
 130 interrupted. Ctrl-C once ends after the block in flight, twice at once; --resume goes on
 from there.
@@ -33,7 +35,7 @@ from there.
 
 
 _OF_EVERY_RUN = frozenset({"headless", "cache_limit", "export", "strict", "debug"})
-"""What may be said of a run that goes on; all other flags are of its plan, or other commands."""
+"""What may be said of any run; all other flags are of its plan, or other commands."""
 
 
 class _Parser(argparse.ArgumentParser):
