@@ -36,8 +36,14 @@ _known: dict[tuple[OutlineRequest, _FileState | None], OutlineReply] = {}
 class Outlines:
     """A context manager; its child, `command`, is started with the first file asked for."""
 
-    def __init__(self, command: Sequence[str] = COMMAND, time_limit_s: float = 20.0) -> None:
+    def __init__(
+        self,
+        command: Sequence[str] = COMMAND,
+        time_limit_s: float = 20.0,
+        memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+    ) -> None:
         self._command, self._time_limit_s = command, time_limit_s
+        self._memory_limit_bytes = memory_limit_bytes
         self._bell = Bell()
         self._child: Child | None = None
 
@@ -89,8 +95,8 @@ class Outlines:
         if time.monotonic() >= deadline:
             return f"it took longer than {self._time_limit_s:g} s"
         with contextlib.suppress(psutil.Error):
-            if psutil.Process(child.pid).memory_info().rss > MEMORY_LIMIT_BYTES:
-                return f"it took more than {MEMORY_LIMIT_BYTES >> 30} GiB of memory"
+            if psutil.Process(child.pid).memory_info().rss > self._memory_limit_bytes:
+                return f"it took more than {self._memory_limit_bytes >> 20:,} MiB of memory"
         return ""
 
     def _end_child(self) -> None:

@@ -69,8 +69,9 @@ def test_a_part_that_one_of_many_files_lacks_costs_its_row(tmp_path: Path) -> No
     ("body", "why"),
     [
         ("os.kill(os.getpid(), signal.SIGSEGV)", "ended with signal SIGSEGV"),
-        ("print('no reply', flush=True); time.sleep(60)", "took longer than 1 s"),
+        ("print('no reply', flush=True); time.sleep(60)", "took longer than 3 s"),
         ("sys.exit(3)", "ended with exit code 3"),
+        ("held = b'x' * 2**28; time.sleep(60)", "took more than 128 MiB of memory"),
     ],
 )
 def test_a_file_that_ends_its_reader_is_told_and_the_next_is_read(
@@ -80,7 +81,8 @@ def test_a_file_that_ends_its_reader_is_told_and_the_next_is_read(
     good = '{"outline": {"inputs": [], "axes": ["n"], "batch": "n", "sequence": ""}}'
     answer = f"print({good!r}, flush=True)"
     body = f"for line in sys.stdin:\n if 'good' in line: {answer}\n else: {body}\n"
-    with Outlines(script(tmp_path / "reader.py", body), time_limit_s=1.0) as outlines:
+    command = script(tmp_path / "reader.py", body)
+    with Outlines(command, time_limit_s=3.0, memory_limit_bytes=2**27) as outlines:
         assert outlines.of(OutlineRequest("good.onnx")).axes == ("n",)
         with pytest.raises(ExportError, match=why):
             outlines.of(OutlineRequest("bad.onnx"))
