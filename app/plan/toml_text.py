@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from app.cases.errors import PlanError
 from app.plan.plan import Plan
 
 
@@ -34,5 +35,15 @@ def _value(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    """A basic string: JSON's escapes are TOML's, but for DEL, which TOML wants escaped."""
+    """A basic string: JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
+
+    PlanError for a file's name that is no text: TOML has no form for it.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise PlanError(
+            f"the name {text!a} is no UTF-8 text, and a plan file can hold nothing else",
+            "rename the file, or name it on the command line",
+        ) from None
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from app.results.plain import storable
 from app.results.table import neutralised
 from exporters.types import GraphlapError
 
@@ -35,4 +36,4 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
 def _cell(value: object) -> object:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return neutralised(value) if isinstance(value, str) else value
+    return neutralised(storable(value)) if isinstance(value, str) else value

@@ -1,5 +1,6 @@
 """A plan told as a command line or as TOML measures the very same cases."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
@@ -97,3 +99,9 @@ def test_a_huge_plan_gets_a_file_without_being_expanded(
     plan = parse_plan({"sweeps": [sweep]}, "test")
     words = shlex.split(command_line(plan, tmp_path))
     assert load_plan(Path(words[-1])).sweeps == plan.sweeps
+
+
+def test_a_name_that_is_no_text_is_refused_a_plan_file_in_one_sentence() -> None:
+    plan = parse_plan({"sweeps": [{"models": [os.fsdecode(b"bad\xff.onnx")]}]}, "the plan")
+    with pytest.raises(PlanError, match=r"'bad\\udcff\.onnx' is no UTF-8 text"):
+        plan_toml(plan)
