@@ -40,7 +40,12 @@ _enter("Where", np.where)
 def is_inf(call: Call) -> Kernel:
     positive = bool(call.integer("detect_positive", 1))
     negative = bool(call.integer("detect_negative", 1))
-    return lambda x: (positive & np.isposinf(x)) | (negative & np.isneginf(x))
+
+    def run(x: np.ndarray) -> np.ndarray:
+        wanted: np.ndarray = np.where(x > 0, positive, negative)
+        return np.logical_and(np.isinf(x), wanted)
+
+    return run
 
 
 @operator("Cast", oldest=6, exact=True, indices=(0,))
