@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXTRAS := accuracy,openvino,dev
+EXTRAS := all,dev
 
 .PHONY: bench test fuzz coverage check gui benchmarks install wheel wheel-check
 

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 
 from app.cases.errors import DiskError, PlanError
 from app.console.error_file import write_error_file
+from app.machine.system import refuse_other_systems
 from app.plan.flags import parse, size_of
-from exporters.cache import LIMIT_VARIABLE
 from exporters.types import GraphlapError
 
 
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     flags = parse(arguments)
+    refuse_other_systems()
     if flags.list:
         from app.console.listing import listing
 
@@ -54,6 +55,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
         sys.stdout.write("".join(f"wrote {path}\n" for path in install_desktop()))
         return 0
     if flags.cache_limit is not None:
+        from exporters.cache import LIMIT_VARIABLE
+
         os.environ[LIMIT_VARIABLE] = str(size_of(flags.cache_limit, "--cache-limit"))
     if flags.cache_clear or flags.cache_info:
         from app.console.cache import cache_text
@@ -68,10 +71,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 
 def _window(arguments: Sequence[str]) -> int:
-    if find_spec("PySide6") is None:
+    missing = [name for name in ("PySide6", "pyqtgraph") if find_spec(name) is None]
+    if missing:
         raise PlanError(
-            "the window needs PySide6, which is not installed",
-            "pip install PySide6-Essentials, or measure without a window: --headless",
+            f"the window needs {' and '.join(missing)}, not installed here",
+            "pip install 'graphlap[gui]', or measure without a window: --headless",
         )
     if sys.platform == "linux" and not any(map(os.environ.get, _DISPLAYS)):
         raise PlanError(
