@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import torchvision_operators  # noqa: F401
+
+# isort: split
 import torch
-import torchvision_operators  # noqa: F401  (before transformers imports torchvision)
 import transformers as hf
 from torch import nn
 

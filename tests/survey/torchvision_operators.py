@@ -2,7 +2,8 @@
 
 The wheels of the package index are linked to torch's CUDA build. Beside the CPU build torchvision
 has no operators of its own, and its import, on which transformers and timm depend, fails at the
-shapes of two of them. Networks that use them (detectors) then can't run, all others can.
+shapes of two of them, so this module comes first. Networks that use them (detectors) then can't
+run, all others can.
 """
 
 from __future__ import annotations
