@@ -104,6 +104,18 @@ def test_a_dataframe_without_pandas_names_the_extra(
     assert "pip install 'graphlap[data]'" in done.stderr
 
 
+def test_on_windows_the_programming_interface_says_where_it_runs(
+    batch_only: Environment, tmp_path: Path
+) -> None:
+    code = (
+        "import sys, graphlap\n"
+        "sys.modules['fcntl'], sys.platform = None, 'win32'\n"
+        "graphlap.load_results('*')"
+    )
+    done = batch_only.run("python", "-c", code, cwd=tmp_path)
+    assert "PlanError: Graphlap runs on Linux and macOS" in done.stderr
+
+
 def test_the_doctor_names_an_extra_for_each_part_that_is_missing(
     batch_only: Environment, tmp_path: Path
 ) -> None:

@@ -26,11 +26,3 @@ def test_windows_is_refused_in_one_sentence(arguments: list[str]) -> None:
     assert done.stderr.startswith("graphlap: Graphlap runs on Linux and macOS")
     assert "WSL" in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_the_programming_interface_refuses_it_too() -> None:
-    code = f"{LACKING}from app import api\n{ON_WINDOWS}api.load_results"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    assert "PlanError: Graphlap runs on Linux and macOS" in done.stderr
