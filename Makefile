@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXTRAS := accuracy,openvino,dev
+EXTRAS := all,dev
 
 .PHONY: bench test fuzz soak coverage check gui benchmarks install wheel wheel-check
 

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from app.cases.errors import DiskError, PlanError
 from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
+from app.machine.system import refuse_other_systems
 from app.plan.flags import parse, size_of
 from app.results.plain import one_line
-from exporters.cache import LIMIT_VARIABLE
 from exporters.types import GraphlapError
 
 
@@ -63,6 +63,7 @@ def _open_what_is_closed() -> None:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     flags = parse(arguments)
+    refuse_other_systems()
     if flags.list:
         from app.console.listing import listing
 
@@ -77,6 +78,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         return _print("".join(f"wrote {path}\n" for path in install_desktop()))
     if flags.cache_limit is not None:
+        from exporters.cache import LIMIT_VARIABLE
+
         os.environ[LIMIT_VARIABLE] = str(size_of(flags.cache_limit, "--cache-limit"))
     if flags.cache_clear or flags.cache_info:
         from app.console.cache import cache_text
@@ -90,10 +93,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 
 def _window(arguments: Sequence[str]) -> int:
-    if find_spec("PySide6") is None:
+    missing = [name for name in ("PySide6", "pyqtgraph") if find_spec(name) is None]
+    if missing:
         raise PlanError(
-            "the window needs PySide6, which is not installed",
-            "pip install PySide6-Essentials, or measure without a window: --headless",
+            f"the window needs {' and '.join(missing)}, not installed here",
+            "pip install 'graphlap[gui]', or measure without a window: --headless",
         )
     if sys.platform == "linux" and not any(map(os.environ.get, _DISPLAYS)):
         raise PlanError(

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -58,8 +59,7 @@ class BenchmarkResult:
 
         A field that two parts share carries its part's name: `device_name`, `runtime_name`.
         """
-        import pandas as pd
-
+        pd = _pandas()
         return pd.DataFrame([_flat(profile) for profile in self.profiles])
 
     def to_csv(self, path: str | Path | None = None) -> str:
@@ -162,8 +162,7 @@ def load_results(pattern: str) -> pd.DataFrame:
 
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
-    import pandas as pd
-
+    pd = _pandas()
     paths = [Path(name) for name in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     if not paths:
         raise ResultsError(f"nothing matches {pattern!r}", "give a glob of run folders")
@@ -182,9 +181,18 @@ def load_results(pattern: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _frame(path: Path) -> pd.DataFrame:
-    import pandas as pd
+def _pandas() -> ModuleType:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ResultsError(
+            "a dataframe needs pandas, which is not installed", "pip install 'graphlap[data]'"
+        ) from None
+    return pd
 
+
+def _frame(path: Path) -> pd.DataFrame:
+    pd = _pandas()
     if path.is_dir():
         return pd.read_csv(BytesIO(to_csv(Rows().of(read_run(path)))))
     try:

@@ -13,11 +13,12 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
 from app.cases.columns import Row
-from app.cases.errors import DiskError
+from app.cases.errors import DiskError, PlanError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.extras import extra_tables
 from app.console.lasting import Lasting
@@ -46,6 +47,11 @@ def run_headless(flags: argparse.Namespace) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    if flags.export == "parquet" and find_spec("pyarrow") is None:
+        raise PlanError(
+            "--export parquet needs pyarrow, which is not installed",
+            "pip install 'graphlap[data]'",
+        )
     with _folder(flags) as folder:
         return measure(folder, strict=flags.strict, export=flags.export is not None)
 

@@ -53,6 +53,12 @@ class ExportError(GraphlapError):
     status = "export_failed"
 
 
+class MissingPackage(ExportError):
+    """A part of an extra that is not installed; the remedy names the extra."""
+
+    status = "unavailable"
+
+
 class NotBenchmarkable(ExportError):
     """A sound model that is not to be timed: no plain tensors, or not to be had as asked."""
 

@@ -10,7 +10,7 @@ import ast
 import hashlib
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
 from exporters import own
@@ -67,7 +67,7 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return version(f"{package}-gpu")
+        return version(packages_distributions()[package][0])
 
 
 def _path(module: str) -> Path | None:

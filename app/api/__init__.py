@@ -50,8 +50,10 @@ if not TYPE_CHECKING:  # to a type checker it would promise every name
             return version("graphlap")
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from app.machine.system import refuse_other_systems
         from exporters.own import load
 
+        refuse_other_systems()
         value = globals()[name] = load(f"{_PLACES[name]}:{name}")
         return value
 

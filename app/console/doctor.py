@@ -85,7 +85,7 @@ def _runtimes(runtimes: Sequence[Probed]) -> Iterator[str]:
 def _telemetry() -> Iterator[str]:
     nvml = open_nvml()
     if nvml is None:
-        yield "  gpu  no NVIDIA driver answers; a GPU needs one, and pip install nvidia-ml-py"
+        yield "  gpu  no NVIDIA driver answers; a GPU needs one, and pip install 'graphlap[gpu]'"
     else:
         for number, name in enumerate(nvml.names()):
             yield f"  gpu:{number}  {name}: power, clock, temperature and memory are recorded"
@@ -106,7 +106,13 @@ def _parts() -> Iterator[str]:
 
 
 _PARTS = (
-    ("PySide6-Essentials", "the window", "pip install PySide6-Essentials, or use --headless"),
-    ("pyarrow", "--export parquet", "pip install pyarrow"),
-    ("torch", "exporting and torch runtimes", "pip install torch"),
+    ("PySide6-Essentials", "the window", "pip install 'graphlap[gui]', or use --headless"),
+    ("pyqtgraph", "the window", "pip install 'graphlap[gui]', or use --headless"),
+    ("torch", "the catalogue, modules of your own", "pip install 'graphlap[torch]'"),
+    ("onnxscript", "the catalogue, modules of your own", "pip install 'graphlap[torch]'"),
+    ("pandas", "dataframes in Python", "pip install 'graphlap[data]'"),
+    ("pyarrow", "--export parquet", "pip install 'graphlap[data]'"),
+    ("scikit-learn", "the data of the digits models", "pip install 'graphlap[accuracy]'"),
+    ("safetensors", "--weights", "pip install 'graphlap[accuracy]'"),
+    ("pillow", "--accuracy with images", "pip install 'graphlap[accuracy]'"),
 )

@@ -248,10 +248,14 @@ class _Round:
     def _simulate(self, session: Session, reference: Reference) -> None:
         """Take the samples from the simulator; a graph it holds only in part has no latency."""
         job = self.job
-        self._note_check(self._check(session, reference))
+        check = self._check(session, reference)
         if self.result.status == "partial":
-            self.note(stop_reason="partial")
+            # Without a timing that a wrong output could put in doubt, the nodes come first.
+            self.note(check=check, stop_reason="partial")
+            if not check.output_ok:
+                self.note(warnings=(*self.result.warnings, self._difference(check)))
             return
+        self._note_check(check)
         self.enter("measure")
         arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
         samples = session.simulate(arrivals, np.random.default_rng(job.seed))
@@ -282,14 +286,16 @@ class _Round:
         """A wrong row keeps its timing and is marked."""
         self.note(check=check)
         if not check.output_ok:
-            lanes = self.result.concurrency
-            where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
-            self.note(
-                status="wrong_output",
-                reason=f"output {check.worst_output!r}{where} differs from the {check.reference} "
-                f"reference by {check.max_rel_error:.2g} of its largest value, "
-                f"and {check.tolerance:g} is allowed",
-            )
+            self.note(status="wrong_output", reason=self._difference(check))
+
+    def _difference(self, check: Check) -> str:
+        lanes = self.result.concurrency
+        where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
+        return (
+            f"output {check.worst_output!r}{where} differs from the {check.reference} "
+            f"reference by {check.max_rel_error:.2g} of its largest value, "
+            f"and {check.tolerance:g} is allowed"
+        )
 
     def _report(self, progress: Progress) -> None:
         self.tell({"event": "progress", **asdict(progress)})

@@ -60,7 +60,7 @@ def _read(path: Path) -> dict[str, Tensor]:
         from safetensors.torch import load_file
     except ModuleNotFoundError as error:
         raise ExportError(
-            "reading weights needs the package safetensors", "pip install graphlap[accuracy]"
+            "reading weights needs the package safetensors", "pip install 'graphlap[accuracy]'"
         ) from error
     try:
         return load_file(path)

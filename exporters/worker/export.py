@@ -6,6 +6,7 @@ evaluate, describe.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from exporters.cache import Store, default_limit_bytes, default_root
@@ -15,7 +16,7 @@ from exporters.precision.convert import Converted, converted
 from exporters.references import References, references_of
 from exporters.request import ExportRequest
 from exporters.source import Graph, Source, Subject
-from exporters.types import ExportedModel
+from exporters.types import ExportedModel, MissingPackage
 from exporters.user_data import axes_of, calibration
 
 
@@ -50,9 +51,24 @@ def _source(request: ExportRequest) -> Source:
         from exporters.files.source import file_source
 
         return file_source(request)
+    _need(f"{request.model} is a torch module: its export", "torch", "onnxscript", "onnxruntime")
     from exporters.pyt.source import module_source
 
     return module_source(request)
+
+
+_EXTRAS = {"torch": "torch", "onnxscript": "torch", "onnxruntime": "cpu"}
+
+
+def _need(work: str, *packages: str) -> None:
+    """MissingPackage, with the extras that bring them, if some of the packages are not here."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        extras = ",".join(sorted({_EXTRAS[package] for package in missing}))
+        raise MissingPackage(
+            f"{work} needs {' and '.join(missing)}, not installed here",
+            f"pip install 'graphlap[{extras}]'",
+        )
 
 
 def _points(request: ExportRequest, subject: Subject, own_inputs: Path | None) -> tuple[Point, ...]:
@@ -67,6 +83,7 @@ def _in_precision(
     """The graph that is executed: the float32 one itself, or what it is converted to."""
     if request.precision == "fp32":
         return Converted(graph.path, graph.opset, (), stored=True)
+    _need(f"a graph in {request.precision}", "onnxruntime")
     samples = calibration(request.calibration, subject.inputs, axes, subject.batch)
     return converted(store, subject.called, graph.path, request.precision, samples)
 

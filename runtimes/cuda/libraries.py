@@ -18,8 +18,8 @@ from pathlib import Path
 from runtimes.base import Device, Unavailable
 from runtimes.cuda import driver
 
-CUDA_REMEDY = 'pip install "graphlap[cuda]"'
-TENSORRT_REMEDY = 'pip install "graphlap[tensorrt]"'
+CUDA_REMEDY = "pip install 'graphlap[gpu]'"
+TENSORRT_REMEDY = "pip install 'graphlap[tensorrt]'"
 _DRIVER_REMEDY = "install the NVIDIA driver of this machine's GPU"
 
 # The oldest Linux driver of each major release: docs.nvidia.com/cuda/cuda-toolkit-release-notes.

@@ -16,7 +16,7 @@ from runtimes.fpga import cards
 from runtimes.fpga.graph.dtypes import touches_float
 from runtimes.fpga.provider.shim import PROVIDER_NAME, SHIM_REMEDY, shim_path
 from runtimes.options import Option
-from runtimes.ort.runtime import OrtCpu
+from runtimes.ort.opening import availability
 from runtimes.request import Request
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from runtimes.fpga.card.compiler import Compiled
     from runtimes.fpga.graph.graph import Graph
+
+_OLDEST_ORT = (1, 27)
+"""Older ones ignore a plugin's name where a session asks for it."""
 
 OPTIONS = (
     Option("clock", 0.0, "the card's clock in MHz, 0 for its own", minimum=0),
@@ -45,7 +48,7 @@ class Fpga(Runtime):
     def availability(self) -> Availability:
         if shim_path() is None:
             return Unavailable("the C extension of the simulated card was not built", SHIM_REMEDY)
-        return OrtCpu().availability()
+        return availability("cpu", _OLDEST_ORT)
 
     def devices(self) -> tuple[Device, ...]:
         return tuple(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from runtimes.base import Availability, Available, Session, Unavailable
+from runtimes.base import Availability, Session, Unavailable
 from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.libraries import Libraries
 from runtimes.cuda.options import stated
@@ -20,7 +20,7 @@ from runtimes.cuda.runtime import GpuRuntime
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import OutOfMemory, Unsupported
 from runtimes.ort.gpu_open import Providers, open_session
-from runtimes.ort.opening import installed_release
+from runtimes.ort.opening import availability, has_provider
 from runtimes.ort.operators import LAUNCHES_WAIT, Recording
 from runtimes.ort.trt_cache import cache_warning, engine_cache_fact, engine_files
 from runtimes.request import Request
@@ -43,14 +43,18 @@ class OrtGpu(GpuRuntime):
     operator_environment = LAUNCHES_WAIT
 
     def availability(self) -> Availability:
-        version = installed_release()
-        if version is None:
-            return Unavailable(
-                "the package onnxruntime-gpu is not installed", "pip install onnxruntime-gpu"
-            )
-        engine = f"onnxruntime-gpu {version}"
+        found = availability("gpu")
+        if isinstance(found, Unavailable):
+            return found
+        engine = f"onnxruntime-gpu {found.version}"
         reason = cuda_libraries.why_not(self.libraries, _CUDA_MAJOR, engine)
-        return reason or Available(version)
+        if reason is None and not has_provider(self.name.removeprefix("ort-")):
+            return Unavailable(
+                f"the ONNX Runtime {found.version} that is installed was built without "
+                f"{self.provider}",
+                "pip uninstall onnxruntime, then pip install 'graphlap[gpu]'",
+            )
+        return reason or found
 
     def load(self) -> None:
         from runtimes.ort import gpu_lane, session  # noqa: F401 - and with them onnxruntime

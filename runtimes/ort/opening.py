@@ -2,30 +2,61 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runtimes.base import Availability, Available, Unavailable
 from runtimes.options import OptionValue
 from runtimes.request import Request
 
 if TYPE_CHECKING:
     import onnxruntime
 
-_PACKAGES = ("onnxruntime-gpu", "onnxruntime")
 _LOG_ERRORS = 3
+_VERSION = re.compile(r"^__version__ = [\"']([^\"']+)", re.MULTILINE)
+
+OLDEST = (1, 24)
+"""The first release that tells which node it put where."""
 
 
 def installed_release() -> str | None:
-    """The version of the installed package, read without importing it; None if there is none."""
-    if find_spec("onnxruntime") is not None:
-        for package in _PACKAGES:
-            try:
-                return metadata.version(package)
-            except metadata.PackageNotFoundError:
-                continue
-    return None
+    """The version of the installed module, read without importing it; None if there is none.
+
+    A dozen packages install it: onnxruntime, onnxruntime-gpu, onnxruntime-openvino and others.
+    """
+    folder = _folder()
+    if folder is None:
+        return None
+    found = _VERSION.search((folder / "__init__.py").read_text("utf-8"))
+    return found.group(1) if found else "unknown"
+
+
+def availability(extra: str, oldest: tuple[int, int] = OLDEST) -> Availability:
+    """Whether the installed ONNX Runtime, of whatever package, is there and new enough."""
+    version = installed_release()
+    if version is None:
+        return Unavailable("ONNX Runtime is not installed", f"pip install 'graphlap[{extra}]'")
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is not None and tuple(map(int, numbers.groups())) < oldest:
+        return Unavailable(
+            f"ONNX Runtime {version} is older than {'.'.join(map(str, oldest))}",
+            f"pip install --upgrade 'graphlap[{extra}]'",
+        )
+    return Available(version)
+
+
+def has_provider(name: str) -> bool:
+    """Whether the library of a provider, `cuda` or `tensorrt`, came with the installed module."""
+    folder = _folder()
+    return folder is not None and any((folder / "capi").glob(f"*onnxruntime_providers_{name}.*"))
+
+
+def _folder() -> Path | None:
+    """Where the module lies; None also for a folder that only has its name."""
+    spec = find_spec("onnxruntime")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
 def session_options(request: Request, recording: Path | None = None) -> onnxruntime.SessionOptions:

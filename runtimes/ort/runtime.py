@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters.types import ExportedModel, Precision
-from runtimes.base import Availability, Available, Runtime, Session, Unavailable
+from runtimes.base import Availability, Runtime, Session
 from runtimes.execution import Execution
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
-from runtimes.ort.opening import flag, installed_release, session_options
+from runtimes.ort.opening import availability, flag, session_options
 from runtimes.ort.operators import Recording
 from runtimes.request import Request
 from runtimes.session.host_cpu import cpu_name
@@ -58,12 +58,7 @@ class OrtCpu(Runtime):
     precisions = ("fp32", "int8")
 
     def availability(self) -> Availability:
-        version = installed_release()
-        if version is None:
-            return Unavailable(
-                "the package onnxruntime is not installed", "pip install onnxruntime"
-            )
-        return Available(version)
+        return availability("cpu")
 
     def _refuse(self, request: Request) -> None:
         model = request.model

@@ -223,7 +223,7 @@ def _load() -> ctypes.CDLL:
     except OSError as error:
         raise NotAvailable(
             f"OpenVINO's library does not load ({error})",
-            'pip install --force-reinstall "graphlap[openvino]"',
+            "pip install --force-reinstall 'graphlap[openvino]'",
         ) from error
 
 

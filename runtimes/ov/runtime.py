@@ -59,9 +59,7 @@ class OpenVinoCpu(Runtime):
         try:
             return Available(metadata.version("openvino"))
         except metadata.PackageNotFoundError:
-            return Unavailable(
-                "the package openvino is not installed", 'pip install "graphlap[openvino]"'
-            )
+            return Unavailable("OpenVINO is not installed", "pip install 'graphlap[openvino]'")
 
     def load(self) -> None:
         from runtimes.ov.library import library

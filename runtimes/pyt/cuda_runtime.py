@@ -28,7 +28,7 @@ class TorchCuda(GpuRuntime):
 
     def availability(self) -> Availability:
         if find_spec("torch") is None:
-            return Unavailable("the package torch is not installed", "pip install torch")
+            return Unavailable("PyTorch is not installed", "pip install 'graphlap[torch]'")
         version, built_for = metadata.version("torch"), cuda_of_build()
         reason = libraries.why_not((), built_for or 0, f"torch {version}")
         if reason is None and built_for is None:

@@ -32,7 +32,7 @@ class TorchCpu(Runtime):
 
     def availability(self) -> Availability:
         if find_spec("torch") is None:
-            return Unavailable("the package torch is not installed", "pip install torch")
+            return Unavailable("PyTorch is not installed", "pip install 'graphlap[torch]'")
         return Available(metadata.version("torch"))
 
     def load(self) -> None:

@@ -13,8 +13,11 @@ import sys
 import sysconfig
 import venv
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from zipfile import ZipFile
+
+from packaging.requirements import Requirement
 
 from tests.checkout import ROOT
 
@@ -110,6 +113,24 @@ class Environment:
         folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         (self.site / "development.pth").write_text("\n".join(folders) + "\n", "utf-8")
 
+    def see_what_it_asks_for(self, extra: str) -> None:
+        """Only the packages that graphlap and one extra of it ask for, and what these ask for.
+
+        Links to the development environment's, whose ONNX Runtime may be of another name.
+        """
+        (own,) = metadata.distributions(name="graphlap", path=[str(self.site)])
+        waiting, seen = _asked(own, extra), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                distribution = _installed(name)
+                waiting |= _asked(distribution)
+                for top in _top_folders(distribution):
+                    place = self.site / top
+                    if not place.exists():
+                        place.symlink_to(Path(str(distribution.locate_file(top))))
+
     def script(self, name: str) -> str:
         return str(self.folder / "bin" / name)
 
@@ -135,6 +156,23 @@ class Environment:
             timeout=_LIMIT_S,
             check=False,
         )
+
+
+def _asked(distribution: metadata.Distribution, extra: str = "") -> set[str]:
+    asked = map(Requirement, distribution.requires or ())
+    return {a.name for a in asked if a.marker is None or a.marker.evaluate({"extra": extra})}
+
+
+def _installed(name: str) -> metadata.Distribution:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return metadata.distribution(f"{name}-gpu")
+
+
+def _top_folders(distribution: metadata.Distribution) -> set[str]:
+    tops = {file.parts[0] for file in distribution.files or ()}
+    return tops - {"..", "__pycache__"}
 
 
 def _pip(*arguments: str) -> None:

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from exporters.types import ExportError
+from exporters.types import MissingPackage
 
 IMAGE_SIZE = 8
 CLASSES = 10
@@ -20,12 +20,6 @@ _BRIGHTEST = 16.0
 
 LabelledArrays = tuple[np.ndarray, np.ndarray]
 """Images [n, 1, 8, 8], float32 in [0, 1], and labels [n], int64 in 0 to 9."""
-
-
-class MissingPackage(ExportError):
-    """A part of the `accuracy` extra that is not installed."""
-
-    status = "unavailable"
 
 
 def training_set() -> LabelledArrays:

@@ -90,7 +90,7 @@ def lower(graph: Graph) -> Lowered:
 
 def _lower_group(builder: Builder, group: Group) -> None:
     first = group.nodes[0]
-    if not any(touches_float(builder.graph, node) for node in group.nodes):
+    if _is_hosts(builder, group):
         for node in group.nodes:
             movement.free(builder, node)
         return
@@ -110,6 +110,13 @@ def _lower_group(builder: Builder, group: Group) -> None:
             "leave that part to another runtime",
             node=first.name,
         )
+
+
+def _is_hosts(builder: Builder, group: Group) -> bool:
+    """Whether a group touches no float; masks that the card made stay on the card."""
+    if any(touches_float(builder.graph, node) for node in group.nodes):
+        return False
+    return group.kind != "chain" or not builder.after([i for n in group.nodes for i in n.inputs])
 
 
 def _chain(builder: Builder, group: Group) -> None:

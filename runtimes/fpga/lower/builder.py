@@ -47,7 +47,12 @@ class Builder:
         self.extrapolated = self.extrapolated or reason
 
     def check_dtypes(self, node: Node) -> None:
-        """Raise Unsupported if the node computes with a type that the card has no path for."""
+        """Raise Unsupported if the node computes with a type that the card has no path for.
+
+        A Cast computes nothing: whole numbers change their format on the way in.
+        """
+        if node.op == "Cast":
+            return
         for name in node.inputs:
             value = self.graph.values.get(name)
             if value is not None and value.dtype not in CARD_DTYPES:

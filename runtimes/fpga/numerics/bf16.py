@@ -9,6 +9,9 @@ _KEPT = np.uint32(0xFFFF0000)
 _ONE = np.uint32(1)
 _SHIFT = np.uint32(16)
 
+LARGEST = np.float32((2 - 2**-7) * 2.0**127)
+"""The largest finite bf16."""
+
 
 def round_bf16(values: np.ndarray | np.float32) -> np.ndarray:
     """The nearest bf16 of each value, ties to even, as a new float32 array of that shape.

@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 
-from runtimes.fpga.numerics.operator import Call, Kernel, operator
+from runtimes.fpga.numerics.operator import Kernel, operator
 
 _ROUNDED_UNARY: dict[str, Kernel] = {
     "Exp": np.exp,
@@ -57,10 +57,3 @@ _enter("Sum", lambda *x: reduce(np.add, x))
 _enter("Mean", lambda *x: reduce(np.add, x) / np.float32(len(x)))
 _enter("Min", lambda *x: reduce(np.minimum, x), exact=True)
 _enter("Max", lambda *x: reduce(np.maximum, x), exact=True)
-
-
-@operator("Where", exact=True)
-def where(call: Call) -> Kernel:
-    """The card holds no truth values: the choice is made once, by a constant."""
-    call.constant(0, "condition")
-    return np.where

@@ -16,6 +16,7 @@ from runtimes.fpga.numerics import (  # noqa: F401  (each enters its operators)
     activation,
     convolution,
     elementwise,
+    mask,
     movement,
     normalisation,
     pooling,
@@ -23,7 +24,7 @@ from runtimes.fpga.numerics import (  # noqa: F401  (each enters its operators)
     recurrent,
     reduction,
 )
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.bf16 import LARGEST, round_bf16
 from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS, Call, Kernel, Refused
 
 _INDEX_TYPES = ("int32", "int64")
@@ -74,7 +75,7 @@ class Emulation:
         )
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The graph's outputs, float32 arrays of bf16 values; KernelError names a node."""
+        """The outputs, float32 arrays of bf16 values or masks; KernelError names a node."""
         arrays: dict[str, np.ndarray] = {
             name: _kept(array) for name, array in zip(self.graph.inputs, inputs, strict=True)
         }
@@ -101,8 +102,15 @@ class Emulation:
 
 
 def _kept(array: np.ndarray) -> np.ndarray:
-    """An array of our own: rounded if it holds numbers, as it is if it holds indices."""
-    return round_bf16(array) if array.dtype.kind == "f" else array.copy()
+    """An array of our own: rounded if it holds floats, as it is if it holds indices or a mask.
+
+    What is finite stays finite: the lowest float32, with which torch masks attention, would be
+    rounded to minus infinity, and a row that is masked whole to NaN.
+    """
+    if array.dtype.kind != "f":
+        return array.copy()
+    rounded = round_bf16(array)
+    return np.where(np.isfinite(array), np.clip(rounded, -LARGEST, LARGEST), rounded)
 
 
 def _last_reads(graph: Graph) -> list[tuple[str, ...]]:
@@ -130,7 +138,12 @@ def _make(node: Node, graph: Graph, constants: Mapping[str, np.ndarray]) -> Kern
         value = graph.values.get(name)
         if value is None:
             raise Refused(f"the shape of '{name}' is not fixed")
-        if value.dtype != "float32" and not (name in indices and value.dtype in _INDEX_TYPES):
+        taken = (
+            value.dtype == "float32"
+            or (value.dtype == "bool" and operator.exact)
+            or (value.dtype in _INDEX_TYPES and name in indices)
+        )
+        if not taken:
             raise Refused(f"the card has no path for {value.dtype} ('{name}')")
     shapes = tuple(
         None

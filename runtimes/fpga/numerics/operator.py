@@ -103,8 +103,9 @@ Maker = Callable[[Call], Kernel]
 class Operator:
     """A maker with the first version of the operator that it holds for.
 
-    `exact` says that outputs hold nothing but values that need no rounding. `indices` are
-    the input positions that may hold integers which only arrive at run time.
+    `exact` says that outputs hold nothing but values that need no rounding; such an operator
+    takes masks too, where ONNX's does. `indices` are the input positions that may hold
+    integers which only arrive at run time.
     """
 
     make: Maker

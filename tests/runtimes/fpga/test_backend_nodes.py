@@ -24,7 +24,7 @@ from runtimes.fpga.numerics.bf16 import round_bf16
 from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS
 from tests.runtimes.fpga.ort_sessions import card_session, cpu_session, disagreement, taken
 
-_MASK = "it asks for a mask, and the card holds no truth values"
+_MASK = "it asks for the mask of what was kept, and nothing is dropped"
 _TRAINING = "it trains"
 NOT_CLAIMED = {
     "test_batchnorm_epsilon_training_mode": _TRAINING,

@@ -1,0 +1,21 @@
+"""Which operating systems this runs on: told in one sentence before anything else is imported.
+
+Run folders and the cache are locked by `fcntl`, and children are ended by POSIX signals.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from app.cases.errors import PlanError
+
+_SYSTEMS = ("linux", "darwin")
+
+
+def refuse_other_systems() -> None:
+    """PlanError on a system that is neither Linux nor macOS."""
+    if sys.platform not in _SYSTEMS:
+        raise PlanError(
+            f"Graphlap runs on Linux and macOS, and this system is {sys.platform!r}",
+            "on Windows, install WSL (wsl --install) and run it in there",
+        )

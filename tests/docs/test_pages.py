@@ -1,0 +1,100 @@
+"""The documentation says what the program does: keys, commands, examples and links."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from app.plan.flags import parse
+from app.plan.lengths import named_lengths
+from app.plan.plan import Plan, Sweep, parse_plan
+from exporters.factory_file import locate
+from exporters.pyt.build import build_from_file
+from tests.checkout import ROOT
+
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *DOCS]
+PLAN_FILE = ROOT / "docs" / "plan-file.md"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in one language, "" for those without."""
+    text = page.read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def section(page: Path, heading: str) -> dict[str, list[str]]:
+    """The rows of the table under a heading: the key in backquotes -> the other cells."""
+    _, _, after = page.read_text("utf-8").partition(f"\n## {heading}\n")
+    body = after.partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in body.splitlines()]
+    return {row[0].strip("`"): row[1:] for row in rows if row and row[0].startswith("`")}
+
+
+@pytest.mark.parametrize(("heading", "model"), [("The plan", Plan), ("A grid", Sweep)])
+def test_every_key_of_a_plan_is_documented(heading: str, model: type[Plan] | type[Sweep]) -> None:
+    told = section(PLAN_FILE, heading)
+    assert list(told) == list(model.model_fields)
+    for key, (takes, left_out, meaning) in told.items():
+        assert takes, key
+        assert meaning, key
+        assert bool(left_out) != model.model_fields[key].is_required(), key
+
+
+def test_the_lengths_are_those_of_the_profiles() -> None:
+    told = section(PLAN_FILE, "How long to measure")
+    assert list(told) == list(named_lengths())
+    for name, (rounds, each, until, killed) in told.items():
+        lengths = named_lengths()[name]
+        limits = lengths.limits
+        assert rounds == f"{lengths.rounds}"
+        assert each == f"{limits.min_s:g} to {limits.max_s:g} s"
+        assert until.startswith(f"{limits.min_samples} samples")
+        if limits.interval_fraction:
+            assert until.endswith(f"an interval of {limits.interval_fraction * 100:g} %")
+        assert killed == f"{lengths.time_limit_s:g} s"
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+def test_example_plans_are_valid(page: Path) -> None:
+    for text in blocks(page, "toml"):
+        parse_plan(tomllib.loads(text), page.name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_are_understood(page: Path) -> None:
+    lines = [line for block in blocks(page, "") for line in block.splitlines()]
+    for command in [shlex.split(line) for line in lines if line.startswith("graphlap ")]:
+        parse(command[1:])
+
+
+def test_the_first_model_is_one(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "first-model.md"
+    file = tmp_path / "mynet.py"
+    file.write_text(blocks(page, "python")[0], "utf-8")
+    definition, module = build_from_file(locate(f"{file}:build"), 0)
+    assert f"{sum(p.numel() for p in module.parameters()):,} parameters" in page.read_text("utf-8")
+    assert [spec.name for spec in definition.inputs] == ["signal"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8")):
+        if "://" in target:
+            continue
+        path, _, heading = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+            assert heading in anchors, target
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [page.name for page in DOCS if f"docs/{page.name}" not in readme] == []

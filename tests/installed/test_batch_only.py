@@ -1,0 +1,125 @@
+"""`pip install 'graphlap[cpu]'`: no torch, no Qt, no dataframes, and .onnx files work whole."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.installed.environment import Environment
+
+ABSENT = ("torch", "onnxscript", "PySide6", "pyqtgraph", "pandas", "pyarrow", "sklearn", "openvino")
+SWEEP = ("--headless", "--rounds", "1", "--profile", "quick")
+
+
+@pytest.fixture(scope="module")
+def batch_only(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    environment = Environment.create(tmp_path_factory.mktemp("batch-only") / "venv")
+    environment.install(wheel)
+    environment.see_what_it_asks_for("cpu")
+    return environment
+
+
+@pytest.fixture
+def dense(tmp_path: Path) -> Path:
+    float32 = TensorProto.FLOAT
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])],
+        "dense",
+        [helper.make_tensor_value_info("x", float32, ["batch", 8])],
+        [helper.make_tensor_value_info("y", float32, ["batch", 4])],
+        [numpy_helper.from_array(np.ones((8, 4), np.float32), "w")],
+    )
+    path = tmp_path / "dense.onnx"
+    opset = [helper.make_opsetid("", 20)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
+    return path
+
+
+def test_nothing_but_its_own_requirements_can_be_imported(
+    batch_only: Environment, tmp_path: Path
+) -> None:
+    code = f"from importlib.util import find_spec; print(*filter(find_spec, {ABSENT}))"
+    done = batch_only.run("python", "-c", code, cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("\n", 0), done.stderr
+
+
+@pytest.mark.alone
+def test_an_onnx_file_is_measured_and_checked(
+    batch_only: Environment, dense: Path, tmp_path: Path
+) -> None:
+    runtimes = ("--runtimes", "ort-cpu,fpga:v80")
+    done = batch_only.run(
+        "graphlap", *SWEEP, "--models", str(dense), "--batch", "2", *runtimes, "--out", "run",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (tmp_path / "run" / "results.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["runtime"]: row for row in csv.DictReader(file)}
+    assert rows.keys() == {"ort-cpu", "fpga:v80"}
+    assert {row["status"] for row in rows.values()} == {"ok"}
+    assert {row["output_ok"].lower() for row in rows.values()} == {"true"}
+
+
+def test_what_is_missing_is_said_with_the_extra_that_brings_it(
+    batch_only: Environment, dense: Path, tmp_path: Path
+) -> None:
+    done = batch_only.run(
+        "graphlap", *SWEEP, "--models", "mlp", "--runtimes", "ort-cpu,torch-cpu,openvino-cpu",
+        "--out", "run", cwd=tmp_path,
+    )  # fmt: skip
+    with (tmp_path / "run" / "results.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["runtime"]: row for row in csv.DictReader(file)}
+    assert {row["status"] for row in rows.values()} == {"unavailable"}, done.stderr
+    assert "mlp is a torch module" in rows["ort-cpu"]["reason"]
+    assert "pip install 'graphlap[torch]'" in rows["ort-cpu"]["reason"]
+    assert "pip install 'graphlap[torch]'" in rows["torch-cpu"]["reason"]
+    assert "pip install 'graphlap[openvino]'" in rows["openvino-cpu"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [((), "gui"), ((*SWEEP, "--models", "mlp", "--export", "parquet", "--out", "run"), "data")],
+)
+def test_what_can_not_be_done_at_all_ends_in_one_sentence(
+    arguments: tuple[str, ...], extra: str, batch_only: Environment, tmp_path: Path
+) -> None:
+    done = batch_only.run("graphlap", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"pip install 'graphlap[{extra}]'" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_dataframe_without_pandas_names_the_extra(
+    batch_only: Environment, tmp_path: Path
+) -> None:
+    code = "import graphlap; graphlap.load_results('*')"
+    done = batch_only.run("python", "-c", code, cwd=tmp_path)
+    assert "ResultsError" in done.stderr
+    assert "pip install 'graphlap[data]'" in done.stderr
+
+
+def test_on_windows_the_programming_interface_says_where_it_runs(
+    batch_only: Environment, tmp_path: Path
+) -> None:
+    code = (
+        "import sys, graphlap\n"
+        "sys.modules['fcntl'], sys.platform = None, 'win32'\n"
+        "graphlap.load_results('*')"
+    )
+    done = batch_only.run("python", "-c", code, cwd=tmp_path)
+    assert "PlanError: Graphlap runs on Linux and macOS" in done.stderr
+
+
+def test_the_doctor_names_an_extra_for_each_part_that_is_missing(
+    batch_only: Environment, tmp_path: Path
+) -> None:
+    done = batch_only.run("graphlap", "--doctor", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    for extra in ("accuracy", "data", "gui", "openvino", "torch"):
+        assert f"pip install 'graphlap[{extra}]'" in done.stdout

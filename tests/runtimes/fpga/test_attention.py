@@ -1,0 +1,135 @@
+"""What torch exports for attention runs whole on the card: every float node, and its timing."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from runtimes.fpga.card.compiler import Compiled, compile_graph
+from runtimes.fpga.cards import load_card
+from runtimes.fpga.graph.dtypes import touches_float
+from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.graph.importer import import_model
+from tests.runtimes.fpga.ort_sessions import CPU, card_session, cpu_session, disagreement, taken
+
+HEADS, TOKENS, WIDTH = 2, 6, 8
+
+
+class Attention(nn.Module):
+    def __init__(self, is_causal: bool = False) -> None:
+        super().__init__()
+        self.is_causal = is_causal
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(
+            x, x, x, attn_mask=mask, is_causal=self.is_causal
+        )
+
+
+class Padded(nn.Module):
+    """An encoder layer that is told which tokens are padding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = encoder_layer()
+
+    def forward(self, x: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        return self.layer(x, src_key_padding_mask=padding)
+
+
+def encoder_layer() -> nn.Module:
+    return nn.TransformerEncoderLayer(WIDTH, HEADS, 2 * WIDTH, batch_first=True)
+
+
+X = torch.randn(1, HEADS, TOKENS, WIDTH, generator=torch.Generator().manual_seed(0))
+TOKENS_IN = X[:, 0]
+MASK = torch.ones(1, 1, TOKENS, TOKENS, dtype=torch.bool).tril()
+MASK[..., 2, :] = False
+"""Row 2 may look at nothing."""
+PADDING = torch.tensor([[False] * 4 + [True] * 2])
+
+CASES: dict[str, tuple[Callable[[], nn.Module], Sequence[torch.Tensor]]] = {
+    "plain": (Attention, [X]),
+    "causal": (lambda: Attention(is_causal=True), [X]),
+    "mask of truth": (Attention, [X, MASK]),
+    "mask that is added": (Attention, [X, torch.where(MASK, 0.0, -torch.inf)]),
+    "encoder layer": (encoder_layer, [TOKENS_IN]),
+    "padding": (Padded, [TOKENS_IN, PADDING]),
+}
+
+
+def exported(module: nn.Module, inputs: Sequence[torch.Tensor], dynamo: bool) -> onnx.ModelProto:
+    with warnings.catch_warnings(), TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "model.onnx"
+        torch.onnx.export(
+            module.eval(),
+            tuple(inputs),
+            path,
+            dynamo=dynamo,
+            opset_version=20 if dynamo else 17,
+            verbose=False,
+        )
+        return onnx.load(path)
+
+
+def on_the_card(proto: onnx.ModelProto) -> tuple[Graph, Compiled]:
+    graph = import_model(proto, {})
+    card = load_card("v80")
+    return graph, compile_graph(graph, card, card.release("").name)
+
+
+def assert_runs_whole(proto: onnx.ModelProto, inputs: Sequence[torch.Tensor]) -> None:
+    """Nothing that touches a float is left to others, outputs hold, and the card has a timing."""
+    feeds = {v.name: t.numpy() for v, t in zip(proto.graph.input, inputs, strict=True)}
+    session = card_session(proto)
+    graph, compiled = on_the_card(proto)
+    of_ids = Counter(node.op for node in graph.nodes if not touches_float(graph, node))
+    assert Counter(taken(session, CPU)) <= of_ids
+    assert taken(session)
+    expected = cpu_session(proto).run(None, feeds)
+    for ours, theirs in zip(session.run(None, feeds), expected, strict=True):
+        assert disagreement(ours, theirs) == ""
+    assert compiled.scheduler.after_idle(0).cycles > 0
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_attention_of_torchs_exporter_runs_whole(case: str) -> None:
+    made, inputs = CASES[case]
+    assert_runs_whole(exported(made(), inputs, dynamo=True), inputs)
+
+
+@pytest.mark.parametrize("case", [name for name in CASES if name != "encoder layer"])
+def test_attention_of_the_older_exporter_runs_whole(case: str) -> None:
+    """It can't export the encoder layer: torch hands it `is_causal` as a tensor."""
+    made, inputs = CASES[case]
+    assert_runs_whole(exported(made(), inputs, dynamo=False), inputs)
+
+
+def test_a_row_that_may_look_at_nothing_is_zero_as_the_graph_says() -> None:
+    """The older exporter masks with minus infinity, so that the guard has something to catch."""
+    proto = exported(Attention(), [X, MASK], dynamo=False)
+    assert "IsNaN" in {node.op_type for node in proto.graph.node}
+    feeds = {v.name: t.numpy() for v, t in zip(proto.graph.input, (X, MASK), strict=True)}
+    (got,) = card_session(proto).run(None, feeds)
+    assert (got[..., 2, :] == 0).all()
+    assert np.isfinite(got).all()
+
+
+def test_the_guard_of_a_softmax_costs_one_pass_over_it() -> None:
+    """IsNaN and Where are one activation and one choice: one pass, as ReLU and an addition."""
+    graph, compiled = on_the_card(exported(Attention(), [X, MASK], dynamo=True))
+    names = {node.op: node.name for node in graph.nodes}
+    (guard,) = [s for s in compiled.lowered.steps if names["IsNaN"] in s.name]
+    assert getattr(guard, "passes", None) == 1
+    assert getattr(guard, "fresh", None) == HEADS * TOKENS * TOKENS

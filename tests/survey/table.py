@@ -1,0 +1,90 @@
+"""Run folders of the survey -> the Markdown page of which network ran where, and why not."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.survey.networks import Network
+
+RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80")
+_HEADINGS = ("network", "from", "parameters", "exported", *RUNTIMES[:-1], "card (V80)")
+_PACKAGES = ("torch", "onnx", "onnxruntime-gpu", "openvino", "transformers", "torchvision", "timm")
+_FITTED_BY = ("scikit-learn", "skl2onnx", "xgboost-cpu")
+_NOT_RUN = "not run"
+
+Rows = Mapping[str, Mapping[str, str]]
+"""Runtime -> its row of results.csv."""
+
+_INTRODUCTION = """\
+# Other people's networks
+
+Architectures of transformers, torchvision and timm with random weights, mostly in their smallest
+variants, and fitted estimators of scikit-learn and xgboost, each measured by one command on four
+runtimes. `python -m tests.survey` makes this page, in an hour or two. It asks whether a network
+runs and whether its outputs hold, so there are no times in it.
+
+`ok` is measured and its outputs compared. `partial` was computed and compared, but a node was left
+to another engine, so that a simulated card has no time for it. The numbers lead to the reasons.
+"""
+
+
+def read_rows(folder: Path) -> Rows:
+    """The rows of one network's run; empty if it left none."""
+    path = folder / "results.csv"
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["runtime"]: row for row in csv.DictReader(file)}
+
+
+def page(found: Sequence[tuple[Network, Rows]]) -> str:
+    """The whole page; the reasons are numbered as they first appear."""
+    reasons: dict[str, int] = {}
+    lines = [_line(network, rows, reasons) for network, rows in found]
+    packages = ", ".join(f"{name} {version(name)}" for name in (*_PACKAGES, *_FITTED_BY))
+    table = ["| " + " | ".join(_HEADINGS) + " |", "|" + " --- |" * len(_HEADINGS), *lines]
+    told = [f"{number}. {reason}" for reason, number in reasons.items()]
+    parts = [_INTRODUCTION, f"Versions: {packages}.\n", _sum(found), *table]
+    return "\n".join([*parts, "", *(["## Reasons", "", *told, ""] if told else [])])
+
+
+def _sum(found: Iterable[tuple[Network, Rows]]) -> str:
+    networks = [rows for _, rows in found]
+    counts = []
+    for runtime in RUNTIMES:
+        statuses = Counter(rows.get(runtime, {}).get("status", _NOT_RUN) for rows in networks)
+        words = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
+        counts.append(f"- `{runtime}`: {words}")
+    return "\n".join([f"Of {len(networks)} networks:\n", *counts, ""])
+
+
+def _line(network: Network, rows: Rows, reasons: dict[str, int]) -> str:
+    of_all = [rows.get(runtime, {}) for runtime in RUNTIMES]
+    parameters = next((row["parameters"] for row in of_all if row.get("parameters")), "")
+    exported = "yes" if parameters or any(row.get("status") == "ok" for row in of_all) else "no"
+    if not any(of_all):
+        exported = _NOT_RUN
+    shown = f"{int(float(parameters)):,}" if parameters else ""
+    cells = [network.name, network.source, shown, exported]
+    cells += [_cell(row, reasons) for row in of_all]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(row: Mapping[str, str], reasons: dict[str, int]) -> str:
+    if not row:
+        return _NOT_RUN
+    said = _without_places(row["reason"]) if row["status"] != "ok" else ""
+    if not said:
+        return row["status"]
+    return f"{row['status']} [{reasons.setdefault(said, len(reasons) + 1)}](#reasons)"
+
+
+def _without_places(reason: str) -> str:
+    """The reason on one line, safe in Markdown, without folders of this machine."""
+    bare = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", reason)
+    return re.sub(r"([|<>*_`\[\]])", r"\\\1", " ".join(bare.split()))

@@ -1,0 +1,44 @@
+"""The page of the survey tells each reason once, and nothing of the machine that made it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.survey.networks import Network, networks
+from tests.survey.table import RUNTIMES, page
+
+OK = {"status": "ok", "reason": "", "parameters": "1200.0"}
+
+
+def line_of(text: str, name: str) -> str:
+    (line,) = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
+    return line
+
+
+def test_there_are_thirty_architectures_and_estimators_of_both_kinds() -> None:
+    sources = [network.source for network in networks()]
+    assert {"transformers", "torchvision", "timm", "scikit-learn", "xgboost"} == set(sources)
+    assert sum(source in ("transformers", "torchvision", "timm") for source in sources) >= 30
+    names = [network.name for network in networks()]
+    assert len(set(names)) == len(names)
+
+
+def test_a_reason_is_told_once_and_without_folders() -> None:
+    refused = {"status": "partial", "reason": "node 'a|b' of /home/me/nets/x.onnx\nis elsewhere"}
+    rows = {"ort-cpu": OK, "fpga:v80": {**refused, "parameters": "1200.0"}}
+    text = page([(Network("one", "timm"), rows), (Network("two", "timm"), rows)])
+    assert "/home" not in text
+    assert text.count("of x.onnx is elsewhere") == 1
+    for name in ("one", "two"):
+        line = line_of(text, name)
+        assert line.startswith(
+            f"| {name} | timm | 1,200 | yes | ok | not run | not run | partial [1]"
+        )
+        assert line.count("|") == len(RUNTIMES) + 5
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_what_never_ran_is_not_passed_over(runtime: str) -> None:
+    text = page([(Network("one", "timm"), {})])
+    assert f"- `{runtime}`: 1 not run" in text
+    assert line_of(text, "one").count("not run") == len(RUNTIMES) + 1
