@@ -39,8 +39,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     flags = parse(arguments)
     if flags.list:
         from app.console.listing import listing
+        from app.console.width import width_of
 
-        sys.stdout.write(listing(flags.suite, flags.format))
+        sys.stdout.write(listing(flags.suite, flags.format, width_of(sys.stdout)))
         return 0
     if flags.doctor:
         from app.console.doctor import doctor

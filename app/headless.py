@@ -21,12 +21,13 @@ from app.cases.errors import DiskError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.extras import extra_tables
 from app.console.progress import Display, display_for
-from app.console.report import final_table, reasons
+from app.console.report import answer
+from app.console.row_table import sort_column
+from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume
 from app.results.folder import RunFolder
-from app.results.labels import labels
 from app.results.run import Run
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun, close_quietly
@@ -41,8 +42,9 @@ def run_headless(flags: argparse.Namespace) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    sort = sort_column(flags.sort) if flags.sort is not None else ""
     with _folder(flags) as folder:
-        return measure(folder, strict=flags.strict, export=flags.export is not None)
+        return measure(folder, strict=flags.strict, export=flags.export is not None, sort=sort)
 
 
 def measure(
@@ -50,6 +52,7 @@ def measure(
     *,
     strict: bool = False,
     export: bool = False,
+    sort: str = "",
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -77,7 +80,7 @@ def measure(
                 export_parquet(run.run, rows)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
-        report(rows, folder.path, out, run.run)
+        report(rows, folder.path, out, run.run, sort)
         return code
 
 
@@ -92,16 +95,15 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     return FAILURE if failed or nothing else OK
 
 
-def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run) -> None:
-    """The tables for people, the reasons of what is not ok, and where it all lies."""
+def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run, sort: str = "") -> None:
+    """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console
 
-    console = Console(file=out, width=None if out.isatty() else 160)
-    console.print(final_table(rows))
+    console = Console(file=out, width=width_of(out), highlight=False)
     for table in extra_tables(run):
         console.print(table)
-    for line in reasons(rows, labels(run.cases)):
-        console.print(line, markup=False, highlight=False)
+    for part in answer(rows, run.cases, console.width, sort):
+        console.print(part)
     console.print(f"results: {path / 'results.csv'}", markup=False, highlight=False, soft_wrap=True)
 
 
