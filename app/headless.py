@@ -100,8 +100,9 @@ def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run, sort: str = "
     from rich.console import Console
 
     console = Console(file=out, width=width_of(out), highlight=False)
-    for table in extra_tables(run):
+    for table in extra_tables(run, rows, console.width):
         console.print(table)
+        console.print()
     for part in answer(rows, run.cases, console.width, sort):
         console.print(part)
     console.print(f"results: {path / 'results.csv'}", markup=False, highlight=False, soft_wrap=True)

@@ -16,6 +16,7 @@ from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
+from app.results.operators import operator_warnings
 from app.results.run import Run
 from app.results.telemetry import device_columns
 from app.results.warned import joined, sentences
@@ -58,6 +59,7 @@ class Rows:
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 said = [*sentences(values["warnings"]), *summary.warnings]
+                said += operator_warnings(run.operators.get(case.case_id), values)
                 values["warnings"] = joined(said)
         return {name: values[name] for name in NAMES}
 
