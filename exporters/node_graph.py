@@ -5,8 +5,9 @@ Standard library only, so that a process without onnx can be told of a graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class GraphNode:
     macs: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NodeGraph:
     """The nodes of a file in its order and the tensors that it gives.
 
@@ -34,6 +35,35 @@ class NodeGraph:
     nodes: tuple[GraphNode, ...] = ()
     outputs: tuple[str, ...] = ()
     executed: tuple[GraphNode, ...] = ()
+
+    def maker(self, tensor: str) -> GraphNode | None:
+        """The node that gives a tensor; None for inputs and weights."""
+        return self._makers.get(tensor)
+
+    def needing(self, tensor: str) -> Sequence[GraphNode]:
+        """The nodes that read a tensor."""
+        return self._readers.get(tensor, ())
+
+    def called(self, name: str) -> tuple[str, ...]:
+        """The name of the node that is called so, or that gives the tensor that is; or nothing."""
+        node = self._by_name.get(name) or self._makers.get(name)
+        return (node.name,) if node else ()
+
+    @cached_property
+    def _by_name(self) -> dict[str, GraphNode]:
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def _makers(self) -> dict[str, GraphNode]:
+        return {tensor: node for node in self.nodes for tensor in node.writes}
+
+    @cached_property
+    def _readers(self) -> dict[str, list[GraphNode]]:
+        readers: dict[str, list[GraphNode]] = {}
+        for node in self.nodes:
+            for tensor in node.reads:
+                readers.setdefault(tensor, []).append(node)
+        return readers
 
     @property
     def touched_bytes(self) -> int:

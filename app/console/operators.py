@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MOST_OPS = 10
+_MOST_NODES = 4
 _ROOM_FOR_WORDS = 120
 """So many columns there must be for the engine's own words to be shown too."""
 
@@ -76,7 +77,12 @@ def _table(
         table.add_column("in the engine's words", overflow="fold")
     for number, op in enumerate(slowest):
         words = [op.engine_name] if width >= _ROOM_FOR_WORDS else []
-        cells = [op.op, _nodes(op), *(column[number] for column in shown.values()), *words]
+        cells = [
+            op.op,
+            _nodes(op.holds) or op.node,
+            *(column[number] for column in shown.values()),
+            *words,
+        ]
         _add(table, cells)
     return _titled(title, table, _caption(times, line, plain_us, len(slowest)))
 
@@ -108,7 +114,7 @@ def _beside_table(beside: Beside) -> RenderableType:
         table.add_column(name, justify="right", overflow="fold")
     slowest = sorted(beside.shared, key=lambda one: -max(t or 0.0 for t in one.times_us))
     for one in slowest[:MOST_OPS]:
-        _add(table, [" + ".join(one.nodes), *map(text.latency, one.times_us)])
+        _add(table, [_nodes(one.nodes), *map(text.latency, one.times_us)])
     others = [one.times_us for one in slowest[MOST_OPS:]]
     rest = [sum(times[k] or 0.0 for times in others) for k, _ in enumerate(beside.names)]
     for what, times in (("other nodes", rest), ("of no node of the file", beside.own_us)):
@@ -143,8 +149,10 @@ def _add(table: Table, cells: Sequence[str]) -> None:
     table.add_row(*map(Text, cells))
 
 
-def _nodes(op: Operator) -> str:
-    return " + ".join(op.holds) or op.node
+def _nodes(names: Sequence[str]) -> str:
+    """The first few of them; the table of the case has all."""
+    more = len(names) - _MOST_NODES
+    return " + ".join(names[:_MOST_NODES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _amount(number: int | None, unit: str = "") -> str:
