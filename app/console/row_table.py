@@ -50,8 +50,8 @@ _HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """`cells` gives a row's text. `spare` says which goes first where there is no room, the
-    highest; 0 stays. A name may be folded, a figure may not."""
+    """`cells` gives a row's text. Where there is no room for all, the least `spare` is fitted in
+    first; 0 stays. A name may be folded, a figure may not."""
 
     heading: str
     cells: Callable[[Row], str]
@@ -149,9 +149,12 @@ def _fitting(
     if _too_wide(columns, rows, published, width) and len(sizes) == 1:
         columns = [column for column in columns if column.heading != "batch"]
         common += [f"batch {size}" for size in sizes if size is not None]
-    for spare in (3, 2, 1):
-        if _too_wide(columns, rows, published, width):
-            columns = [column for column in columns if column.spare != spare]
+    kept = {0}
+    for spare in (1, 2, 3):
+        fuller = [column for column in columns if column.spare in kept | {spare}]
+        if not _too_wide(fuller, rows, published, width):
+            kept.add(spare)
+    columns = [column for column in columns if column.spare in kept]
     if _too_wide(columns, rows, published, width, _SHORT_NAME):
         columns = _below_the_runtime(columns, varied)
     return columns, "every measured row: " + ", ".join(common) if common else ""

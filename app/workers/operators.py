@@ -30,7 +30,7 @@ from runtimes.base import Unavailable
 from runtimes.execution import AfterCompletion
 from runtimes.faults import NotAvailable
 
-FOR_S = 0.5
+FOR_S = 2.0
 LEAST_RUNS, MOST_RUNS = 5, 100
 """Enough runs for a median; profilers keep every run of every operator in memory."""
 
