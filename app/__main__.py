@@ -66,8 +66,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     refuse_other_systems()
     if flags.list:
         from app.console.listing import listing
+        from app.console.width import width_of
 
-        return _print(listing(flags.suite, flags.format))
+        return _print(listing(flags.suite, flags.format, width_of(sys.stdout)))
     if flags.doctor:
         from app.console.doctor import doctor
 

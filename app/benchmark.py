@@ -162,7 +162,7 @@ def load_results(pattern: str) -> pd.DataFrame:
 
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
-    pd = _pandas()
+    pandas = _pandas()
     paths = [Path(name) for name in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     if not paths:
         raise ResultsError(f"nothing matches {pattern!r}", "give a glob of run folders")
@@ -178,7 +178,7 @@ def load_results(pattern: str) -> pd.DataFrame:
     if foreign:
         what = f"{len(foreign)} of the {len(paths)} that match {pattern!r} are passed over"
         warnings.warn(f"{what}: {foreign[0].cause}", stacklevel=2)
-    return pd.concat(frames, ignore_index=True)
+    return pandas.concat(frames, ignore_index=True)
 
 
 def _pandas() -> ModuleType:

@@ -24,12 +24,13 @@ from app.console.extras import extra_tables
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
-from app.console.report import final_table, reasons
+from app.console.report import answer
+from app.console.row_table import sort_column
+from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
 from app.results.folder import RESULTS, RunFolder
-from app.results.labels import labels
 from app.results.plain import one_line, printable
 from app.results.run import Run
 from app.sweep.begin import begin
@@ -52,8 +53,9 @@ def run_headless(flags: argparse.Namespace) -> int:
             "--export parquet needs pyarrow, which is not installed",
             "pip install 'graphlap[data]'",
         )
+    sort = sort_column(flags.sort) if flags.sort is not None else ""
     with _folder(flags) as folder:
-        return measure(folder, strict=flags.strict, export=flags.export is not None)
+        return measure(folder, strict=flags.strict, export=flags.export is not None, sort=sort)
 
 
 def measure(
@@ -61,6 +63,7 @@ def measure(
     *,
     strict: bool = False,
     export: bool = False,
+    sort: str = "",
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -89,7 +92,7 @@ def measure(
                 export_parquet(run.run, rows)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
-        report(rows, folder.path, shown, run.run)
+        report(rows, folder.path, shown, run.run, sort)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -112,19 +115,17 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     return FAILURE if failed or nothing else OK
 
 
-def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run) -> None:
-    """The tables for people, the reasons of what is not ok, and where it all lies."""
+def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run, sort: str = "") -> None:
+    """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console
 
     # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
-    console = Console(
-        file=out, width=None if out.isatty() else 160, markup=False, emoji=False, highlight=False
-    )
-    console.print(final_table(rows))
-    for table in extra_tables(run):
+    console = Console(file=out, width=width_of(out), markup=False, emoji=False, highlight=False)
+    for table in extra_tables(run, rows, console.width):
         console.print(table)
-    for line in reasons(rows, labels(run.cases)):
-        console.print(line)
+        console.print()
+    for part in answer(rows, run.cases, console.width, sort):
+        console.print(part)
     for line in left_out(run):
         console.print(line)
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)

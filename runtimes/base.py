@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
@@ -88,6 +89,9 @@ class Session(ABC):
 
     lanes: tuple[Lane, ...]
     execution: Execution
+    executed_graph: Path | None = None
+    """An .onnx file of the graph as the engine runs it, while the session is open, if it wrote
+    one for operator times."""
 
     def fault(self, error: Exception) -> RuntimeFault:
         """What a run raised, in our words: it is the engine's own call and raises its errors."""
@@ -98,7 +102,7 @@ class Session(ABC):
         raise NotImplementedError("this session is measured, not simulated")
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
-        """Run the first lane so many times; the mean time of each operator, in graph order.
+        """Run the first lane so many times; the median time of each operator, in graph order.
 
         The times are on `execution.clock`, which may be the device's where a run's are not.
         Only for sessions compiled with `Settings.operator_times`; Unsupported where the engine

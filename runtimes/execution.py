@@ -71,16 +71,18 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class OpTime:
-    """What one node of the executed graph takes in one run, a mean of several.
+    """What one node of the executed graph takes in one run, the median of several.
 
     `node` is its name in the graph, or where it stands if it has none; `op` its kind;
     `engine_name` what the engine itself calls the work: a kernel, a layer, an instruction.
+    `holds` are the nodes of the file that it was made of, where the engine tells them.
     """
 
     node: str
     op: str
     time_us: float
     engine_name: str
+    holds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

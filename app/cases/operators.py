@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.cases.case import Case
 from app.cases.settings import settings_of
 from exporters.types import ExportedModel
-from runtimes.execution import Clock, OpTime
+from runtimes.execution import Clock
 from runtimes.options import Settings
 
 
@@ -30,17 +30,58 @@ class OperatorJob:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorTimes:
-    """The mean times of one case's operators over `runs` runs, in graph order.
+class Peak:
+    """The most that the host's cores compute, and move while so many bytes are in use.
 
-    Without any, `reason` is one sentence.
+    What is in use decides from which cache it comes, or from memory. `how` says who measured it.
+    """
+
+    flops_per_s: float
+    bytes_per_s: float
+    in_use_bytes: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One node of the executed graph, as `runtimes.execution.OpTime` has it, and its work.
+
+    `holds` are the nodes of the file that it was made of, as far as the engine tells. `macs`
+    and `bytes_moved` are what these have to compute, and to read and write; `roof_us` is the
+    least time that the host's peaks allow for it. None where that is not known.
+    """
+
+    node: str
+    op: str
+    time_us: float
+    engine_name: str
+    holds: tuple[str, ...] = ()
+    macs: int | None = None
+    bytes_moved: int | None = None
+    roof_us: float | None = None
+
+    @property
+    def peak_share(self) -> float | None:
+        """How much of what the host could do it reaches; above 1 where caches help."""
+        return self.roof_us / self.time_us if self.roof_us and self.time_us else None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTimes:
+    """The median times of one case's operators over `runs` runs, in graph order.
+
+    `run_us` is the median of these runs themselves, with all that the profiler adds; None
+    where it was not timed. `peak` is the host's, None where it says nothing of these times.
+    Without any operators, `reason` is one sentence.
     """
 
     case_id: str
     clock: Clock = "wall"
     runs: int = 0
-    ops: tuple[OpTime, ...] = ()
+    ops: tuple[Operator, ...] = ()
     reason: str = ""
+    run_us: float | None = None
+    peak: Peak | None = None
 
     @property
     def total_us(self) -> float:

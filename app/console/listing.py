@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from itertools import accumulate
+from textwrap import wrap
 
 from app.cases.columns import Row, Value
 from app.cases.errors import PlanError, suggestion
@@ -19,11 +21,16 @@ from exporters.models import catalogue
 from runtimes.registry import RUNTIMES
 
 FORMATS = ("table", "csv", "json")
-_SHOWN = ("name", "suite", "family", "axes", "parameters", "macs", "source")
+_APART = "  "
+_SHOWN = ("name", "suite", "parameters", "macs", "axes", "family", "source")
+"""Those that come last go first where there is no room."""
 
 
-def listing(suite: str | None, form: str) -> str:
-    """The text of the list; PlanError for an unknown suite or format."""
+def listing(suite: str | None, form: str, width: int) -> str:
+    """The text of the list; PlanError for an unknown suite or format.
+
+    The table for people is no wider than `width`.
+    """
     if form not in FORMATS:
         raise PlanError(f"--format {form} is not known", suggestion(form, FORMATS))
     wanted = _models(suite)
@@ -32,10 +39,7 @@ def listing(suite: str | None, form: str) -> str:
         return json.dumps(rows, indent=1) + "\n"
     if form == "csv":
         return to_csv(rows, list(rows[0])).decode()
-    return _for_people(rows) + (
-        f"\n{len(rows)} models; suites: {', '.join(suite_names())}; "
-        f"runtimes: {', '.join(RUNTIMES)}\n"
-    )
+    return _for_people(rows, width)
 
 
 def _table() -> list[Row]:
@@ -64,15 +68,21 @@ def _models(suite: str | None) -> set[str]:
     raise PlanError(f"there is no suite called {suite!r}", suggestion(suite, known))
 
 
-def _for_people(rows: Sequence[Row]) -> str:
+def _for_people(rows: Sequence[Row], width: int) -> str:
     """Plain columns: rich alone would take a good part of the time that a list may take."""
     lines = [_SHOWN, *(tuple(_cell(row[name]) for name in _SHOWN) for row in rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(_SHOWN))]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        + "\n"
+    ends = list(accumulate(widths, lambda end, wide: end + len(_APART) + wide))
+    shown = max(1, sum(end <= width for end in ends))
+    table = [
+        _APART.join(cell.ljust(w) for cell, w in zip(line[:shown], widths, strict=False)).rstrip()
         for line in lines
-    )
+    ]
+    known = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(RUNTIMES)}"
+    said = wrap(f"{len(rows)} models; {known}", width, break_on_hyphens=False)
+    if left_out := _SHOWN[shown:]:
+        said.append(f"--format csv has {' and '.join(left_out)} too")
+    return "\n".join([*table, "", *said]) + "\n"
 
 
 def _cell(value: Value) -> str:

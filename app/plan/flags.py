@@ -34,7 +34,7 @@ from there.
 """
 
 
-_OF_EVERY_RUN = frozenset({"headless", "cache_limit", "export", "strict", "debug"})
+_OF_EVERY_RUN = frozenset({"headless", "cache_limit", "export", "sort", "strict", "debug"})
 """What may be said of any run; all other flags are of its plan, or other commands."""
 
 
@@ -138,6 +138,9 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--seed", metavar="N", help="of the order of rounds and of all that is drawn")
     how.add_argument("--out", metavar="DIR", help="a new run folder; default: graphlap-results/…")
     how.add_argument("--export", metavar="parquet", help="write rows and samples as Parquet too")
+    how.add_argument(
+        "--sort", metavar="COLUMN", help="order of the table at the end: p99, model, batch_size, …"
+    )
     how.add_argument(
         "--strict", action="store_true", help="unavailable, unsupported and partial rows fail too"
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
+from app.cases.operators import Peak
 from app.cases.round import RoundResult
 from exporters.codec import CodecError, from_json, to_json
 from exporters.types import ExportedModel, Precision
@@ -49,7 +50,7 @@ class Tried:
 class Operators:
     """The operator times of a case lie in `file`, a path within the run folder.
 
-    Without a file, `reason` says why there are none.
+    Without a file, `reason` says why there are none. The rest is `OperatorTimes`'.
     """
 
     case_id: str
@@ -58,6 +59,8 @@ class Operators:
     reason: str = ""
     file: str = ""
     total_us: float = 0.0
+    run_us: float | None = None
+    peak: Peak | None = None
 
 
 Line = Writer | Exported | RoundResult | AccuracyResult | Tried | Operators

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from app.cases.columns import Row
 from app.cases.errors import ResultsError
-from app.cases.operators import OperatorTimes
+from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.lines import Operators
 from app.results.table import to_csv
-from runtimes.execution import OpTime
 
 FOLDER = "operators"
-COLUMNS = ("node", "op", "time_us", "share", "engine_name")
+COLUMNS = (
+    "node",
+    "op",
+    "time_us",
+    "share",
+    "engine_name",
+    "holds",
+    "macs",
+    "bytes_moved",
+    "roof_us",
+    "peak_share",
+)
+_BETWEEN = " + "
+_FAR_OFF = 2.0
+"""Operators that take so many times what a run takes, or its inverse, are worth a warning."""
 
 
 def write_operators(folder: RunFolder, times: OperatorTimes) -> Operators:
@@ -23,7 +38,16 @@ def write_operators(folder: RunFolder, times: OperatorTimes) -> Operators:
     file = f"{FOLDER}/{times.case_id}.csv" if times.ops else ""
     if file:
         folder.write(file, operators_csv(times))
-    return Operators(times.case_id, times.clock, times.runs, times.reason, file, times.total_us)
+    return Operators(
+        times.case_id,
+        times.clock,
+        times.runs,
+        times.reason,
+        file,
+        times.total_us,
+        times.run_us,
+        times.peak,
+    )
 
 
 def operators_csv(times: OperatorTimes) -> bytes:
@@ -36,6 +60,11 @@ def operators_csv(times: OperatorTimes) -> bytes:
             "time_us": op.time_us,
             "share": op.time_us / total_us if total_us else 0.0,
             "engine_name": op.engine_name,
+            "holds": _BETWEEN.join(op.holds),
+            "macs": op.macs,
+            "bytes_moved": op.bytes_moved,
+            "roof_us": op.roof_us,
+            "peak_share": op.peak_share,
         }
         for op in times.ops
     ]
@@ -44,16 +73,55 @@ def operators_csv(times: OperatorTimes) -> bytes:
 
 def read_operators(run: Path, line: Operators) -> OperatorTimes:
     """The times that a journal line tells of; ResultsError if their file can't be read."""
-    known = OperatorTimes(line.case_id, line.clock, line.runs, reason=line.reason)
+    known = OperatorTimes(
+        line.case_id,
+        line.clock,
+        line.runs,
+        reason=line.reason,
+        run_us=line.run_us,
+        peak=line.peak,
+    )
     if not line.file:
         return known
     path = run / line.file
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline="")))
-        ops = tuple(
-            OpTime(row["node"], row["op"], float(row["time_us"]), row["engine_name"])
-            for row in rows
-        )
+        return replace(known, ops=tuple(_operator(row) for row in rows))
     except (OSError, KeyError, ValueError) as error:
         raise ResultsError(f"{path} can't be read ({error})", "restore it, or remove it") from None
-    return OperatorTimes(line.case_id, line.clock, line.runs, ops, line.reason)
+
+
+def operator_warnings(line: Operators | None, row: Row) -> list[str]:
+    """What to doubt in the operator times of a row that is measured by the same clock."""
+    p50_us = row["latency_p50_us"]
+    if line is None or not line.total_us or not isinstance(p50_us, (int, float)) or not p50_us:
+        return []
+    if line.clock != row["clock"] or row["concurrency"] != 1:
+        return []
+    times = line.total_us / p50_us
+    if times > _FAR_OFF:
+        return [
+            f"the operators' times add up to {times:.1f} times the p50: measure them again on a "
+            "quiet machine; where that changes nothing, the profiler is what takes the time"
+        ]
+    if times < 1 / _FAR_OFF:
+        return [
+            f"the operators' times add up to {times:.2f} times the p50: look for the rest "
+            "between the operators, in what the engine does for each run"
+        ]
+    return []
+
+
+def _operator(row: Mapping[str, str]) -> Operator:
+    """A file of an earlier version has fewer columns."""
+    macs, moved, roof_us = (row.get(name) for name in ("macs", "bytes_moved", "roof_us"))
+    return Operator(
+        row["node"],
+        row["op"],
+        float(row["time_us"]),
+        row["engine_name"],
+        tuple(row["holds"].split(_BETWEEN)) if row.get("holds") else (),
+        int(macs) if macs else None,
+        int(moved) if moved else None,
+        float(roof_us) if roof_us else None,
+    )

@@ -16,9 +16,11 @@ from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
+from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.telemetry import device_columns
+from app.results.warned import joined, sentences
 from app.stats.summary import Summary, summarise
 from exporters.types import Dimension, ExportedModel
 from runtimes.registry import parse_spec
@@ -57,8 +59,9 @@ class Rows:
             values |= devices
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
-                warnings = [str(values["warnings"] or ""), *summary.warnings]
-                values["warnings"] = _joined(warnings)
+                said = [*sentences(values["warnings"]), *summary.warnings]
+                said += operator_warnings(run.operators.get(case.case_id), values)
+                values["warnings"] = joined(said)
         return {name: values[name] for name in NAMES}
 
     def _summary(
@@ -151,7 +154,7 @@ def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
         "status": decisive.status,
         "valid": all(result.valid for result in timed) if timed else None,
         "reason": one_line(decisive.reason) or None,
-        "warnings": _joined(map(one_line, warnings)),
+        "warnings": joined(map(one_line, warnings)),
     }
 
 
@@ -161,7 +164,7 @@ def _accuracy_columns(accuracy: AccuracyResult | None, warnings: Value) -> Row:
     why = f"the accuracy could not be measured: {accuracy.reason}" if accuracy.reason else ""
     return {
         "accuracy_top1": accuracy.top1,
-        "warnings": _joined([str(warnings or ""), why]),
+        "warnings": joined([*sentences(warnings), why]),
     }
 
 
@@ -184,7 +187,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
         "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
         "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
         "steady_state": all(steady) if steady else None,
-        "stop_reason": _joined(result.stop_reason for result in rounds),
+        "stop_reason": joined(result.stop_reason for result in rounds),
         "iterations": sum(r.iterations for r in timed) if timed else None,
         "duration_s": sum(r.duration_s for r in timed) if timed else None,
         "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
@@ -249,8 +252,3 @@ def _most(rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | Non
 
 def _pairs(values: Mapping[str, object]) -> str | None:
     return " ".join(f"{name}={values[name]}" for name in sorted(values)) or None
-
-
-def _joined(texts: Iterable[str]) -> str | None:
-    """The distinct texts in order of appearance, with semicolons."""
-    return "; ".join(dict.fromkeys(text for text in texts if text)) or None

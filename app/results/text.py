@@ -64,12 +64,15 @@ def count_tick(value: float) -> str:
     return f"{value / scale:.4g}{unit}"
 
 
-def rate_text(per_second: float | None) -> str:
-    """A throughput with its unit: 727/s, 1.25k/s."""
-    if per_second is None:
-        return NOT_MEASURED
-    scale, unit = _count_unit(per_second)
-    return f"{significant(per_second / scale)}{unit}/s"
+def rate_text(per_second: float | None, what: str = "") -> str:
+    """A throughput with its unit: 727/s, 1.25k/s, 12.8 GB/s."""
+    return NOT_MEASURED if per_second is None else f"{amount(per_second, what)}/s"
+
+
+def amount(number: float, what: str = "") -> str:
+    """A large number in short: 98.3k, 1.57 MB; with a unit, a space before it."""
+    scale, letter = _count_unit(number)
+    return f"{significant(number / scale)}{' ' if what else ''}{letter}{what}"
 
 
 def duration(seconds: float | None) -> str:

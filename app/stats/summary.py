@@ -84,7 +84,10 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
         round_p50_spread=spread,
-        warnings=(*_few(len(pooled)), *_warnings(spread, outliers / len(pooled))),
+        warnings=(
+            *_few(len(pooled)),
+            *_warnings(spread, outliers / len(pooled), _tail(quantiles)),
+        ),
     )
 
 
@@ -136,7 +139,13 @@ def _few(count: int) -> tuple[str, ...]:
     )
 
 
-def _warnings(round_p50_spread: float | None, outlier_share: float) -> tuple[str, ...]:
+def _tail(quantiles: Mapping[str, float | None]) -> float:
+    """The p99 over the p50; 1 where either is not known."""
+    p50, p99 = quantiles["p50"], quantiles["p99"]
+    return p99 / p50 if p50 and p99 else 1.0
+
+
+def _warnings(round_p50_spread: float | None, outlier_share: float, tail: float) -> tuple[str, ...]:
     """Sentences for a reader who would otherwise trust the figures too far."""
     warnings = []
     if round_p50_spread is not None and round_p50_spread > 0.05:
@@ -147,6 +156,11 @@ def _warnings(round_p50_spread: float | None, outlier_share: float) -> tuple[str
     if outlier_share > 0.01:
         warnings.append(
             f"{outlier_share:.1%} of the samples lie more than three interquartile ranges "
-            "above the third quartile: something else runs on this machine"
+            "above the third quartile: stop other work on this machine"
+        )
+    elif tail > 10.0:
+        warnings.append(
+            f"the p99 is {tail:.0f} times the p50: stop other work on this machine, or see "
+            "whether the graph's time depends on its inputs"
         )
     return tuple(warnings)

@@ -220,7 +220,10 @@ class _Round:
             stop_reason=measured.stop_reason,
         )
         if not warm.steady:
-            warning = f"no_steady_state: the medians still moved after {warm.seconds:.1f} s"
+            warning = (
+                f"no_steady_state: the medians still moved after {warm.seconds:.1f} s: "
+                "use a quieter machine, or --profile standard"
+            )
             self.note(warnings=(*self.result.warnings, warning))
         after = self._check(session, reference)
         self._note_check(after if before.output_ok else before)

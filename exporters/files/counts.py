@@ -97,15 +97,22 @@ def _macs(model: ModelProto, values: Mapping[str, ValueInfoProto]) -> int | None
     own_functions = {(function.domain, function.name) for function in model.functions}
     total = 0
     for node in model.graph.node:
-        formula = _FORMULAS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
-        if formula is not None:
-            try:
-                total += formula(node, shapes)
-            except KeyError:
-                return None
-        elif (node.domain, node.op_type) in own_functions or _may_multiply(node):
+        known = None if (node.domain, node.op_type) in own_functions else node_macs(node, shapes)
+        if known is None:
             return None
+        total += known
     return total
+
+
+def node_macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int | None:
+    """The multiply-accumulates of one node of ONNX's own; None where they are not known."""
+    formula = _FORMULAS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    if formula is None:
+        return None if _may_multiply(node) else 0
+    try:
+        return formula(node, shapes)
+    except KeyError:
+        return None
 
 
 def _may_multiply(node: NodeProto) -> bool:

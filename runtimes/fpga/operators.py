@@ -31,6 +31,7 @@ def op_times(compiled: Compiled, idle_us: float) -> tuple[OpTime, ...]:
             op=_UNITS[instruction.unit],
             time_us=cycles.get(number, 0) / compiled.card.clock_mhz,
             engine_name=f"{instruction.unit} unit, {cycles.get(number, 0)} cycles of the path",
+            holds=tuple(instruction.name.split("+")),
         )
         for number, instruction in enumerate(compiled.program)
     )

@@ -59,10 +59,13 @@ def _folder() -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
-def session_options(request: Request, recording: Path | None = None) -> onnxruntime.SessionOptions:
+def session_options(
+    request: Request, recording: Path | None = None, graph: Path | None = None
+) -> onnxruntime.SessionOptions:
     """Options with every axis fixed and the threads as asked for.
 
-    With `recording` the session writes the times of its kernels to a file that begins so.
+    With `recording` the session writes the times of its kernels to a file that begins so, with
+    `graph` the graph that it runs to this file, and its weights beside it.
     """
     import onnxruntime
 
@@ -76,6 +79,10 @@ def session_options(request: Request, recording: Path | None = None) -> onnxrunt
     if recording is not None:
         wanted.enable_profiling = True
         wanted.profile_file_prefix = str(recording)
+    if graph is not None:
+        wanted.optimized_model_filepath = str(graph)
+        weights = "session.optimized_model_external_initializers_file_name"
+        wanted.add_session_config_entry(weights, f"{graph.name}.weights")
     return wanted
 
 

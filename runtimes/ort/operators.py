@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median, median_grouped
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -44,10 +46,15 @@ class Recording:
         """What the file's name begins with."""
         return self.folder / "kernels"
 
+    @property
+    def graph(self) -> Path:
+        """Where the engine may write the graph as it runs it."""
+        return self.folder / "executed.onnx"
+
     def op_times(
         self, engine: onnxruntime.InferenceSession, run: Callable[[], object], runs: int
     ) -> tuple[OpTime, ...]:
-        """The mean time of each operator over `runs` calls of `run`; ends the recording."""
+        """The median time of each operator over `runs` calls of `run`; ends the recording."""
         for _ in range(runs):
             run()
         return op_times(Path(engine.end_profiling()), runs)
@@ -66,7 +73,8 @@ class _Call:
 
     @property
     def time_us(self) -> float:
-        return sum(event["dur"] for event in self.on_device) or self.event["dur"]
+        """The host's durations are cut to whole microseconds, so half of one is missing."""
+        return sum(event["dur"] for event in self.on_device) or self.event["dur"] + 0.5
 
     @property
     def engine_name(self) -> str:
@@ -76,25 +84,43 @@ class _Call:
 
 
 def op_times(path: Path, runs: int) -> tuple[OpTime, ...]:
-    """The mean time of each kernel in the last `runs` runs, in the order of execution.
+    """The median time of each kernel in the last `runs` runs, in the order of execution.
 
-    The profiler counts whole microseconds. The time of a node with a body, such as a loop,
-    contains that of the nodes in it.
+    The profiler counts whole microseconds: within the one that holds the median its place is
+    interpolated. The time of a node with a body, such as a loop, contains that of the nodes in it.
     """
     events = json.loads(path.read_text("utf-8"))
-    begun = sorted(event["ts"] for event in events if event["name"] == _RUN)[-runs]
-    spent_us: dict[tuple[str, str, str, str], tuple[float, str]] = {}
+    begun = sorted(event["ts"] for event in events if event["name"] == _RUN)[-runs:]
+    kernels: dict[tuple[str, str, str, str], _Kernel] = {}
     for call in sorted(_calls(events), key=lambda call: call.event["ts"]):
-        if call.event["ts"] < begun:
+        run = bisect_right(begun, call.event["ts"])
+        if run == 0:
             continue
         facts, name = call.event["args"], call.event["name"].removesuffix(_KERNEL)
         key = (name, facts["node_index"], facts["op_name"], facts["provider"])
-        total_us, engine_name = spent_us.get(key, (0.0, call.engine_name))
-        spent_us[key] = (total_us + call.time_us, engine_name)
+        kernels.setdefault(key, _Kernel(call.engine_name)).add(run, call)
     return tuple(
-        OpTime(name or f"node {index}", op, total_us / runs, engine_name)
-        for (name, index, op, _), (total_us, engine_name) in spent_us.items()
+        OpTime(name or f"node {index}", op, kernel.median_us, kernel.engine_name)
+        for (name, index, op, _), kernel in kernels.items()
     )
+
+
+@dataclass(slots=True)
+class _Kernel:
+    """What one kernel took in each run, by the run's number."""
+
+    engine_name: str
+    spent_us: dict[int, float] = field(default_factory=dict)
+    on_device: bool = False
+
+    def add(self, run: int, call: _Call) -> None:
+        self.spent_us[run] = self.spent_us.get(run, 0.0) + call.time_us
+        self.on_device |= bool(call.on_device)
+
+    @property
+    def median_us(self) -> float:
+        told = list(self.spent_us.values())
+        return median(told) if self.on_device else median_grouped(told, interval=1.0)
 
 
 def _calls(events: Iterable[Event]) -> list[_Call]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from exporters.types import ExportedModel, Precision
 from runtimes.base import Availability, Runtime, Session
 from runtimes.execution import Execution
-from runtimes.faults import Unsupported
+from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.ort.opening import availability, flag, session_options
 from runtimes.ort.operators import Recording
@@ -92,7 +92,7 @@ class OrtCpu(Runtime):
         from runtimes.ort.session import OrtSession
 
         recording = Recording() if request.settings.operator_times else None
-        engine = _open(request, recording.prefix if recording else None)
+        engine = _open_recorded(request, recording) if recording else _open(request)
         executed = ort_execution.read(engine, partial(_open, request), request)
         idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
         lane = OrtLane(engine, request)
@@ -109,14 +109,24 @@ class OrtCpu(Runtime):
         return OrtSession(engine, lane, execution, recording)
 
 
-def _open(request: Request, recording: Path | None = None) -> onnxruntime.InferenceSession:
+def _open_recorded(request: Request, recording: Recording) -> onnxruntime.InferenceSession:
+    """With the graph that it runs written beside, unless the engine can't write that one."""
+    try:
+        return _open(request, recording.prefix, recording.graph)
+    except RuntimeFault:
+        return _open(request, recording.prefix)
+
+
+def _open(
+    request: Request, recording: Path | None = None, graph: Path | None = None
+) -> onnxruntime.InferenceSession:
     """A session of the engine with every axis fixed; raises what `compile` may raise."""
     import onnxruntime as ort
 
     from runtimes.ort.faults import compile_fault
 
     options = request.options
-    wanted = session_options(request, recording)
+    wanted = session_options(request, recording, graph)
     if options["execution_mode"] == "parallel":
         wanted.execution_mode = ort.ExecutionMode.ORT_PARALLEL
         wanted.inter_op_num_threads = request.settings.threads

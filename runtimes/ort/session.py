@@ -28,6 +28,8 @@ class OrtSession(Session):
     ) -> None:
         self._engine: ort.InferenceSession | None = engine
         self._lane, self._recording = lane, recording
+        if recording is not None and recording.graph.exists():
+            self.executed_graph = recording.graph
         self.lanes = (lane,)
         self.execution = execution
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +32,7 @@ from runtimes.ov.interface import (
 
 _NAME = "libopenvino_c.so"
 _EXECUTED = 2
+_FUSED = "undef"
 
 
 class OpenVinoError(Exception):
@@ -42,13 +43,15 @@ class OpenVinoError(Exception):
 class Kernel:
     """One node that was executed; `executed_as` ends with the type computed in.
 
-    `time_us` is the mean of all runs of the request so far, in whole microseconds.
+    `time_us` is the mean of all runs of the request so far, cut to whole microseconds. `fused`
+    are the nodes that it computes as well.
     """
 
     node: str
     op: str
     executed_as: str
     time_us: int
+    fused: tuple[str, ...] = ()
 
 
 @cache
@@ -169,18 +172,20 @@ class Library:
         """What the last run executed, of a model compiled with PERF_COUNT."""
         told = NodeTimesList()
         self._c.ov_infer_request_get_profiling_info(request, byref(told))
-        kernels = tuple(
-            Kernel(
-                item.node_name.decode(),
-                item.node_type.decode(),
-                item.exec_type.decode(),
-                item.real_time_us,
-            )
-            for item in told.items[: told.size]
-            if item.status == _EXECUTED
-        )
+        kernels: list[Kernel] = []
+        # What a node computes beside its own work comes right after it and is executed as nothing.
+        host: Kernel | None = None
+        for item in told.items[: told.size]:
+            name, executed_as = item.node_name.decode(), item.exec_type.decode()
+            if item.status == _EXECUTED:
+                host = Kernel(name, item.node_type.decode(), executed_as, item.real_time_us)
+                kernels.append(host)
+            elif executed_as != _FUSED:
+                host = None
+            elif host is not None:
+                kernels[-1] = host = replace(host, fused=(*host.fused, name))
         self._c.ov_profiling_info_list_free(byref(told))
-        return kernels
+        return tuple(kernels)
 
     @cached_property
     def cpu_name(self) -> str:

@@ -12,6 +12,7 @@ from runtimes.faults import RuntimeFault
 from runtimes.ov.faults import run_fault
 from runtimes.ov.lane import OpenVinoLane
 from runtimes.ov.library import library
+from runtimes.ov.operators import Means
 from runtimes.request import Request
 
 DIRECT_CALL = "ov_infer_request_infer of the C library"
@@ -41,17 +42,15 @@ class OpenVinoSession(Session):
                 opened.callback(lanes[-1].close)
             self.lanes = tuple(lanes)
             self._held = opened.pop_all()
+        self._means = Means(self.lanes[0]) if properties.get("PERF_COUNT") == "YES" else None
         self.call_path = DIRECT_CALL
         if self.lanes[0].allocates:
             self.call_path += ", outputs allocated by the engine"
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
-        for _ in range(runs):
-            self.lanes[0].run()
-        kernels = self.lanes[0].kernels()
-        if not kernels:
+        if self._means is None:
             return super().operator_times(runs)
-        return tuple(OpTime(k.node, k.op, float(k.time_us), k.executed_as) for k in kernels)
+        return self._means.op_times(self.lanes[0].run, runs)
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)

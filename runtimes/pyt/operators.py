@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
+from statistics import median
 
 import torch
 from torch.autograd.profiler_util import FunctionEvent
@@ -24,7 +25,7 @@ _RUN = "graphlap run"
 def op_times(
     run: Callable[[], object], module: torch.nn.Module | None, runs: int, on_gpu: bool = False
 ) -> tuple[OpTime, ...]:
-    """The mean time of each operator over `runs` runs, in the order of execution.
+    """The median time of each operator over `runs` runs, in the order of execution.
 
     `module` names the nodes; None for a compiled one, whose kernels have names of their own.
     With `on_gpu` the times are the device's; Unsupported if the profiler does not tell them.
@@ -38,12 +39,12 @@ def op_times(
             for _ in range(runs):
                 with record_function(_RUN):
                     run()
-    return means(profiler.events() or (), runs, on_gpu)
+    return medians(profiler.events() or (), on_gpu)
 
 
-def means(events: Iterable[FunctionEvent], runs: int, on_gpu: bool) -> tuple[OpTime, ...]:
-    """The mean time of each operator in the profiler's `events` of `runs` runs."""
-    spent_us: dict[tuple[str, str], tuple[float, str]] = {}
+def medians(events: Iterable[FunctionEvent], on_gpu: bool) -> tuple[OpTime, ...]:
+    """The median time of each operator over the runs in the profiler's `events`."""
+    spent_us: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for event in events:
         if event.name == _RUN:
             for position, (scope, op) in enumerate(_operators(event, "")):
@@ -52,16 +53,15 @@ def means(events: Iterable[FunctionEvent], runs: int, on_gpu: bool) -> tuple[OpT
                     continue
                 # The same operator of the same module in each run, by where it comes in it.
                 key = (f"{scope or 'module'} #{position}", op.name)
-                total, _ = spent_us.get(key, (0.0, ""))
-                spent_us[key] = (total + time_us, longest)
+                spent_us.setdefault(key, []).append((time_us, longest))
     if on_gpu and not spent_us:
         raise Unsupported(
             "PyTorch's profiler told of no kernel on the GPU",
             "end other profilers of the GPU, and see what CUPTI wrote to the standard error",
         )
     return tuple(
-        OpTime(node, op.removeprefix("aten::"), total / runs, longest)
-        for (node, op), (total, longest) in spent_us.items()
+        OpTime(node, op.removeprefix("aten::"), median(us for us, _ in told), told[-1][1])
+        for (node, op), told in spent_us.items()
     )
 
 

@@ -123,18 +123,21 @@ class TensorRtLane(HostLane):
                 times[part, index] = self._gpu.elapsed_ns(self._marks[part], self._marks[part + 1])
         return Spans(times[1], times[0], times[2]) if self._on_host else Spans(times[1])
 
-    def layer_times_ms(self, runs: int) -> dict[str, float]:
-        """All that each layer takes in `runs` more runs, by the device's clock."""
+    def layer_times_ms(self, runs: int) -> list[dict[str, float]]:
+        """What each layer takes in each of `runs` more runs, by the device's clock."""
         context: trt.IExecutionContext = self._context
         times = _LayerTimes()
         context.profiler = times
         # Otherwise each launch would wait for its layers and report by itself.
         context.enqueue_emits_profile = False
+        told = []
         for _ in range(runs):
+            times.spent_ms = {}
             self._run()
             if not context.report_to_profiler():
                 raise self._log.fault(RunFault, "TensorRT told no layer times", "see nvidia-smi")
-        return times.spent_ms
+            told.append(times.spent_ms)
+        return told
 
     def close(self) -> None:
         super().close()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from runtimes.execution import NodePlacement, OpTime
@@ -38,8 +39,8 @@ def placement(described: str) -> tuple[NodePlacement, ...]:
     )
 
 
-def op_times(described: str, spent_ms: Mapping[str, float], runs: int) -> tuple[OpTime, ...]:
-    """The mean times of the layers from `spent_ms`, all that each took in `runs` runs.
+def op_times(described: str, spent_ms: Sequence[Mapping[str, float]]) -> tuple[OpTime, ...]:
+    """The median times of the layers from `spent_ms`, what each took in each run.
 
     A layer is the work of the ONNX nodes that it was made of, where TensorRT tells them, and
     goes by the name of its kernel, where it has one of its own.
@@ -47,7 +48,8 @@ def op_times(described: str, spent_ms: Mapping[str, float], runs: int) -> tuple[
     told = json.loads(described).get("Layers", ())
     layers = {str(layer["Name"]): layer for layer in told if isinstance(layer, dict)}
     return tuple(
-        _op_time(name, layers.get(name, {}), ms * 1e3 / runs) for name, ms in spent_ms.items()
+        _op_time(name, layers.get(name, {}), median(run.get(name, 0.0) for run in spent_ms) * 1e3)
+        for name in dict.fromkeys(name for run in spent_ms for name in run)
     )
 
 
@@ -59,6 +61,7 @@ def _op_time(name: str, layer: Mapping[str, Any], time_us: float) -> OpTime:
         op=str(layer.get("LayerType", UNKNOWN)),
         time_us=time_us,
         engine_name=str(layer.get("TacticName") or name),
+        holds=tuple(nodes),
     )
 
 

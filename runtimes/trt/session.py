@@ -57,7 +57,7 @@ class TensorRtSession(Session):
         if not self._tells or self._engine is None:
             return super().operator_times(runs)
         spent_ms = self.lanes[0].layer_times_ms(runs)
-        return operators.op_times(layers_json(self._engine), spent_ms, runs)
+        return operators.op_times(layers_json(self._engine), spent_ms)
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)

@@ -69,7 +69,12 @@ def state_of(run: Path) -> RunState:
 def test_its_rows_are_those_that_it_wrote_itself(folder: Path) -> None:
     written = read_rows(folder / "finished" / "results.csv")
     rows = Rows().of(read_run(folder / "finished"))
-    assert {str(row["case_id"]): row for row in rows} == written
+    # Warnings are put into words when a row is read, by this version in its own.
+    assert {str(row["case_id"]) for row in rows} == written.keys()
+    for row in rows:
+        was = written[str(row["case_id"])]
+        assert {name: row[name] for name in was.keys() - {"warnings"}}.items() <= was.items()
+        assert row["warnings"] or not was["warnings"]
     assert len(rows) == 4
 
 

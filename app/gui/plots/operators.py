@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
@@ -26,7 +26,8 @@ MOST_ROWS = 60
 class OperatorTime:
     """One node of the executed graph; `share` of the whole inference, from 0 to 1.
 
-    `engine` ran it, and calls it `called`.
+    `engine` ran it, and calls it `called`. `macs`, `bytes_moved` and `peak_share` are those of
+    `app.cases.operators.Operator`.
     """
 
     node: str
@@ -35,6 +36,9 @@ class OperatorTime:
     share: float
     engine: str
     called: str = ""
+    macs: int | None = None
+    bytes_moved: int | None = None
+    peak_share: float | None = None
 
 
 class OperatorsView(BarView):
@@ -74,7 +78,7 @@ class OperatorsView(BarView):
         runs: int = 0,
         reason: str = "",
     ) -> None:
-        """Show these, means over `runs` runs; `name` says whose they are.
+        """Show these, medians over `runs` runs; `name` says whose they are.
 
         Without rows, `reason` tells why the profiler gave none, if it was asked.
         """
@@ -100,6 +104,7 @@ class OperatorsView(BarView):
                 row.op if row.op == row.node else f"{row.op}  {row.node}",
                 row.time_us,
                 f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %"
+                + ("" if row.peak_share is None else f"  {row.peak_share:.0%} of peak")
                 + (f"  {row.called}" if row.called not in ("", row.node, row.op) else ""),
                 styles[row.engine],
             )
@@ -109,9 +114,9 @@ class OperatorsView(BarView):
         self.show_legend(
             [Entry(engine, styles[engine].pen(), styles[engine].fill(150)) for engine in engines]
         )
-        mean = f", mean of {self._runs:,} profiled runs" if self._runs else ""
+        how = f", medians of {self._runs:,} profiled runs" if self._runs else ""
         rest = f"; the slowest {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
-        self.show_heading(f"Operators of {self._name}", f"{CLOCK_TEXT[self._clock]}{mean}{rest}")
+        self.show_heading(f"Operators of {self._name}", f"{CLOCK_TEXT[self._clock]}{how}{rest}")
         return ""
 
     def _grouped(self) -> list[OperatorTime]:
@@ -126,8 +131,8 @@ class OperatorsView(BarView):
         ]
 
     def table(self) -> Table:
-        rows = [[r.node, r.op, r.time_us, r.share, r.engine, r.called] for r in self._grouped()]
-        return ["node", "op", "time_us", "share", "engine", "called"], rows
+        names = [field.name for field in fields(OperatorTime)]
+        return names, [[getattr(row, name) for name in names] for row in self._grouped()]
 
 
 def operator_times(
@@ -143,6 +148,9 @@ def operator_times(
             op.time_us / total_us if total_us else 0.0,
             elsewhere.get(op.node, engine),
             op.engine_name,
+            op.macs,
+            op.bytes_moved,
+            op.peak_share,
         )
         for op in profile.ops
     ]

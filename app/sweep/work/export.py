@@ -120,7 +120,7 @@ class ExportWork(Work):
         if reply is None:
             return f"export of {name} was not finished"
         if reply.model is None:
-            return f"export of {name}: {reply.status}: {reply.reason}"
+            return f"export of {name}: {reply.status}"
         how = "from the cache" if reply.cached else f"in {reply.export_ms / 1e3:.1f} s"
         return f"exported {name} {how}"
 

@@ -43,7 +43,7 @@ class OperatorWork(ProcessWork):
         if result is None:
             return f"{said} were not told: {self._why_dropped}"
         if not result.ops:
-            return f"{said}: {result.reason}"
+            return f"{said} were not told"
         return f"{said}: {len(result.ops)} in {text.latency(result.total_us)}"
 
     def _job(self) -> Mapping[str, Any]:

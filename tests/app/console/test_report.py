@@ -1,4 +1,4 @@
-"""The table under a sweep: what differs is a column, what does not is said once."""
+"""The answer at the end of a run: its table, what to doubt in it, why rows are missing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from rich.console import Console
 
 from app.cases.case import Case, Scenario
 from app.cases.columns import Row
-from app.console.report import final_table, reasons
+from app.cases.errors import PlanError
+from app.console.report import answer
+from app.console.row_table import sort_column
 from app.results.folder import RunFolder
-from app.results.labels import labels
 from app.results.reader import read_run
 from app.results.rows import Rows
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -43,24 +44,29 @@ def rows_of(path: Path) -> list[Row]:
     return Rows().of(read_run(path))
 
 
-def shown(rows: Sequence[Row]) -> str:
-    console = Console(file=io.StringIO(), width=200)
-    console.print(final_table(rows))
+def shown(rows: Sequence[Row], cases: Sequence[Case], width: int = 200, sort: str = "") -> str:
+    console = Console(file=io.StringIO(), width=width)
+    for part in answer(rows, cases, width, sort):
+        console.print(part)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
+def answered(path: Path, *cases: Case, **facts: Any) -> str:
+    return shown(measured(path, *cases, **facts), cases)
+
+
 def test_what_differs_is_a_column_and_what_is_common_stands_below(path: Path) -> None:
-    head, *_, common = shown(measured(path, MLP, replace(MLP, threads=2))).strip().splitlines()
+    lines = answered(path, MLP, replace(MLP, threads=2)).strip().splitlines()
+    head, common = lines[0], next(line for line in lines if line.startswith("every measured row: "))
     assert "threads" in head
     assert "scenario" not in head
-    assert common.startswith("every measured row: ")
     assert "scenario closed_loop" in common
     assert "threads" not in common
 
 
 def test_a_row_has_its_figures_in_units_and_its_status(path: Path) -> None:
-    table = shown(measured(path, MLP))
+    table = answered(path, MLP)
     (row,) = [line for line in table.splitlines() if line.lstrip().startswith("mlp")]
     assert row.split()[-1] == "ok"
     assert row.split()[:4] == ["mlp", "-", "4", "fake"]
@@ -71,12 +77,12 @@ def test_a_row_has_its_figures_in_units_and_its_status(path: Path) -> None:
 
 def test_a_pause_between_runs_is_told_with_the_scenario(path: Path) -> None:
     paced = replace(MLP, scenario=Scenario("paced", 20.0))
-    table = shown(measured(path, MLP, paced))
+    table = answered(path, MLP, paced)
     assert "paced:20us" in table and "closed_loop" in table
 
 
 def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: Path) -> None:
-    lines = shown(measured(path, Case("lstm_large", "fake"), MLP)).splitlines()
+    lines = answered(path, Case("lstm_large", "fake"), MLP).splitlines()
     ours, published, other = (
         next(k for k, line in enumerate(lines) if word in line)
         for word in ("lstm_large", "published (", "mlp")
@@ -86,24 +92,108 @@ def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: 
 
 
 def test_files_of_the_same_name_are_told_apart(path: Path) -> None:
-    rows = measured(path, Case("/a/x/net.onnx", "fake"), Case("/a/y/net.onnx", "fake"))
-    table = shown(rows)
+    table = answered(path, Case("/a/x/net.onnx", "fake"), Case("/a/y/net.onnx", "fake"))
     assert "x/net.onnx" in table and "y/net.onnx" in table
 
 
-def test_every_row_that_is_not_well_has_its_reason(path: Path) -> None:
-    broken, late = replace(MLP, threads=2), replace(MLP, axes={"batch": 8})
-    with RunFolder.create(path, manifest_of((MLP, broken, late))) as folder:
+def test_a_cause_of_many_rows_is_told_once_with_the_cases_that_it_ended(path: Path) -> None:
+    late = replace(MLP, axes={"batch": 8})
+    broken = [replace(MLP, axes={"batch": size}, threads=2) for size in (4, 8)]
+    cases = (MLP, late, *broken)
+    with RunFolder.create(path, manifest_of(cases)) as folder:
         folder.begin(ENVIRONMENT)
         for number in range(2):
             record(folder, MLP, number, TWICE)
-            record(folder, late, number, TWICE, valid=False, warnings=("it was disturbed",))
-        record(folder, broken, 0, (), "crashed", reason="ended by SIGSEGV")
-    rows = rows_of(path)
-    crashed, disturbed = reasons(rows, labels((MLP, broken, late)))
-    assert crashed.endswith(": crashed: ended by SIGSEGV")
-    assert disturbed.endswith(": not valid: it was disturbed")
-    assert "batch 4" in crashed
-    assert "batch 8" in disturbed
-    (row,) = [line for line in shown(rows).splitlines() if "crashed" in line]
+            record(folder, late, number, TWICE, valid=False, reason="it was disturbed")
+        for case in broken:
+            record(folder, case, 0, (), "crashed", reason="ended by SIGSEGV")
+    told = shown(rows_of(path), cases)
+    assert told.count("ended by SIGSEGV") == 1
+    assert "crashed 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in told
+    assert "not valid mlp · fake · 1 thread · batch 8: it was disturbed" in told
+    row = next(line for line in told.splitlines() if "crashed" in line)
     assert row.count(" - ") >= 3, "nothing was timed"
+
+
+def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
+    """A p99 of 20 ms beside a p50 of 107 us, and not one word: it was sent to the boss."""
+    latencies = [107.0] * 380 + [20_000.0] * 20
+    sound = replace(MLP, threads=2)
+    with RunFolder.create(path, manifest_of((MLP, sound), 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, MLP, 0, latencies, warnings=("more was running: stop other work",))
+        record(folder, sound, 0, [107.0] * 400)
+    console = Console(file=io.StringIO(), width=200, force_terminal=True, color_system="standard")
+    for part in answer(rows_of(path), (MLP, sound), 200):
+        console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    bad, good = (line for line in told.splitlines() if "mlp" in line and "107 µs" in line)
+    assert "\x1b[33mok (1,2)" in bad, "yellow, and it says which notes to read"
+    assert "\x1b[32mok" in good
+    assert told.count("more was running: stop other work") == 1
+    assert told.count("5.0% of the samples lie") == 1
+
+
+def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> None:
+    cases = [
+        replace(Case(name, runtime, axes={"batch": 4}), scenario=scenario, threads=threads)
+        for name in ("lstm_large", "file.py:a_factory_with_a_long_name")
+        for runtime in ("fpga:ia-840f", "openvino-cpu")
+        for scenario in (Scenario(), Scenario("paced", 20.0))
+        for threads in (1, 2)
+    ]
+    lines = shown(measured(path, *cases), cases, 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    own = [line for line in lines if "ok" in line.split()]
+    assert len(own) == len(cases)
+    assert all("20.0 µs" in line for line in own), "each row has its median in one piece"
+    assert all(word in "".join(lines) for word in ("paced:20us", "ia-840f", "published"))
+    assert "…" not in "".join(lines)
+
+
+def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
+    cases = [replace(MLP, threads=threads) for threads in (1, 2, 3)]
+    with RunFolder.create(path, manifest_of(cases, 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, latency in zip(cases[:2], (30.0, 20.0), strict=True):
+            record(folder, case, 0, [latency] * 30)
+        record(folder, cases[2], 0, (), "crashed", reason="ended by SIGSEGV")
+    rows = rows_of(path)
+
+    def threads(sort: str) -> list[str]:
+        table = shown(rows, cases, sort=sort).splitlines()
+        return [line.split()[4] for line in table if line.startswith("mlp") and "fake" in line]
+
+    assert threads("") == ["1", "2", "3"]
+    assert threads(sort_column("p50")) == ["2", "1", "3"], "what has no median comes last"
+    assert threads("threads") == ["1", "2", "3"]
+    assert sort_column("latency_p99_us") == "latency_p99_us"
+    with pytest.raises(PlanError, match="latency_p99_us"):
+        sort_column("latency_p9_us")
+
+
+def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
+    cases = [replace(MLP, threads=threads) for threads in range(1, 60)]
+    with RunFolder.create(path, manifest_of(cases, 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, cases[0], 0, TWICE)
+    told = shown(rows_of(path), cases)
+    assert told.count("cancelled") == 1
+    assert "all 59 cases but mlp · fake · 1 thread: the sweep ended" in told
+    assert len(told.splitlines()) < 12
+
+
+def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> None:
+    ort, ov = (replace(MLP, runtime=name) for name in ("ort-cpu", "openvino-cpu"))
+    with RunFolder.create(path, manifest_of((ort, ov), 3)) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(3):
+            record(folder, ort, number, [20.0 + number / 100] * 30)
+            record(folder, ov, number, [30.0 + number / 100] * 30)
+    assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.498 to 1.502)" in shown(
+        rows_of(path), (ort, ov)
+    )
+    (path.parent / "other").mkdir()
+    two = shown(measured(path.parent / "two", ort, ov), (ort, ov))
+    assert "undecided" in two and "--rounds 3" in two

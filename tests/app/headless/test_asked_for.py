@@ -70,6 +70,43 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
     assert recorded(work / "run") == 2
 
 
+NETWORK = """
+import torch
+
+def build():
+    layers = [torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 64)]
+    return torch.nn.Sequential(*layers), {"x": torch.zeros(1, 256)}
+"""
+
+
+def test_runtimes_stand_side_by_side_by_the_nodes_of_the_file(work: Path) -> None:
+    """Each names and fuses them in its own way; the work of a node is the file's own."""
+    (work / "net.py").write_text(NETWORK)
+    code, out, log = run(
+        *("--headless", "--models", "net.py:build", "--batch", "4", "--rounds", "1"),
+        *("--runtimes", "ort-cpu,openvino-cpu,torch-cpu,fpga:v80", "--profile-ops"),
+        *("--out", "run"),
+    )
+    assert code == 0, log
+    names = {row["case_id"]: row["runtime"] for row in rows(work / "run")}
+    macs = {}
+    for line in operator_lines(work / "run"):
+        table = list(csv.DictReader((work / "run" / line["file"]).read_text().splitlines()))
+        runtime = names[line["case_id"]]
+        macs[runtime] = sum(int(op["macs"] or 0) for op in table)
+        held = {name for op in table for name in op["holds"].split(" + ")}
+        assert {"node_linear", "node_linear_1"} <= held, (runtime, held)
+        # A card's schedule is no wall time, and says nothing of this machine's peak.
+        assert (line["peak"] is None) == (runtime == "fpga:v80")
+        assert any(op["peak_share"] for op in table) == (runtime != "fpga:v80")
+        assert float(line["total_us"]) > 0
+    assert macs == dict.fromkeys(names.values(), 4 * (256 * 512 + 512 * 64))
+    assert "nodes of the file side by side, wall clock" in out
+    assert "side by side, simulated" not in out
+    assert "GFLOP/s" in out and "numpy" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def operator_lines(folder: Path) -> list[dict[str, str]]:
     return [
         line

@@ -89,3 +89,48 @@ def test_a_session_that_hangs_beside_others_is_killed_with_them(work: Path) -> N
     assert code == 1
     (row,) = rows(work / "run")
     assert row["status"] == "timeout"
+
+
+FACTORY = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("neverruns")
+
+def build():
+    return Net(), {"x": torch.zeros(1, 4)}
+"""
+
+
+def test_one_cause_of_many_cases_is_printed_once(work: Path) -> None:
+    (work / "net.py").write_text(FACTORY)
+    code, out, log = run(
+        *("--headless", "--models", "net.py:build,add.onnx", "--runtimes", "ort-cpu,fake"),
+        *("--threads", "1,2", "--rounds", "2", "--out", "run"),
+    )
+    assert code == 1
+    assert "export of net.py:build: export_failed" in log
+    assert (out + log).count("neverruns") == 1
+    (told,) = [line for line in out.splitlines() if line.startswith("export_failed")]
+    assert "4 cases (net.py:build; ort-cpu, fake; threads 1, 2)" in told
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_table_comes_in_the_order_that_is_asked_for_and_again_on_a_resume(work: Path) -> None:
+    options = "fake.latency_us=300,150,200"
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--option", options)
+    code, out, _ = run(*base, "--out", "run", "--sort", "p50")
+    assert code == 0
+    assert _latencies(out) == ["150", "200", "300"]
+    assert _latencies(run("--resume", "run", "--sort", "options")[1]) == ["150", "200", "300"]
+    assert _latencies(run("--resume", "run")[1]) == ["300", "150", "200"]
+    code, _, log = run(*base, "--out", "other", "--sort", "p5O")
+    assert code == 2
+    assert "p50" in log
+    assert not (work / "other").exists()
+
+
+def _latencies(out: str) -> list[str]:
+    found = (line.partition("latency_us=")[2].split(maxsplit=1) for line in out.splitlines())
+    return [words[0].removesuffix(".0") for words in found if words][:3]

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from app.cases.columns import Row
 from app.cases.errors import ResultsError
-from app.cases.operators import OperatorTimes
-from app.results.operators import read_operators, write_operators
-from runtimes.execution import OpTime
+from app.cases.operators import Operator, OperatorTimes, Peak
+from app.results.lines import Operators
+from app.results.operators import operator_warnings, read_operators, write_operators
+from app.results.reader import read_run
+from app.results.rows import Rows
 from tests.app.gui.runs import new_run
-from tests.app.results.runs import CASE
+from tests.app.results.runs import CASE, record
 
-OPS = (OpTime("a", "Gemm", 3.0, "k1"), OpTime('b "c", d', "Relu", 1.0, "=k2"))
+OPS = (Operator("a", "Gemm", 3.0, "k1"), Operator('b "c", d', "Relu", 1.0, "=k2"))
 
 
 def test_operator_times_survive_their_file(tmp_path: Path) -> None:
@@ -27,6 +30,52 @@ def test_operator_times_survive_their_file(tmp_path: Path) -> None:
     found = read_operators(tmp_path / "run", line)
     assert found.ops[1].node == 'b "c", d'
     assert (found.runs, found.total_us) == (7, times.total_us)
+
+
+def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) -> None:
+    peak = Peak(1e9, 1e6, 1000, "by hand")
+    known = Operator("fused a", "Gemm", 4.0, "k", ("a", "b"), 512, 896, 1.0)
+    own = Operator("reorder", "Reorder", 1.0, "k")
+    times = OperatorTimes("case", "wall", 7, (known, own), run_us=9.5, peak=peak)
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        line = write_operators(folder, times)
+    assert read_operators(tmp_path / "run", line) == times
+    assert known.peak_share == 0.25
+
+
+def test_a_table_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        line = write_operators(folder, OperatorTimes("case", "wall", 7, OPS))
+    path = tmp_path / "run" / line.file
+    path.write_text("node,op,time_us,share,engine_name\na,Gemm,3.0,0.75,k1\n")
+    assert read_operators(tmp_path / "run", line).ops == OPS[:1]
+
+
+@pytest.mark.parametrize(
+    ("total_us", "facts", "word"),
+    [
+        (3960.0, {}, "37.0 times the p50"),
+        (40.0, {}, "0.37 times the p50"),
+        (150.0, {}, ""),
+        (3960.0, {"clock": "device"}, ""),
+        (3960.0, {"concurrency": 2}, ""),
+    ],
+)
+def test_operators_that_add_up_to_another_time_than_the_run_are_warned_of(
+    total_us: float, facts: Row, word: str
+) -> None:
+    row: Row = {"latency_p50_us": 107.0, "clock": "wall", "concurrency": 1, **facts}
+    said = operator_warnings(Operators("case", "wall", 35, total_us=total_us), row)
+    assert [word in sentence for sentence in said] == [True] * bool(word)
+
+
+def test_a_row_says_that_its_operators_were_disturbed(tmp_path: Path) -> None:
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        record(folder, CASE, 0, [107.0] * 30)
+        slow = OperatorTimes(CASE.case_id, "wall", 35, (Operator("a", "Reshape", 579.0, "k"),))
+        folder.record(write_operators(folder, slow))
+    (row,) = Rows().of(read_run(tmp_path / "run"))
+    assert "5.4 times the p50" in str(row["warnings"])
 
 
 def test_without_times_the_reason_stays(tmp_path: Path) -> None:

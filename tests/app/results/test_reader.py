@@ -11,13 +11,12 @@ import pytest
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.errors import ResultsError
-from app.cases.operators import OperatorTimes
+from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
 from app.results.lines import Exported, Tried
 from app.results.operators import write_operators
 from app.results.reader import JournalReader, read_run
-from runtimes.execution import OpTime
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.sweep.sweeps import exported_add
 
@@ -32,7 +31,7 @@ def write_all(folder: RunFolder, tmp_path: Path) -> None:
     folder.record(Tried(TRIED))
     record_round(folder, TRIED, 0, records([]), status="out_of_memory")
     folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
-    ops = (OpTime("/a", "Gemm", 3.0, "gemm"), OpTime("/b", "Relu", 1.0, "relu"))
+    ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
     folder.record(write_operators(folder, OperatorTimes(FIRST.case_id, "wall", 10, ops)))
 
 

@@ -82,21 +82,25 @@ def test_a_layer_is_told_by_the_nodes_that_it_was_made_of() -> None:
         {"Name": "plain", "LayerType": "NoOp", "TacticName": "", "Metadata": ""},
     ]
     text = json.dumps({"Layers": layers})
-    spent_ms = {
-        "plain": 0.25,
-        "conv1 + relu1": 4.0,
-        "Reformatting CopyNode for Input Tensor 0": 1.0,
-    }
-    assert operators.op_times(text, spent_ms, 4) == (
+    spent_ms = [
+        {
+            "plain": 0.0625,
+            "conv1 + relu1": slowest,
+            "Reformatting CopyNode for Input Tensor 0": 0.25,
+        }
+        for slowest in (1.0, 0.5, 90.0)
+    ]
+    nodes = ("c[0]/Conv", "/relu/Relu", "n")
+    assert operators.op_times(text, spent_ms) == (
         OpTime("plain", "NoOp", 62.5, "plain"),
-        OpTime("c[0]/Conv + /relu/Relu + n", "CaskConvolution", 1000.0, "sm80_xmma_fprop"),
+        OpTime(" + ".join(nodes), "CaskConvolution", 1000.0, "sm80_xmma_fprop", nodes),
         OpTime(layers[1]["Name"], "Reformat", 250.0, layers[1]["Name"]),
     )
 
 
 @pytest.mark.parametrize("text", ['{"Layers": ["conv"]}', "{}"])
 def test_a_layer_that_is_not_described_keeps_its_time_and_its_name(text: str) -> None:
-    (op,) = operators.op_times(text, {"conv": 3.0}, 1)
+    (op,) = operators.op_times(text, [{"conv": 3.0}])
     assert op == OpTime("conv", "unknown", 3000.0, "conv")
 
 

@@ -123,8 +123,8 @@ def test_kinds_of_operators_are_sums_of_their_nodes(qtbot: QtBot) -> None:
     )
     view.group_choice.choose("op")
     assert view.table()[1] == [
-        ["Conv", "Conv", 8.0, 0.8, "CPU", ""],
-        ["Relu", "Relu", 2.0, 0.2, "CPU", ""],
+        ["Conv", "Conv", 8.0, 0.8, "CPU", "", None, None, None],
+        ["Relu", "Relu", 2.0, 0.2, "CPU", "", None, None, None],
     ]
 
 

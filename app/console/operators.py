@@ -1,0 +1,162 @@
+"""The operators that take longest, what they reach of the machine's peak, and side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.cases.operators import Operator, OperatorTimes
+from app.results import text
+from app.results.beside import Beside, side_by_side
+from app.results.labels import case_label
+from app.results.lines import Operators
+from app.results.operators import read_operators
+from app.results.plain import printable
+from app.results.run import Run
+from app.results.together import cases_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+MOST_OPS = 10
+_MOST_NODES = 4
+_ROOM_FOR_WORDS = 120
+"""So many columns there must be for the engine's own words to be shown too."""
+
+
+def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
+    """A table for each case that has operator times, then what holds for several."""
+    from rich.text import Text
+
+    p50s_us = {str(row["case_id"]): row["latency_p50_us"] for row in rows}
+    hows: dict[str, None] = {}
+    missing: dict[str, list[Case]] = {}
+    for case in run.cases:
+        line = run.operators.get(case.case_id)
+        if line is None:
+            continue
+        if not line.file:
+            missing.setdefault(line.reason, []).append(case)
+            continue
+        times = read_operators(run.path, line)
+        p50_us = p50s_us.get(case.case_id)
+        plain_us = float(p50_us) if isinstance(p50_us, (int, float)) else None
+        yield _table(f"operators of {case_label(case)}", times, line, plain_us, width)
+        if times.peak is not None:
+            hows[times.peak.how] = None
+    for beside in side_by_side(run):
+        yield _beside_table(beside)
+    for how in hows:
+        yield Text(f"peak: the machine's own, by {how}; a node above it found more in its caches")
+    for reason, cases in missing.items():
+        yield Text(printable(f"no operator times of {cases_text(cases, run.cases)}: {reason}"))
+
+
+def _table(
+    title: str, times: OperatorTimes, line: Operators, plain_us: float | None, width: int
+) -> RenderableType:
+    slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MOST_OPS]
+    total_us = times.total_us
+    table = _empty()
+    table.add_column("operator", overflow="fold")
+    table.add_column("nodes of the file", overflow="fold")
+    figures: dict[str, Callable[[Operator], str]] = {
+        "time": lambda op: text.latency(op.time_us),
+        "share": lambda op: f"{op.time_us / total_us:.1%}" if total_us else "",
+        "MACs": lambda op: _amount(op.macs),
+        "moved": lambda op: _amount(op.bytes_moved, "B"),
+        "of peak": lambda op: "" if op.peak_share is None else f"{op.peak_share:.0%}",
+    }
+    shown = {name: [cell(op) for op in slowest] for name, cell in figures.items()}
+    shown = {name: cells for name, cells in shown.items() if any(cells)}
+    for heading in shown:
+        table.add_column(heading, justify="right", no_wrap=True)
+    if width >= _ROOM_FOR_WORDS:
+        table.add_column("in the engine's words", overflow="fold")
+    for number, op in enumerate(slowest):
+        words = [op.engine_name] if width >= _ROOM_FOR_WORDS else []
+        cells = [
+            op.op,
+            _nodes(op.holds) or op.node,
+            *(column[number] for column in shown.values()),
+            *words,
+        ]
+        _add(table, cells)
+    return _titled(title, table, _caption(times, line, plain_us, len(slowest)))
+
+
+def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, shown: int) -> str:
+    how = f"medians of {times.runs} profiled runs"
+    if times.clock == "simulated":
+        how = "from the simulated schedule"
+    said = [f"{shown} of {len(times.ops)}, {text.latency(times.total_us)} in all, {how}"]
+    if times.run_us and plain_us:
+        slower = text.significant(times.run_us / plain_us)
+        said.append(
+            f"a profiled run takes {text.latency(times.run_us)}, {slower} times the p50 of "
+            f"{text.latency(plain_us)}"
+        )
+    if (peak := times.peak) is not None:
+        said.append(
+            f"peak {text.rate_text(peak.flops_per_s, 'FLOP')}, and "
+            f"{text.rate_text(peak.bytes_per_s, 'B')} with {peak.in_use_bytes / 2**20:.3g} MiB "
+            "in use"
+        )
+    return "; ".join([*said, line.file])
+
+
+def _beside_table(beside: Beside) -> RenderableType:
+    table = _empty()
+    table.add_column("nodes of the file", overflow="fold")
+    for name in beside.names:
+        table.add_column(name, justify="right", overflow="fold")
+    slowest = sorted(beside.shared, key=lambda one: -max(t or 0.0 for t in one.times_us))
+    for one in slowest[:MOST_OPS]:
+        _add(table, [_nodes(one.nodes), *map(text.latency, one.times_us)])
+    others = [one.times_us for one in slowest[MOST_OPS:]]
+    rest = [sum(times[k] or 0.0 for times in others) for k, _ in enumerate(beside.names)]
+    for what, times in (("other nodes", rest), ("of no node of the file", beside.own_us)):
+        if any(times):
+            _add(table, [what, *(text.latency(time_us or None) for time_us in times)])
+    return _titled(
+        f"{beside.what}: nodes of the file side by side, {text.CLOCK_TEXT[beside.clock]}",
+        table,
+        f"{min(MOST_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
+        f"{text.NOT_MEASURED} where an engine left nodes out or does not tell",
+    )
+
+
+def _titled(title: str, table: Table, caption: str) -> RenderableType:
+    """A title and a caption of rich's own would be no wider than the table."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(
+        Text(printable(title), style="italic"), table, Text(printable(caption), style="dim")
+    )
+
+
+def _empty() -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+
+
+def _add(table: Table, cells: Sequence[str]) -> None:
+    from rich.text import Text
+
+    table.add_row(*(Text(printable(cell)) for cell in cells))
+
+
+def _nodes(names: Sequence[str]) -> str:
+    """The first few of them; the table of the case has all."""
+    more = len(names) - _MOST_NODES
+    return " + ".join(names[:_MOST_NODES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _amount(number: int | None, unit: str = "") -> str:
+    return "" if number is None else text.amount(number, unit)

@@ -1,0 +1,126 @@
+"""The process that measures the host's peaks: `python -m app.workers.peak THREADS`.
+
+FLOP/s of a float32 matrix product and bytes/s of the STREAM triad over arrays of several sizes,
+both by numpy: the matrix product by the BLAS that it comes with, whose threads the environment
+must set before numpy loads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from app.cases.operators import Peak
+from app.machine.cores import usable_cores
+from exporters import own
+from exporters.codec import CodecError, from_json, to_json
+
+_PRODUCT_S, _TRIAD_S = 0.4, 0.15
+_SIDE = 512
+_IN_USE_BYTES = tuple(3 << power for power in (17, 19, 21, 23, 26))
+"""Of the three arrays together, 384 KiB to 192 MiB: what fits a core's caches, and what none."""
+_CHUNK = 2**14
+"""The part that a thread works on at once stays in its first caches between the two passes."""
+_LEAST_BYTES = 2**24
+"""A small array is gone through again until so much was moved, so that the calls don't count."""
+_BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True, slots=True)
+class HostPeaks:
+    """`bytes_per_s` are (bytes in use, bytes in a second), the smallest first."""
+
+    flops_per_s: float
+    bytes_per_s: tuple[tuple[int, float], ...]
+    how: str
+
+    def at(self, in_use_bytes: int) -> Peak:
+        """What holds for work that touches so many bytes in all."""
+        fitting = (pair for pair in self.bytes_per_s if pair[0] >= in_use_bytes)
+        size, bytes_per_s = next(fitting, self.bytes_per_s[-1])
+        return Peak(self.flops_per_s, bytes_per_s, size, self.how)
+
+
+def peaks_of_host(threads: int, kept_in: str) -> HostPeaks | None:
+    """The peaks with so many threads (0: all cores), measured once and kept in a folder.
+
+    What a busy machine gives is not kept. None where they can't be measured.
+    """
+    threads = threads or len(usable_cores())
+    kept = Path(kept_in, f"peak-{socket.gethostname()}-{threads}.json") if kept_in else None
+    try:
+        if kept is not None and kept.is_file():
+            return from_json(HostPeaks, json.loads(kept.read_text("utf-8")))
+        environment = own.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
+        command = own.command("app.workers.peak", str(threads))
+        done = subprocess.run(command, env=environment, capture_output=True, check=True)
+        told = json.loads(done.stdout)
+        if kept is not None and not _is_busy():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(told), "utf-8")
+        return from_json(HostPeaks, told)
+    except (OSError, ValueError, CodecError, subprocess.SubprocessError):
+        return None
+
+
+def measure(threads: int, busy: bool) -> HostPeaks:
+    """The best of what can be had in a short time: anything slower was disturbed."""
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]
+    return HostPeaks(
+        2.0 * _SIDE**3 / _best_s(_product(), _PRODUCT_S),
+        tuple((size, _triad_bytes_per_s(size, threads)) for size in _IN_USE_BYTES),
+        f"numpy {np.__version__}, threads {threads}: float32 product of {_SIDE} x {_SIDE} by "
+        f"{blas}, triad" + (", on a busy machine" if busy else ""),
+    )
+
+
+def _is_busy() -> bool:
+    return os.getloadavg()[0] > len(usable_cores())
+
+
+def _product() -> Callable[[], object]:
+    left, right, result = (np.ones((_SIDE, _SIDE), np.float32) for _ in range(3))
+    return lambda: np.matmul(left, right, out=result)
+
+
+def _triad_bytes_per_s(in_use_bytes: int, threads: int) -> float:
+    """a = b + 3 c, each thread on its part; numpy gives up the interpreter within each call."""
+    count = in_use_bytes // 12
+    a, b, c = (np.ones(count, np.float32) for _ in range(3))
+    share, times = -(-count // threads), max(1, _LEAST_BYTES // in_use_bytes)
+
+    def part(start: int) -> None:
+        end = min(start + share, count)
+        for _ in range(times):
+            for begin in range(start, end, _CHUNK):
+                now = slice(begin, min(begin + _CHUNK, end))
+                np.multiply(c[now], np.float32(3.0), out=a[now])
+                np.add(a[now], b[now], out=a[now])
+
+    with ThreadPoolExecutor(threads) as pool:
+        spent_s = _best_s(lambda: list(pool.map(part, range(0, count, share))), _TRIAD_S)
+    return times * in_use_bytes / spent_s
+
+
+def _best_s(call: Callable[[], object], for_s: float) -> float:
+    call()
+    best_s, until = np.inf, time.perf_counter() + for_s
+    while time.perf_counter() < until:
+        begun = time.perf_counter()
+        call()
+        best_s = min(best_s, time.perf_counter() - begun)
+    return float(best_s)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(to_json(measure(int(sys.argv[1]), _is_busy()))) + "\n")

@@ -1,0 +1,108 @@
+"""The fastest runtime: named only where like is compared with like and the intervals part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.case import Case
+from app.results.fastest import Fastest, fastest
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+
+ORT, OV, TORCH = (Case("mlp", name) for name in ("ort-cpu", "openvino-cpu", "torch-cpu"))
+QUICK, SLOW = [100.0, 101.0, 102.0], [150.0, 151.0, 152.0]
+
+Measured = tuple[Case, list[float], dict[str, Any]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+def measured(case: Case, medians_us: list[float], **facts: Any) -> Measured:
+    return case, medians_us, {"precision": "fp32", **facts}
+
+
+def compared(path: Path, *all_of_them: Measured) -> list[Fastest]:
+    """Of each case a round of 30 runs for each of its medians."""
+    cases = [case for case, _, _ in all_of_them]
+    with RunFolder.create(path, manifest_of(cases, 3)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, medians, facts in all_of_them:
+            for number, median in enumerate(medians):
+                latencies = [median * (1 + k / 1e4) for k in range(-15, 15)]
+                record(folder, case, number, latencies, **facts)
+    return fastest(Rows().of(read_run(path)))
+
+
+def test_three_rounds_that_part_name_the_fastest_and_by_how_much(path: Path) -> None:
+    (one,) = compared(path, measured(OV, SLOW), measured(ORT, QUICK), measured(TORCH, [900.0] * 3))
+    assert (one.what, one.first, one.second) == ("mlp", "ort-cpu", "openvino-cpu")
+    assert one.parted
+    assert one.times.value == pytest.approx(151 / 101, rel=1e-3)
+    interval = one.times.interval
+    assert interval is not None
+    assert 1.4 < interval.low < 151 / 101 < interval.high < 1.6
+
+
+def test_two_rounds_decide_nothing_however_far_apart_they_lie(path: Path) -> None:
+    (one,) = compared(path, measured(ORT, QUICK[:2]), measured(OV, [900.0, 901.0]))
+    assert not one.parted
+    assert (one.first, one.rounds) == ("ort-cpu", 2)
+
+
+def test_rounds_that_overlap_are_undecided_and_more_of_them_may_decide(path: Path) -> None:
+    (one,) = compared(
+        path, measured(ORT, [99.0, 100.0, 101.0]), measured(OV, [101.5, 102.5, 103.5])
+    )
+    assert not one.parted
+    assert one.needed is not None
+    assert one.needed > one.rounds == 3
+
+
+def test_two_that_hardly_differ_are_not_worth_more_rounds(path: Path) -> None:
+    (one,) = compared(path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [80.1, 100.1, 120.1]))
+    assert (one.parted, one.needed) == (False, None)
+
+
+def test_a_simulated_latency_is_never_compared_with_a_wall_time(path: Path) -> None:
+    card = {"clock": "simulated", "precision": "bf16"}
+    rows = [measured(Case("mlp", name), [2.0] * 3, **card) for name in ("fpga:v80", "fpga:ia-840f")]
+    wall, simulated = compared(path, measured(ORT, QUICK), measured(OV, SLOW), *rows)
+    assert wall.second == "openvino-cpu"
+    assert {simulated.first, simulated.second} == {"fpga:v80", "fpga:ia-840f"}
+    assert (wall.simulated, simulated.simulated) == (False, True)
+    assert wall.what != simulated.what
+
+
+def test_threads_sizes_and_precision_are_compared_each_with_its_like(path: Path) -> None:
+    two_threads = [replace(case, threads=2) for case in (ORT, OV)]
+    found = compared(
+        path,
+        *(measured(case, QUICK) for case in (ORT, two_threads[0])),
+        *(measured(case, SLOW) for case in (OV, two_threads[1])),
+        measured(replace(OV, precision="int8"), [1.0] * 3, precision="int8"),
+    )
+    assert [one.what for one in found] == ["mlp · threads 1", "mlp · threads 2"]
+    assert all(one.first == "ort-cpu" for one in found)
+
+
+def test_options_of_one_runtime_compete_too(path: Path) -> None:
+    plain = replace(ORT, options={"graph_optimization": "off"})
+    (one,) = compared(
+        path,
+        measured(ORT, QUICK),
+        measured(plain, SLOW, options={"graph_optimization": "off"}),
+    )
+    assert (one.first, one.second) == ("ort-cpu", "ort-cpu graph_optimization=off")
+
+
+def test_a_wrong_row_wins_nothing(path: Path) -> None:
+    assert not compared(path, measured(ORT, SLOW), measured(OV, QUICK, status="wrong_output"))

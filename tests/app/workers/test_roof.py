@@ -1,0 +1,109 @@
+"""What an operator has to do, and how much of the machine's peak it reaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cases.operators import Peak
+from app.workers.peak import HostPeaks, peaks_of_host
+from app.workers.roof import operators
+from exporters.files.node_graph import node_graph
+from exporters.node_graph import NodeGraph
+from exporters.types import TensorSpec
+from runtimes.execution import OpTime
+from tests.runtimes.graphs import Graphs, constant, node
+from tests.runtimes.torch_factories import weights
+
+PEAK = Peak(flops_per_s=1e9, bytes_per_s=1e6, in_use_bytes=1, how="by hand")
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> NodeGraph:
+    """x [batch, 8] @ w [8, 16] + b, rectified, of which rows are picked, at batch 4."""
+    model = Graphs(tmp_path).save(
+        "net",
+        [
+            node("MatMul", ["x", "w"], ["z"]),
+            node("Add", ["z", "b"], ["s"]),
+            node("Relu", ["s"], ["r"]),
+            node("Gather", ["r", "rows"], ["y"], axis=0),
+            node("Reshape", ["r", "flat"], ["same"]),
+        ],
+        [TensorSpec("x", "float32", ("batch", 8)), TensorSpec("rows", "int64", (1,))],
+        [TensorSpec("y", "float32", (1, 16)), TensorSpec("same", "float32", ("all",))],
+        [
+            constant("w", weights(8, 16)),
+            constant("b", weights(16)),
+            constant("flat", weights(1).astype("int64") * 0 - 1),
+        ],
+        axes={"batch": 4},
+    )
+    return node_graph(model.path, {"batch": 4})
+
+
+def work(graph: NodeGraph, *names: str, time_us: float = 10.0) -> tuple[int | None, ...]:
+    (op,) = operators(graph, [OpTime("op", "Op", time_us, "")], [names], PEAK)
+    return op.macs, op.bytes_moved
+
+
+def test_macs_and_bytes_are_those_of_the_cases_own_sizes(graph: NodeGraph) -> None:
+    assert work(graph, "z_node") == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 4 * 16))
+    assert work(graph, "s_node") == (0, 4 * (4 * 16 + 16 + 4 * 16))
+
+
+def test_what_a_fused_node_keeps_to_itself_is_not_moved(graph: NodeGraph) -> None:
+    fused = work(graph, "z_node", "s_node", "r_node")
+    assert fused == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 16 + 4 * 16))
+
+
+def test_rows_that_are_picked_and_shapes_that_change_cost_no_whole_tensor(
+    graph: NodeGraph,
+) -> None:
+    assert work(graph, "y_node") == (0, 4 * 16 + 8 + 4 * 16)
+    assert work(graph, "same_node") == (0, 0)
+
+
+def test_the_share_of_the_peak_is_the_least_time_over_the_time(graph: NodeGraph) -> None:
+    times = [OpTime("a", "MatMul", 2000.0, ""), OpTime("b", "Reshape", 1.0, "")]
+    matmul, reshape = operators(graph, times, [("z_node",), ("same_node",)], PEAK)
+    # 896 bytes at 1 MB/s take 896 us, 1,024 operations at 1 GFLOP/s only 1 us.
+    assert matmul.roof_us == pytest.approx(896.0)
+    assert matmul.peak_share == pytest.approx(0.448)
+    assert reshape.peak_share is None, "it has nothing to do"
+    (without,) = operators(graph, times[:1], [("z_node",)], None)
+    assert (without.macs, without.peak_share) == (512, None)
+
+
+def test_what_two_executed_nodes_share_is_counted_for_neither(graph: NodeGraph) -> None:
+    times = [OpTime("a", "A", 1.0, ""), OpTime("b", "B", 1.0, "")]
+    shared = operators(graph, times, [("z_node",), ("z_node", "s_node")], PEAK)
+    assert [op.macs for op in shared] == [None, None]
+
+
+def test_the_hosts_peaks_are_measured_and_the_memory_is_slower_than_a_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    peaks = peaks_of_host(1, str(tmp_path))
+    assert peaks is not None
+    assert peaks.flops_per_s > 1e9, "any core since 2005"
+    assert all(bytes_per_s > 1e8 for _, bytes_per_s in peaks.bytes_per_s)
+    assert "threads 1" in peaks.how and "numpy" in peaks.how
+    (kept,) = tmp_path.iterdir()
+    kept.write_text(kept.read_text().replace("numpy", "kept: numpy"))
+    again = peaks_of_host(1, str(tmp_path))
+    assert again is not None
+    assert again.how.startswith("kept: "), "it is measured once"
+
+
+def test_the_bandwidth_is_that_of_as_many_bytes_as_are_in_use() -> None:
+    peaks = HostPeaks(1.0, ((1000, 50.0), (2000, 20.0), (9000, 5.0)), "by hand")
+    found = [peaks.at(size) for size in (10, 1500, 9000, 10**9)]
+    assert [(peak.in_use_bytes, peak.bytes_per_s) for peak in found] == [
+        (1000, 50.0),
+        (2000, 20.0),
+        (9000, 5.0),
+        (9000, 5.0),
+    ]
