@@ -23,7 +23,7 @@ from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.labelled import refuse_unusable
 from app.plan.plan import Plan, Sweep
-from exporters.factory_file import is_factory_file, locate
+from exporters.factory_file import is_factory_file, is_hugging_face, locate
 from exporters.models import catalogue
 from exporters.types import ExportError, GraphlapError, TensorSpec
 from runtimes.base import Available
@@ -43,7 +43,8 @@ _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 class _Subject:
     """A model of the plan: its open axes with their defaults (None: somebody must set it).
 
-    `batch` and `sequence` are the axes that --batch and the sequence lengths set.
+    `batch` and `sequence` are the axes that --batch and the sequence lengths set. `told` says
+    that the axes are known before an export.
     """
 
     model: str
@@ -52,6 +53,7 @@ class _Subject:
     batch: str | None
     sequence: str | None
     readable: bool = True
+    told: bool = True
 
 
 def expand(plan: Plan) -> tuple[Case, ...]:
@@ -125,8 +127,8 @@ def _subjects(text: str, given: Given) -> Iterator[_Subject]:
             f"{text} is no .onnx file, and --from-node and --to-node take a part out of one",
             "give the path of a file",
         )
-    if is_factory_file(text):
-        yield _from_factory(text)
+    if is_factory_file(text) or is_hugging_face(text):
+        yield _from_torch(text)
         return
     if not text.endswith(".onnx"):
         yield _from_catalogue(text, given)
@@ -154,11 +156,15 @@ def _from_catalogue(name: str, given: Given) -> _Subject:
     )
 
 
-def _from_factory(text: str) -> _Subject:
-    """A user's `file.py:factory`: its convention makes the batch its one axis."""
-    with _faults_of_the_plan():
-        locate(text)
-    return _Subject(text, "", {"batch": 1}, "batch", None)
+def _from_torch(text: str) -> _Subject:
+    """A user's `file.py:factory` or `hf:PATH`: only when it is built does it tell its axes.
+
+    Its cases have the sizes that are asked for, and its export knows all others.
+    """
+    if is_factory_file(text):
+        with _faults_of_the_plan():
+            locate(text)
+    return _Subject(text, "", {}, "batch", "sequence", told=False)
 
 
 def _from_file(path: str, given: Given) -> _Subject:
@@ -207,7 +213,8 @@ def _asked(sweep: Sweep, subject: _Subject) -> dict[str, tuple[int, ...]]:
 def _points(sweep: Sweep, subject: _Subject) -> Iterator[dict[str, int]]:
     asked = _asked(sweep, subject)
     defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
-    sizes = {name: asked.get(name, defaults.get(name, ())) for name in subject.axes}
+    axes = subject.axes if subject.told else asked
+    sizes = {name: asked.get(name, defaults.get(name, ())) for name in axes}
     missing = [name for name, values in sizes.items() if not values]
     if missing:
         flags = ["--batch 1,2,4" if n == subject.batch else f"--axis {n}=1,2,4" for n in missing]
@@ -221,7 +228,7 @@ def _points(sweep: Sweep, subject: _Subject) -> Iterator[dict[str, int]]:
 
 def _refuse_unknown_axes(sweep: Sweep, subjects: Sequence[_Subject]) -> None:
     """An axis that no model of the sweep has is a mistake; one that only some lack is not."""
-    if not all(subject.readable for subject in subjects):
+    if not all(subject.readable and subject.told for subject in subjects):
         return
     known = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
     for axis in sweep.axes:

@@ -12,11 +12,11 @@ import torch
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, Unsupported
 from runtimes.options import Settings
 from runtimes.pyt.faults import first_line, out_of_memory
-from runtimes.pyt.lane import Result
+from runtimes.pyt.lane import Args, Kwargs, Result
 
 
 def compile_module(
-    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], settings: Settings
+    module: torch.nn.Module, args: Args, kwargs: Kwargs, settings: Settings
 ) -> Callable[..., Result]:
     """The module compiled whole for these shapes; its first call, here, does the work."""
     import torch._dynamo as dynamo
@@ -37,7 +37,7 @@ def compile_module(
     config.cpp.enable_kernel_profile = settings.operator_times
     compiled = torch.compile(module, fullgraph=True, dynamic=False)
     try:
-        compiled(*inputs)
+        compiled(*args, **kwargs)
     except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:
         raise Unsupported(
             f"torch.compile cannot take the module whole ({first_line(error)})",
