@@ -6,14 +6,15 @@ Nothing here runs the graph or imports an engine, so the plan stage can ask too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, TensorProto, ValueInfoProto
 
 from exporters.files.external import external_files
+from exporters.files.meaning import meant
 from exporters.files.part import part
 from exporters.files.wire import check_whole
 from exporters.types import Dimension, ExportError, NotBenchmarkable, TensorSpec
@@ -82,7 +83,7 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
                 f"input {value.name!r} of {path.name} does not say how many dimensions it has",
                 "declare its shape, with names for the open dimensions",
             )
-    inputs = tuple(_within_embeddings(_spec(path, value), model.graph) for value in given)
+    inputs = meant([_spec(path, value) for value in given], model.graph)
     axes = tuple(
         dict.fromkeys(size for spec in inputs for size in spec.shape if isinstance(size, str))
     )
@@ -142,32 +143,6 @@ def _is_fixed(dimension: onnx.TensorShapeProto.Dimension) -> bool:
 
 def _is_sized(dimension: onnx.TensorShapeProto.Dimension) -> bool:
     return _is_fixed(dimension) or bool(dimension.dim_param)
-
-
-def _within_embeddings(spec: TensorSpec, graph: GraphProto) -> TensorSpec:
-    """Bound an integer input by the smallest table that it indexes through Gather."""
-    if np.dtype(spec.dtype).kind not in "iu":
-        return spec
-    tables = {tensor.name: tensor.dims for tensor in graph.initializer}
-    tables |= {
-        node.output[0]: attribute.t.dims
-        for node in graph.node
-        if node.op_type == "Constant"
-        for attribute in node.attribute
-        if attribute.name == "value"
-    }
-    rows = []
-    names = {spec.name}
-    for node in graph.node:
-        if node.op_type in ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"):
-            if node.input[0] in names:
-                names.update(node.output)
-        elif node.op_type == "Gather" and node.input[1] in names and node.input[0] in tables:
-            axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
-            rows.append(tables[node.input[0]][axis])
-        elif node.op_type in ("Identity", "Cast") and node.input[0] in tables:
-            tables[node.output[0]] = tables[node.input[0]]
-    return replace(spec, low=0.0, high=float(min(rows))) if rows else spec
 
 
 def _batch(inputs: Sequence[TensorSpec], axes: Sequence[str]) -> Dimension | None:
