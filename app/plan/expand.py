@@ -96,9 +96,24 @@ def batch_axis(model: str) -> str | None:
 
 def _given(plan: Plan) -> Given:
     """The plan's own files and nodes; PlanError for a file that can't be read."""
-    files = {name: getattr(plan, name) for name in ("weights", "inputs", "calibration")}
-    paths = {name: path for name, path in files.items() if path}
-    return Given.of(paths, plan.from_nodes, plan.to_nodes)
+    first, more = plan.input_files[:1], plan.input_files[1:]
+    if more and not plan.rotate_inputs:
+        raise PlanError(
+            f"--inputs names {1 + len(more)} sets of inputs, and one is fed",
+            "add --rotate-inputs, or give one file",
+        )
+    if plan.rotate_inputs and plan.largest_batch:
+        raise PlanError("a search for the largest batch feeds one set", "leave --rotate-inputs out")
+    files = {"weights": plan.weights, "inputs": "".join(first), "calibration": plan.calibration}
+    return Given.of(
+        {name: path for name, path in files.items() if path},
+        more,
+        from_nodes=plan.from_nodes,
+        to_nodes=plan.to_nodes,
+        rotate_inputs=plan.rotate_inputs,
+        input_range=plan.input_range,
+        states=plan.states,
+    )
 
 
 def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:

@@ -64,7 +64,8 @@ class ModuleEvaluator:
 
         if self._brought is None or self._is_flat:
             return self.module
-        return Flat(self.module, self._brought.call)
+        # The old exporter leaves the parts of a module in the mode that the whole was in.
+        return Flat(self.module, self._brought.call).eval()
 
     def outputs(self, inputs: Mapping[str, np.ndarray], point: Point) -> dict[str, np.ndarray]:
         """The outputs by name; ExportError if the module raises."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -35,6 +37,7 @@ def compile_module(
     dynamo.config.allow_rnn = True
     config.compile_threads = 1
     config.cpp.enable_kernel_profile = settings.operator_times
+    _keep_progress_bars_from_their_thread()
     compiled = torch.compile(module, fullgraph=True, dynamic=False)
     try:
         compiled(*args, **kwargs)
@@ -50,3 +53,9 @@ def compile_module(
             f"torch.compile failed ({first_line(error)})", "use mode=eager"
         ) from error
     return compiled
+
+
+def _keep_progress_bars_from_their_thread() -> None:
+    """torch shows how far it is where tqdm is installed, and its thread wakes up beside a clock."""
+    with suppress(ImportError):
+        import_module("tqdm").tqdm.monitor_interval = 0

@@ -87,6 +87,15 @@ class TorchCudaLane(HostLane):
         self._copy_in()
         self._place.synchronize()
 
+    def feed(self, inputs: Arrays) -> None:
+        super().feed(inputs)
+        if not self._on_host:
+            pairs = zip(self.input_buffers, self.device_inputs, self._host_inputs, strict=True)
+            for name, device, host in pairs:
+                if name in inputs:
+                    device.copy_(host, non_blocking=True)
+            self._place.synchronize()
+
     def outputs(self) -> dict[str, np.ndarray]:
         if not self._on_host:
             if self._result[0] is None:

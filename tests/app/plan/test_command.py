@@ -97,3 +97,19 @@ def test_a_huge_plan_gets_a_file_without_being_expanded(
     plan = parse_plan({"sweeps": [sweep]}, "test")
     words = shlex.split(command_line(plan, tmp_path))
     assert load_plan(Path(words[-1])).sweeps == plan.sweeps
+
+
+def test_ranges_and_states_survive_a_plan_file(tmp_path: Path) -> None:
+    plan = parse_plan(
+        {
+            "sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}],
+            "input_range": {"x.1": [-1, 2.5]},
+            "states": {"present": "past"},
+            "rotate_inputs": True,
+        },
+        "test",
+    )
+    (tmp_path / "plan.toml").write_text(plan_toml(plan))
+    again = load_plan(tmp_path / "plan.toml")
+    assert again.input_range == {"x.1": (-1.0, 2.5)}
+    assert again == plan.model_copy(update={"name": again.name})

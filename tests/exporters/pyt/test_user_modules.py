@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import pytest
 
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, axes_key, load_reference
-from runtimes.options import Settings
-from runtimes.pyt.runtime import TorchCpu
 from tests.exporters.pyt import networks
+from tests.exporters.pyt.agreement import assert_agrees
 from tests.exporters.support import WorkerProcess
 
 FILE = str(Path(networks.__file__))
@@ -24,26 +22,6 @@ def _exported(worker: WorkerProcess, factory: str, *points: dict[str, int]) -> E
     return reply.model
 
 
-def _agrees(model: ExportedModel, point: dict[str, int]) -> None:
-    """ONNX Runtime on the graph and torch-cpu on the module both give the reference."""
-    model = model.at(point)
-    reference = load_reference(model.references[axes_key(model.axes)])
-    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    got = session.run(list(reference.outputs), dict(reference.inputs))
-    with TorchCpu().compile(model, model.axes, Settings(threads=1)) as native:
-        (lane,) = native.lanes
-        lane.bind(reference.inputs)
-        lane.run()
-        by_torch = lane.outputs()
-    assert list(by_torch) == [spec.name for spec in model.outputs]
-    for (name, wanted), by_ort, spec in zip(
-        reference.outputs.items(), got, model.outputs, strict=True
-    ):
-        assert wanted.shape == spec.shape_at(model.axes)
-        np.testing.assert_allclose(by_ort, wanted, rtol=1e-4, atol=1e-5)
-        np.testing.assert_array_equal(by_torch[name], wanted)
-
-
 def test_keywords_and_a_dataclass_are_measured_at_every_sequence(worker: WorkerProcess) -> None:
     points = {"batch": 1, "sequence": 3}, {"sequence": 9}
     model = _exported(worker, "keywords", *points)
@@ -51,7 +29,7 @@ def test_keywords_and_a_dataclass_are_measured_at_every_sequence(worker: WorkerP
     assert [spec.name for spec in model.outputs] == ["score", "parts.0", "parts.1.largest"]
     assert (model.batch, model.sequence) == ("batch", "sequence")
     for point in points:
-        _agrees(model, point)
+        assert_agrees(model, point)
 
 
 def test_nested_arguments_and_a_dict_keep_their_names_and_their_numbers(
@@ -60,7 +38,7 @@ def test_nested_arguments_and_a_dict_keep_their_names_and_their_numbers(
     model = _exported(worker, "nested", {"batch": 3})
     assert [spec.name for spec in model.inputs] == ["pair.left", "pair.right", "extra.b"]
     assert [spec.name for spec in model.outputs] == ["sum", "bias"]
-    _agrees(model, {"batch": 3})
+    assert_agrees(model, {"batch": 3})
 
 
 def test_ids_of_tables_of_different_sizes_are_those_of_the_example(worker: WorkerProcess) -> None:
@@ -68,14 +46,14 @@ def test_ids_of_tables_of_different_sizes_are_those_of_the_example(worker: Worke
     ids = load_reference(model.references["batch=5"]).inputs["ids"]
     assert ids.tolist() == [[2, 49, 899], [0, 20, 600]] * 2 + [[2, 49, 899]]
     assert model.inputs_drawn == "ids as in the example"
-    _agrees(model, {"batch": 5})
+    assert_agrees(model, {"batch": 5})
 
 
 def test_a_graph_of_nodes_and_edges_has_no_batch_and_needs_none(worker: WorkerProcess) -> None:
     model = _exported(worker, "graph")
     assert (dict(model.axes), model.batch) == ({}, None)
     assert [spec.shape for spec in model.inputs] == [(networks.ROWS, 4), (2, networks.EDGES)]
-    _agrees(model, {})
+    assert_agrees(model, {})
     reply = worker.ask(ExportRequest(f"{FILE}:graph", points=({"batch": 2},)))
     assert "has no axis 'batch'" in reply.reason
 
@@ -83,7 +61,7 @@ def test_a_graph_of_nodes_and_edges_has_no_batch_and_needs_none(worker: WorkerPr
 def test_an_axis_that_is_no_batch_is_swept(worker: WorkerProcess) -> None:
     model = _exported(worker, "graph_with_axes", {"edges": 4}, {"edges": 40})
     for edges in (4, 40):
-        _agrees(model, {"edges": edges})
+        assert_agrees(model, {"edges": edges})
 
 
 @pytest.mark.parametrize(
@@ -97,7 +75,7 @@ def test_a_module_with_its_sizes_baked_in_has_a_graph_for_each_case_and_says_so(
     assert list(model.fixed) == [axes_key(point) for point in points]
     assert "the sizes are baked into the graph" in model.warnings[0]
     for point in points:
-        _agrees(model, point)
+        assert_agrees(model, point)
 
 
 def test_what_torch_cannot_export_is_told_with_the_users_own_line(worker: WorkerProcess) -> None:
