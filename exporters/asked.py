@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-import numpy as np
-
-from exporters.types import ExportError, StatePair, TensorSpec
+from exporters.types import ExportError, Reference, StatePair, TensorSpec
 
 
 def in_ranges(
@@ -39,17 +37,21 @@ def paired(
 
 def refuse_unfit_states(
     pairs: Sequence[StatePair],
-    inputs: Mapping[str, np.ndarray],
-    outputs: Mapping[str, np.ndarray],
+    types: Mapping[str, str],
+    reference: Reference,
     model: str,
 ) -> None:
-    """ExportError for an output that is not of the shape and type of the input it becomes."""
+    """ExportError for an output that is not of the shape and type of the input it becomes.
+
+    `types` are those of the float32 graph, whatever the reference is fed.
+    """
     for pair in pairs:
-        taken, given = inputs[pair.input], outputs[pair.output]
-        if (taken.shape, taken.dtype) != (given.shape, given.dtype):
+        taken = types[pair.input], list(reference.inputs[pair.input].shape)
+        given = types[pair.output], list(reference.outputs[pair.output].shape)
+        if taken != given:
             raise ExportError(
-                f"the output {pair.output!r} of {model} is {given.dtype} {list(given.shape)} and "
-                f"cannot become the input {pair.input!r}, {taken.dtype} {list(taken.shape)}",
+                f"the output {pair.output!r} of {model} is {given[0]} {given[1]} and cannot "
+                f"become the input {pair.input!r}, {taken[0]} {taken[1]}",
                 "give --state pairs that keep their shape, as a cache of fixed length does",
             )
 

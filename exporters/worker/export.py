@@ -43,10 +43,11 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     store = Store(root, request.cache_limit_bytes or default_limit_bytes(), holder)
     sets = [Path(path).expanduser() for path in (request.inputs, *request.more_inputs) if path]
     source = _source(request)
-    subject = source.subject
-    points = _points(request, subject, sets)
+    subject = _sized(source.subject, sets)
+    points = full_points(subject.called, request.points, subject.axes, subject.default)
     parts = [
-        _part(request, store, source, graph, points, sets) for graph in source.graphs(store, points)
+        _part(request, store, source, subject, graph, points, sets)
+        for graph in source.graphs(store, points)
     ]
     rotation = {}
     if request.rotate_inputs:
@@ -76,20 +77,22 @@ def _part(
     request: ExportRequest,
     store: Store,
     source: Source,
+    subject: Subject,
     graph: Graph,
     points: tuple[Point, ...],
     sets: Sequence[Path],
 ) -> _Part:
     """What follows from one graph, for all points or for the one that it is for."""
-    subject, precision = source.subject, request.precision
+    precision = request.precision
     if graph.point is not None:
         points = (graph.point,)
     own_inputs = sets[0] if sets else None
     executed = _in_precision(request, store, subject, graph, subject.default or points[0])
     references = references_of(store, source, graph, points, precision, own_inputs, request.seed)
-    for pair_of in references.files.values() if subject.states else ():
-        reference = load_reference(pair_of)
-        refuse_unfit_states(subject.states, reference.inputs, reference.outputs, subject.called)
+    if request.states:
+        types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
+        for file in references.files.values():
+            refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
     return _Part(graph, executed, references)
 
 
@@ -104,10 +107,11 @@ def _source(request: ExportRequest) -> Source:
     return module_source(request)
 
 
-def _points(request: ExportRequest, subject: Subject, sets: Sequence[Path]) -> tuple[Point, ...]:
-    """The sizes asked for; else those of the user's own inputs, else the defaults."""
-    asked = request.points or ((axes_of(sets[0], subject.inputs),) if sets else ())
-    return full_points(subject.called, asked, subject.axes, subject.default)
+def _sized(subject: Subject, sets: Sequence[Path]) -> Subject:
+    """With the sizes of the user's own inputs, where he gives some, as its default ones."""
+    if not sets:
+        return subject
+    return replace(subject, default={**subject.default, **axes_of(sets[0], subject.inputs)})
 
 
 def _in_precision(
