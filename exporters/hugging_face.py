@@ -54,6 +54,8 @@ def load(model: str) -> tuple[nn.Module, dict[str, Tensor], dict[str, Any]]:
             f"{model} needs the package transformers, which is not installed",
             "pip install transformers",
         )
+    import torch
+
     os.environ |= dict.fromkeys(_OFFLINE, "1")
     _hide_broken_torchvision()
     transformers: Any = importlib.import_module("transformers")
@@ -64,7 +66,10 @@ def load(model: str) -> tuple[nn.Module, dict[str, Tensor], dict[str, Any]]:
         config = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
         kinds = [getattr(transformers, kind, None) for kind in config.architectures or ()]
         kind: Any = next(filter(None, kinds), transformers.AutoModel)
-        module = kind.from_pretrained(name, config=config, local_files_only=True)
+        # What lies in a narrower type is taken in float32, as a plan's precisions say the rest.
+        module = kind.from_pretrained(
+            name, config=config, dtype=torch.float32, local_files_only=True
+        )
     except Exception as error:
         first = str(error).strip().partition("\n")[0]
         raise ExportError(
@@ -143,8 +148,9 @@ def _ids(config: Any, count: int) -> Tensor:
 
 def _length(config: Any) -> int:
     """How many positions the model has, less two that some keep for padding."""
-    positions = getattr(config, "max_position_embeddings", None)
-    return max(1, positions - 2) if isinstance(positions, int) and positions > 2 else _TOKENS
+    names = ("max_position_embeddings", "max_target_positions")
+    told = [getattr(config, name, None) for name in names]
+    return min([max(1, count - 2) for count in told if isinstance(count, int)] or [_TOKENS])
 
 
 def _picture(config: Any) -> Tensor:

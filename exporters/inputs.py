@@ -33,7 +33,11 @@ def seeded_inputs(
 
 
 def _fitted(example: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The example with its entries repeated, or cut off, in each dimension of another size."""
+    """The example with its entries repeated, or cut off, in each dimension of another size.
+
+    Always a copy: a module may write to what it is given.
+    """
+    example = example.copy()
     for position, size in enumerate(shape):
         if example.shape[position] != size:
             example = example.take(np.arange(size) % example.shape[position], position)

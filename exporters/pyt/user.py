@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from exporters.brought import BATCH, Brought
 from exporters.calling import is_row, named_outputs
 from exporters.factory_file import is_hugging_face
 from exporters.types import Definition, Dimension, ExportError, Factory, TensorSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple[Definition, bool]:
@@ -37,6 +40,12 @@ def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple
     outputs = named_outputs(result)
     if not outputs:
         raise ExportError(f"the module of {title} returned no tensor", "let it return tensors")
+    for kind, tensors in (
+        ("input", zip(call.names, call.examples, strict=True)),
+        ("output", outputs.items()),
+    ):
+        for name, tensor in tensors:
+            _refuse_no_array(f"{kind} {name!r} of {title}", tensor)
     inputs = tuple(
         TensorSpec(name, str(example.dtype).removeprefix("torch."), shape)
         for name, example, shape in zip(call.names, call.examples, brought.shapes, strict=True)
@@ -67,6 +76,17 @@ def title_of(target: str, asked: str) -> str:
         return hugging_face.title(target)
     path, _, function = target.rpartition(":")
     return f"{path.rpartition('/')[2].removesuffix('.py')}:{function}"
+
+
+def _refuse_no_array(called: str, tensor: Tensor) -> None:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    try:
+        np.dtype(dtype)
+    except TypeError:
+        raise ExportError(
+            f"{called} is {dtype}, which no plain array holds",
+            "return the module and its inputs in float32 or float16",
+        ) from None
 
 
 def _only_a_shape(array: np.ndarray) -> bool:

@@ -141,6 +141,10 @@ def weights_on_meta() -> Any:
     return nn.Linear(2, 2, device="meta"), {"x": torch.zeros(1, 2)}
 
 
+def narrow() -> Any:
+    return nn.Linear(2, 2, dtype=torch.bfloat16), {"x": torch.ones(1, 2, dtype=torch.bfloat16)}
+
+
 def no_tensor() -> Any:
     return nn.Linear(2, 2), {"input": 3}
 

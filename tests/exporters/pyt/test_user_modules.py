@@ -96,6 +96,7 @@ def test_what_torch_cannot_export_is_told_with_the_users_own_line(worker: Worker
         ("generator", "returned a generator: write return instead of yield"),
         ("on_meta", "input 'x' of networks.py:on_meta is on the device meta"),
         ("weights_on_meta", "weight 'weight' of networks.py:weights_on_meta is on the device meta"),
+        ("narrow", "input 'x' of networks:narrow is bfloat16, which no plain array holds"),
         ("no_tensor", "there is no tensor among its example inputs"),
         ("misnamed_axes", "the axes of 'inputs', which is no input: did you mean 'input'?"),
         ("too_many_axes", "gives 'input' of 2 dimensions the axes"),
