@@ -224,7 +224,7 @@ def _profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
         "device": {"name": last.device_name or None, "system": run.hosts.get(case.case_id)},
         "runtime": {"name": case.runtime, "version": last.runtime_version or None},
         "inference": {
-            "batch_size": case.axes.get("batch"),
+            "batch_size": (case.axes if model is None else model.at(case.axes).axes).get("batch"),
             "model_load_time": float(np.median(loads)) / 1e3 if loads else None,
             "inference_time": _times_s(run, rounds, most_times),
             "clock": next((result.clock for result in rounds if result.samples), None),
@@ -237,7 +237,8 @@ def _profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
 def _shapes(model: ExportedModel | None, case: Case, side: str) -> dict[str, list[int]] | None:
     if model is None:
         return None
-    return {spec.name: list(spec.shape_at(case.axes)) for spec in getattr(model, side)}
+    there = model.at(case.axes)
+    return {spec.name: list(spec.shape_at(there.axes)) for spec in getattr(there, side)}
 
 
 def _times_s(run: Run, rounds: Sequence[RoundResult], most: int) -> list[float]:

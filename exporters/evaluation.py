@@ -44,7 +44,8 @@ class Evaluation:
     """What a model is fed, and who computes what is expected of it.
 
     `inputs` are those of the float32 graph, `fed` the same in the precision asked for. They
-    come with the model (`packaged`, outputs and all), from the user's file, or from the seed.
+    come with the model (`packaged`, outputs and all), from the user's file, from `examples`
+    of the model's own, or from the seed.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -53,6 +54,7 @@ class Evaluation:
     own_file: Path | None
     packaged: Reference | None
     evaluator: Evaluator
+    examples: Mapping[str, np.ndarray]
 
     def at(self, point: Point) -> Reference:
         """Inputs and expected outputs at this point."""
@@ -61,7 +63,7 @@ class Evaluation:
         if self.own_file is not None:
             inputs = own_inputs(self.own_file, self.inputs, point)
         else:
-            inputs = seeded_inputs(self.inputs, point, self.seed)
+            inputs = seeded_inputs(self.inputs, point, self.seed, self.examples)
         fed = cast_inputs(inputs, self.fed)
         return Reference(fed, self.evaluator.outputs(cast_inputs(fed, self.inputs), point))
 

@@ -1,4 +1,5 @@
-"""A user's `path/file.py:factory`: told from its text without running it, and run as a module.
+"""A user's own torch module by its name: `hf:…`, or `path/file.py:factory`, which is told from its
+text without running it, and run as a module.
 
 Needs no torch, and is the one loader for who exports a module and who runs it.
 """
@@ -16,10 +17,8 @@ from types import ModuleType
 from exporters import own
 from exporters.types import ExportError
 
-FORM = (
-    "the factory takes no arguments and returns (module, {input name: example tensor}), "
-    "dimension 0 of every tensor being the batch"
-)
+HUGGING_FACE = "hf:"
+FORM = "the factory takes no arguments and returns (module, {input name: example tensor})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,11 @@ def is_factory_file(model: str) -> bool:
 def factory_path(model: str) -> Path:
     """The file of a model named so, whether it is there or not."""
     return Path(model.rpartition(":")[0]).expanduser().resolve()
+
+
+def is_hugging_face(model: str) -> bool:
+    """Whether a model's name has the form `hf:FOLDER` or `hf:NAME`."""
+    return model.startswith(HUGGING_FACE)
 
 
 def locate(model: str) -> FactoryFile:

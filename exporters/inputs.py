@@ -1,4 +1,5 @@
-"""Input data from a seed, each tensor by its dtype, shape and range; and data in a precision."""
+"""Input data from a seed or from examples, each tensor by its dtype, shape and range; and data in
+a precision."""
 
 from __future__ import annotations
 
@@ -9,21 +10,45 @@ import numpy as np
 
 from exporters.types import Precision, TensorSpec
 
+Arrays = Mapping[str, np.ndarray]
+NO_EXAMPLES: Arrays = {}
+
 
 def seeded_inputs(
-    specs: Sequence[TensorSpec], axes: Mapping[str, int], seed: int
+    specs: Sequence[TensorSpec], axes: Mapping[str, int], seed: int, examples: Arrays = NO_EXAMPLES
 ) -> dict[str, np.ndarray]:
     """One array for each spec at this point of the axes; the same for the same arguments.
 
-    Floats are standard normal, or uniform in [low, high) where the spec bounds them;
-    integers are uniform in [low, high), booleans and unbounded integers in {0, 1}.
+    What has an example is the example, repeated or cut along the axes. Other floats are
+    standard normal, or uniform in [low, high) where the spec bounds them; integers are uniform
+    in [low, high), booleans and unbounded integers in {0, 1}.
     """
     rng = np.random.default_rng(seed)
-    return {spec.name: _draw(spec, spec.shape_at(axes), rng) for spec in specs}
+    return {
+        spec.name: _fitted(examples[spec.name], spec.shape_at(axes))
+        if spec.name in examples
+        else _draw(spec, spec.shape_at(axes), rng)
+        for spec in specs
+    }
+
+
+def _fitted(example: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The example with its entries repeated, or cut off, in each dimension of another size.
+
+    Always a copy: a module may write to what it is given.
+    """
+    example = example.copy()
+    for position, size in enumerate(shape):
+        if example.shape[position] != size:
+            example = example.take(np.arange(size) % example.shape[position], position)
+    return example
 
 
 def _draw(spec: TensorSpec, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     dtype = np.dtype(spec.dtype)
+    if spec.count_up:
+        counted = np.arange(shape[-1] if shape else 1) % int(spec.high or shape[-1] or 1)
+        return np.broadcast_to(counted.astype(dtype).reshape(shape[-1:]), shape).copy()
     if spec.low is None or spec.high is None:
         values = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(0, 2, shape)
     elif dtype.kind == "f":

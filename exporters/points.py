@@ -15,9 +15,10 @@ def full_points(
 ) -> tuple[Point, ...]:
     """The points asked for, or the default one; ExportError unless each sets every axis.
 
-    A size must be a whole number of at least 1.
+    What a point leaves out has its default size, where the model has one. A size must be a
+    whole number of at least 1.
     """
-    points = tuple(asked) or (default,)
+    points = tuple({**default, **point} for point in asked) or (default,)
     known = ", ".join(axes) or "none"
     for point in points:
         for name in point:

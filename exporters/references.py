@@ -75,12 +75,14 @@ def references_of(
     subject, evaluator = source.subject, source.evaluator(graph)
     packaged = None if own_inputs else source.packaged(points)
     fed = cast_specs(subject.inputs, precision)
-    evaluation = Evaluation(subject.inputs, fed, seed, own_inputs, packaged, evaluator)
+    examples = subject.examples
+    evaluation = Evaluation(subject.inputs, fed, seed, own_inputs, packaged, evaluator, examples)
     rows = None if own_inputs else _batch_positions(source, graph)
     if packaged is not None:
         by, drawn_from = "packaged", arrays_sha256({**packaged.inputs, **packaged.outputs})
     else:
-        by, drawn_from = evaluator.name, digest_of(own_inputs) if own_inputs else str(seed)
+        seeded = f"{seed} {subject.inputs} {arrays_sha256(examples)}"
+        by, drawn_from = evaluator.name, digest_of(own_inputs) if own_inputs else seeded
     about = {
         "graph": graph.path.stem,
         "by": by,

@@ -8,7 +8,7 @@ that importing torch is paid once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from exporters.types import ExportedModel, Precision
 
@@ -17,11 +17,14 @@ from exporters.types import ExportedModel, Precision
 class ExportRequest:
     """One model in one precision, with a reference for each point of its axes.
 
-    `model` is a catalogue name or alias, an .onnx path, or `path/file.py:factory`.
-    `points` are full assignments of the model's axes. `weights` is a safetensors file for
-    a definition, `inputs` an .npz of the user's own inputs, `calibration` one for int8;
-    `from_nodes` and `to_nodes` cut a part out of a user's graph. `cache_limit_bytes` 0 is the
-    cache's own limit.
+    `model` is a catalogue name or alias, an .onnx path, `path/file.py:factory` or `hf:PATH`.
+    `points` are assignments of the model's axes; what they leave out is at its default.
+    `weights` is a safetensors file for a definition, `inputs` an .npz of the user's own
+    inputs, `calibration` one for int8;
+    `more_inputs` are further sets, fed in turn with the first where `rotate_inputs` says so.
+    `from_nodes` and `to_nodes` cut a part out of a user's graph. `input_range` bounds what is
+    drawn, both ends included for integers; `states` maps outputs to the inputs that they become.
+    `cache_limit_bytes` 0 is the cache's own limit.
     """
 
     model: str
@@ -32,6 +35,10 @@ class ExportRequest:
     calibration: str = ""
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
+    more_inputs: tuple[str, ...] = ()
+    rotate_inputs: bool = False
+    input_range: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
     cache_dir: str = ""
     seed: int = 0
     cache_limit_bytes: int = 0

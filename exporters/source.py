@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from exporters.cache import Store
 from exporters.evaluation import Evaluator
 from exporters.points import Point
@@ -23,7 +25,7 @@ class Subject:
     `name` is its row's, `called` what messages call it. `default` gives each of the `axes` a
     size, or is empty for a file, which has none of its own. `batch` and `sequence` are the
     axes (or the fixed sizes) that play those parts. With `independent_rows`, no row of a
-    batch depends on another.
+    batch depends on another. `examples` are inputs that came with the model, by name.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Subject:
     layers: int | None = None
     width: int | None = None
     independent_rows: bool = False
+    examples: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,9 @@ class Graph:
 
     An output's dimension is a size, an axis, or a name of the file's own. `factory` builds
     the module that the graph was exported from, with the store's copy of its weights. `sources`
-    are the files of a user's graph, by their place in its folder, with their sha256.
+    are the files of a user's graph, by their place in its folder, with their sha256. `point`
+    are the only sizes that it takes, None for a graph that takes all. `warnings` are what rows
+    should say of it.
     """
 
     path: Path
@@ -59,6 +64,8 @@ class Graph:
     stored: bool
     factory: Factory | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    point: Point | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class Source(Protocol):
@@ -68,8 +75,11 @@ class Source(Protocol):
     def subject(self) -> Subject:
         """What is known beforehand."""
 
-    def graph(self, store: Store, axes: Point) -> Graph:
-        """The checked graph, made where the store lacks it; multiply-accumulates are at `axes`."""
+    def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
+        """The checked graph, made where the store lacks it, or one for each of the points.
+
+        Multiply-accumulates are at the default sizes, or at the first point without any.
+        """
 
     def evaluator(self, graph: Graph) -> Evaluator:
         """Who computes the expected outputs."""

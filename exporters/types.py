@@ -7,7 +7,7 @@ names what is measured, an exported model is that definition as a checked file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,7 +70,10 @@ class TensorSpec:
     """One graph input or output: name, numpy dtype name, shape with named axes.
 
     `low` and `high` bound generated data (`high` exclusive for integers); both None
-    means a standard normal for floats and {0, 1} for integers and booleans.
+    means a standard normal for floats and {0, 1} for integers and booleans. With `count_up`
+    it is 0, 1, 2 and so on along the last axis, beginning anew at `high`. `guessed` says that
+    the value decides how much is computed and that nobody gave it. `allowed` are the least and
+    the largest value that the tables which the tensor indexes have.
     """
 
     name: str
@@ -78,6 +81,9 @@ class TensorSpec:
     shape: tuple[Dimension, ...]
     low: float | None = None
     high: float | None = None
+    count_up: bool = False
+    guessed: bool = False
+    allowed: tuple[int, int] | None = None
 
     def shape_at(self, axes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape with every named axis replaced; KeyError names one left open."""
@@ -138,6 +144,15 @@ def axes_key(axes: Mapping[str, int]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class FixedGraph:
+    """A graph that was exported for one point of the axes alone; as in `ExportedModel`."""
+
+    path: str
+    outputs: tuple[TensorSpec, ...]
+    precision_exceptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedModel:
     """A checked .onnx file and all that later stages need to know of it.
 
@@ -150,6 +165,10 @@ class ExportedModel:
     `precision_exceptions` names the nodes that would run in a wider type than `precision`:
     for int8 the matrix nodes that ONNX Runtime's optimised graph keeps in float. `sources` are
     the files that a user's model lies in, by their place in its folder, with their sha256.
+    `inputs_drawn` tells what each input holds. `warnings` are what a reader of the rows should
+    know of the export. `fixed` has a graph of its own for each point, by `axes_key`, where the
+    module could not be exported with open axes; `path` is then the first of them. `rotation`
+    are further inputs for each point, files like the references without outputs.
     """
 
     name: str
@@ -175,6 +194,29 @@ class ExportedModel:
     macs: int | None = None
     precision_exceptions: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
+    inputs_drawn: str = ""
+    warnings: tuple[str, ...] = ()
+    fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
+    rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def at(self, asked: Mapping[str, int]) -> ExportedModel:
+        """The model at one point: `axes` are the sizes asked for, the rest at their defaults.
+
+        Its graph is the one for that point where each has its own.
+        """
+        axes = {**self.axes, **asked}
+        graph = self.fixed.get(axes_key(axes))
+        if graph is None:
+            return replace(self, axes=axes)
+        return replace(
+            self,
+            axes=axes,
+            path=graph.path,
+            sha256=Path(graph.path).stem,
+            outputs=graph.outputs,
+            precision_exceptions=graph.precision_exceptions,
+            fixed={},
+        )
 
 
 _REPEAT = "repeat:"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from exporters.digest import file_sha256
-from exporters.inputs import seeded_inputs
+from exporters.digest import arrays_sha256, file_sha256
+from exporters.inputs import NO_EXAMPLES, seeded_inputs
 from exporters.types import Dimension, ExportError, TensorSpec, axes_key
 
 Arrays = dict[str, np.ndarray]
@@ -39,7 +39,22 @@ def own_inputs(path: Path, specs: Sequence[TensorSpec], point: Mapping[str, int]
                 f"and the graph takes {_text(wanted)} at {axes_key(point)}",
                 "give arrays of that shape, or set the axes to those of the arrays",
             )
+        _refuse_outside(path, spec, arrays[spec.name])
     return arrays
+
+
+def _refuse_outside(path: Path, spec: TensorSpec, array: np.ndarray) -> None:
+    """An index may be negative, and then counts from the end."""
+    if spec.allowed is None or not array.size:
+        return
+    least, largest = spec.allowed
+    if array.min() < least - (largest + 1 - least) or array.max() > largest:
+        wrong = array.max() if array.max() > largest else array.min()
+        raise ExportError(
+            f"{spec.name!r} in {path.name} has the id {wrong}, and the tables that it indexes "
+            f"have {least} to {largest}",
+            "give ids that they have",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +66,21 @@ class Calibration:
 
 
 def calibration(
-    path: str, specs: Sequence[TensorSpec], point: Mapping[str, int], batch: Dimension | None
+    path: str,
+    specs: Sequence[TensorSpec],
+    point: Mapping[str, int],
+    batch: Dimension | None,
+    examples: Mapping[str, np.ndarray] = NO_EXAMPLES,
 ) -> Calibration:
     """The samples of the user's file, or where there is none, some drawn at `point`."""
     if path:
         given = Path(path).expanduser()
         return Calibration(digest_of(given), lambda: _samples(given, specs, batch))
     return Calibration(
-        f"seeded at {axes_key(point)}",
-        lambda: [seeded_inputs(specs, point, seed) for seed in range(_CALIBRATION_SAMPLES)],
+        f"seeded at {axes_key(point)} {tuple(specs)} {arrays_sha256(examples)}",
+        lambda: [
+            seeded_inputs(specs, point, seed, examples) for seed in range(_CALIBRATION_SAMPLES)
+        ],
     )
 
 

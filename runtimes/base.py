@@ -77,6 +77,13 @@ class Lane(ABC):
     def advance(self) -> None:
         """Make the last run's state outputs the next run's state inputs; never timed."""
 
+    def feed(self, inputs: Arrays) -> None:
+        """Copy some inputs of the shapes that are bound into the lane's buffers; never timed."""
+        raise Unsupported(
+            f"{type(self).__name__} takes no other inputs from run to run",
+            "leave --rotate-inputs out",
+        )
+
     def enter(self) -> None:  # noqa: B027 - most engines run in any thread
         """Make the calling thread able to run the lane, until it enters another.
 

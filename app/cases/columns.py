@@ -95,7 +95,7 @@ _RUN = (
 )
 _MODEL = (
     _text("suite", "Suite", "The suite of the catalogue that the model belongs to."),
-    _text("model", "Model", "A catalogue name, an .onnx path, or path/file.py:factory."),
+    _text("model", "Model", "A catalogue name, an .onnx path, path/file.py:factory or hf:PATH."),
     _text("family", "Family", "What the source table calls the kind of network."),
     _count("layers", "Layers", "What the source table counts as layers."),
     _count("width", "Width", "What the source table calls the width."),
@@ -121,6 +121,11 @@ _CASE = (
     _count("sequence_length", "Sequence", "How many time steps a sequence model is given."),
     _text("axes", "Axes", "The size of every open axis, as name=size."),
     _text("given", "Given", "The user's own weights, inputs, calibration and part of a graph."),
+    _text(
+        "inputs_drawn",
+        "Inputs drawn",
+        "What each input holds: a range, normal, as in the example, given or packaged.",
+    ),
     _count("threads", "Threads", "How many threads the engine may use; 0 leaves it to the engine."),
     _text("options", "Options", "All options of the runtime with the values that held."),
     _count("concurrency", "Concurrency", "How many runs were in flight at once."),

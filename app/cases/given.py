@@ -18,23 +18,35 @@ from exporters.types import Precision
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Empty where nothing is given. `digests` has the sha256 of each file that is."""
+    """Empty where nothing is given. `digests` has the sha256 of each file that is.
+
+    `more_inputs` are further sets beside `inputs`, fed in turn with `rotate_inputs`; their
+    digests go by `inputs_2` and so on. `input_range` bounds what is drawn, `states` maps
+    outputs to the inputs that they become.
+    """
 
     weights: str = ""
     inputs: str = ""
     calibration: str = ""
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
+    more_inputs: tuple[str, ...] = ()
+    rotate_inputs: bool = False
+    input_range: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, paths: Mapping[str, str], from_nodes: Sequence[str], to_nodes: Sequence[str]
-    ) -> Self:
-        """Paths made absolute and read once; PlanError for a file that can't be."""
-        named = {name: str(Path(path).expanduser().absolute()) for name, path in paths.items()}
+    def of(cls, paths: Mapping[str, str], more_inputs: Sequence[str] = (), **others: Any) -> Self:
+        """Paths made absolute and read once; PlanError for a file that can't be.
+
+        `others` are the fields that are no files.
+        """
+        named: dict[str, Any] = {name: _absolute(path) for name, path in paths.items()}
+        more = tuple(map(_absolute, more_inputs))
         digests = {name: _digest(path) for name, path in named.items()}
-        return cls(**named, from_nodes=tuple(from_nodes), to_nodes=tuple(to_nodes), digests=digests)
+        digests |= {f"inputs_{place}": _digest(path) for place, path in enumerate(more, 2)}
+        return cls(**named, more_inputs=more, digests=digests, **others)
 
     def at(self, precision: Precision) -> Given:
         """What matters at this precision: only int8 is calibrated."""
@@ -46,8 +58,14 @@ class Given:
     @property
     def identity(self) -> dict[str, Any]:
         """What a case's id depends on: contents and names, no paths; {} where nothing is given."""
-        nodes = {"from_nodes": list(self.from_nodes), "to_nodes": list(self.to_nodes)}
-        return {**self.digests, **{name: names for name, names in nodes.items() if names}}
+        others: dict[str, Any] = {
+            "from_nodes": list(self.from_nodes),
+            "to_nodes": list(self.to_nodes),
+            "rotate_inputs": self.rotate_inputs,
+            "input_range": {name: list(ends) for name, ends in self.input_range.items()},
+            "states": dict(self.states),
+        }
+        return {**self.digests, **{name: value for name, value in others.items() if value}}
 
     @property
     def request(self) -> dict[str, Any]:
@@ -57,12 +75,27 @@ class Given:
 
     def __str__(self) -> str:
         """`weights=net.safetensors from_nodes=a,b`: what a row says of it."""
-        files = [f"{name}={Path(getattr(self, name)).name}" for name in self.digests]
-        nodes = {"from_nodes": self.from_nodes, "to_nodes": self.to_nodes}
-        return " ".join(files + [f"{name}={','.join(n)}" for name, n in nodes.items() if n])
+        files = {name: getattr(self, name) for name in ("weights", "inputs", "calibration")}
+        told = {name: Path(path).name for name, path in files.items() if path}
+        if self.more_inputs:
+            told["inputs"] = ",".join(Path(p).name for p in (self.inputs, *self.more_inputs))
+        lists = {
+            "from_nodes": self.from_nodes,
+            "to_nodes": self.to_nodes,
+            "input_range": [f"{n}:{low:g}:{high:g}" for n, (low, high) in self.input_range.items()],
+            "states": [f"{output}:{given}" for output, given in self.states.items()],
+        }
+        told |= {name: ",".join(words) for name, words in lists.items() if words}
+        return " ".join(
+            [*(f"{name}={text}" for name, text in told.items()), *["rotated"] * self.rotate_inputs]
+        )
 
 
 NOTHING = Given()
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
 
 
 def _digest(path: str) -> str:

@@ -23,7 +23,7 @@ from app.machine.available import availability, available_names, runtime
 from app.plan.labelled import refuse_unusable
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
-from exporters.factory_file import is_factory_file, locate
+from exporters.factory_file import is_factory_file, is_hugging_face, locate
 from exporters.files.outline_request import OutlineRequest
 from exporters.models import catalogue
 from exporters.types import ExportError, GraphlapError, TensorSpec
@@ -41,7 +41,8 @@ class _Subject:
     """A model of the plan: its open axes with their defaults (None: somebody must set it).
 
     `batch` and `sequence` are the axes that --batch and the sequence lengths set; `one_of_many`
-    says that nobody named this file, a glob found it.
+    says that nobody named this file, a glob found it; `told` that the axes are known before an
+    export.
     """
 
     model: str
@@ -51,6 +52,7 @@ class _Subject:
     sequence: str | None
     readable: bool = True
     one_of_many: bool = False
+    told: bool = True
 
 
 def expand(plan: Plan) -> tuple[Case, ...]:
@@ -99,9 +101,24 @@ def batch_axis(model: str) -> str | None:
 
 def _given(plan: Plan) -> Given:
     """The plan's own files and nodes; PlanError for a file that can't be read."""
-    files = {name: getattr(plan, name) for name in ("weights", "inputs", "calibration")}
-    paths = {name: path for name, path in files.items() if path}
-    return Given.of(paths, plan.from_nodes, plan.to_nodes)
+    first, more = plan.input_files[:1], plan.input_files[1:]
+    if more and not plan.rotate_inputs:
+        raise PlanError(
+            f"--inputs names {1 + len(more)} sets of inputs, and one is fed",
+            "add --rotate-inputs, or give one file",
+        )
+    if plan.rotate_inputs and plan.largest_batch:
+        raise PlanError("a search for the largest batch feeds one set", "leave --rotate-inputs out")
+    files = {"weights": plan.weights, "inputs": "".join(first), "calibration": plan.calibration}
+    return Given.of(
+        {name: path for name, path in files.items() if path},
+        more,
+        from_nodes=plan.from_nodes,
+        to_nodes=plan.to_nodes,
+        rotate_inputs=plan.rotate_inputs,
+        input_range=plan.input_range,
+        states=plan.states,
+    )
 
 
 def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:
@@ -130,8 +147,8 @@ def _subjects(text: str, given: Given, outlines: Outlines) -> Iterator[_Subject]
             f"{text} is no .onnx file, and --from-node and --to-node take a part out of one",
             "give the path of a file",
         )
-    if is_factory_file(text):
-        yield _from_factory(text)
+    if is_factory_file(text) or is_hugging_face(text):
+        yield _from_torch(text)
         return
     if not text.endswith(".onnx"):
         yield _from_catalogue(text, given)
@@ -174,11 +191,15 @@ def _from_catalogue(name: str, given: Given) -> _Subject:
     )
 
 
-def _from_factory(text: str) -> _Subject:
-    """A user's `file.py:factory`: its convention makes the batch its one axis."""
-    with _faults_of_the_plan():
-        locate(text)
-    return _Subject(text, "", {"batch": 1}, "batch", None)
+def _from_torch(text: str) -> _Subject:
+    """A user's `file.py:factory` or `hf:PATH`: only when it is built does it tell its axes.
+
+    Its cases have the sizes that are asked for, and its export knows all others.
+    """
+    if is_factory_file(text):
+        with _faults_of_the_plan():
+            locate(text)
+    return _Subject(text, "", {}, "batch", "sequence", told=False)
 
 
 def _from_file(path: str, given: Given, outlines: Outlines) -> _Subject:
@@ -236,7 +257,8 @@ def _without_sizes_as_rows(sweep: Sweep, subjects: Sequence[_Subject]) -> list[_
 def _points(sweep: Sweep, subject: _Subject) -> Iterator[dict[str, int]]:
     asked = _asked(sweep, subject)
     defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
-    sizes = {name: asked.get(name, defaults.get(name, ())) for name in subject.axes}
+    axes = subject.axes if subject.told else asked
+    sizes = {name: asked.get(name, defaults.get(name, ())) for name in axes}
     if missing := _missing(sweep, subject):
         flags = ["--batch 1,2,4" if n == subject.batch else f"--axis {n}=1,2,4" for n in missing]
         raise PlanError(
@@ -249,7 +271,7 @@ def _points(sweep: Sweep, subject: _Subject) -> Iterator[dict[str, int]]:
 
 def _refuse_unknown_axes(sweep: Sweep, subjects: Sequence[_Subject]) -> None:
     """An axis that no model of the sweep has is a mistake; one that only some lack is not."""
-    if not all(subject.readable for subject in subjects):
+    if not all(subject.readable and subject.told for subject in subjects):
         return
     known = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
     for axis in sweep.axes:

@@ -81,7 +81,9 @@ def parser() -> argparse.ArgumentParser:
         "--plan", metavar="FILE|RUN", help="a plan of your own, in TOML, or a run folder to repeat"
     )
     what.add_argument(
-        "--models", metavar="A,B,…", help="names of --list, .onnx paths or globs, comma-separated"
+        "--models",
+        metavar="A,B,…",
+        help="names of --list, .onnx paths or globs, file.py:factory, hf:folder; comma-separated",
     )
     what.add_argument("--runtimes", metavar="A,B,…", help="default: all that are available")
     what.add_argument("--batch", metavar="N,…", help="batch sizes")
@@ -115,7 +117,31 @@ def parser() -> argparse.ArgumentParser:
     )
     own = top.add_argument_group("of your own")
     own.add_argument("--weights", metavar="FILE", help="safetensors for the models named")
-    own.add_argument("--inputs", metavar="FILE", help=".npz of inputs by name; default: drawn")
+    own.add_argument(
+        "--inputs", metavar="FILE,…", help=".npz of inputs by name, or several sets; default: drawn"
+    )
+    own.add_argument(
+        "--input-range",
+        metavar="NAME=LO:HI",
+        action="append",
+        default=[],
+        help="what an input is drawn from; integers take both ends",
+    )
+    own.add_argument(
+        "--rotate-inputs",
+        action="store_true",
+        help="feed another set from run to run: those of --inputs, or eight that are drawn",
+    )
+    own.add_argument(
+        "--save-inputs", action="store_true", help="keep what was fed in the run folder"
+    )
+    own.add_argument(
+        "--state",
+        metavar="OUT=IN",
+        action="append",
+        default=[],
+        help="an output that becomes this input in the next run",
+    )
     own.add_argument("--calibration", metavar="FILE", help=".npz of samples for int8")
     own.add_argument("--from-node", metavar="A,B", help="measure part of an .onnx, from here")
     own.add_argument("--to-node", metavar="A,B", help="to here")
@@ -270,10 +296,30 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["profile_ops"] = True
     if flags.largest_batch:
         given["largest_batch"] = True
+    if flags.rotate_inputs:
+        given["rotate_inputs"] = True
+    if flags.save_inputs:
+        given["save_inputs"] = True
+    if flags.input_range:
+        form = "name=low:high"
+        pairs = [_pair(text, "--input-range", form) for text in flags.input_range]
+        given["input_range"] = {name: _ends(text, name) for name, text in pairs}
+    if flags.state:
+        given["states"] = dict(_pair(text, "--state", "output=input") for text in flags.state)
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
     return given
+
+
+def _ends(text: str, name: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise PlanError(
+            f"--input-range {name}={text} is no range", f"write it as {name}=0:1"
+        ) from None
 
 
 def _kept(grid: dict[str, Any], models: Sequence[str]) -> dict[str, Any]:

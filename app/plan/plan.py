@@ -87,7 +87,10 @@ class Plan(_Part):
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
     case the first try of a search. `memory_limit` (`8GiB`) is what a measuring process may
     hold of the host's memory. `weights`, `inputs` and `calibration` are files of the user's own
-    and hold for all models; `from_nodes` and `to_nodes` cut a part out of each graph.
+    and hold for all models; `from_nodes` and `to_nodes` cut a part out of each graph. `inputs`
+    may be several files, separated by commas: sets that are fed in turn, from run to run, with
+    `rotate_inputs`. `save_inputs` keeps what was fed in the run folder. `input_range` bounds
+    what is drawn, by input; `states` maps outputs of a graph to the inputs that they become.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -105,6 +108,10 @@ class Plan(_Part):
     calibration: str = ""
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
+    rotate_inputs: Annotated[bool, Field(strict=True)] = False
+    save_inputs: Annotated[bool, Field(strict=True)] = False
+    input_range: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    states: dict[str, str] = Field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -120,6 +127,19 @@ class Plan(_Part):
         if text:
             parse_size(text)
         return text
+
+    @field_validator("input_range")
+    @classmethod
+    def _rising(cls, ranges: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+        for name, (low, high) in ranges.items():
+            if not low <= high:
+                raise ValueError(f"of {name} begins above its end; give the lower end first")
+        return ranges
+
+    @property
+    def input_files(self) -> tuple[str, ...]:
+        """The files that `inputs` names."""
+        return tuple(word.strip() for word in self.inputs.split(",") if word.strip())
 
     @property
     def lengths(self) -> Lengths:

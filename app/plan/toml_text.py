@@ -31,6 +31,8 @@ def _pairs(table: Mapping[str, Any]) -> list[str]:
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(_pairs(value))}}}"
     return _string(value) if isinstance(value, str) else json.dumps(value)
 
 

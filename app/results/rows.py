@@ -51,6 +51,10 @@ class Rows:
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
         values |= _verdict(case, rounds, run.manifest.rounds)
+        if rounds and model is not None:
+            values["warnings"] = joined(
+                [*map(one_line, model.warnings), *sentences(values["warnings"])]
+            )
         values |= _setting_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
@@ -101,9 +105,11 @@ def _model_columns(case: Case, model: ExportedModel | None) -> Row:
         "model": case.model,
         "batch_size": case.axes.get("batch"),
         "sequence_length": case.axes.get("sequence"),
+        "axes": _pairs(case.axes),
     }
     if model is None:
         return values
+    model = model.at(case.axes)
     return values | {
         "family": model.family or None,
         "layers": model.layers,
@@ -113,20 +119,21 @@ def _model_columns(case: Case, model: ExportedModel | None) -> Row:
         "macs": model.macs,
         "model_sha256": model.sha256,
         "opset": model.opset,
-        "batch_size": _size(case, model.batch),
-        "sequence_length": _size(case, model.sequence),
+        "batch_size": _size(model, model.batch),
+        "sequence_length": _size(model, model.sequence),
+        "axes": _pairs(model.axes),
+        "inputs_drawn": model.inputs_drawn or None,
     }
 
 
-def _size(case: Case, dimension: Dimension | None) -> int | None:
-    return case.axes.get(dimension) if isinstance(dimension, str) else dimension
+def _size(model: ExportedModel, dimension: Dimension | None) -> int | None:
+    return model.axes.get(dimension) if isinstance(dimension, str) else dimension
 
 
 def _setting_columns(run: Run, case: Case) -> Row:
     values: Row = {
         "runtime": case.runtime,
         "device": parse_spec(case.runtime).device or None,
-        "axes": _pairs(case.axes),
         "given": str(case.given) or None,
         "options": _pairs(_options(run, case)),
     }

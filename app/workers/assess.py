@@ -24,16 +24,16 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     """
     subject, model = job.subject, job.model
     source = _only_input(model)
-    shape = source.shape_at(subject.axes)
+    shape = source.shape_at(model.axes)
     data = open_data(job.data, source, shape)
     runtime = registry.load(registry.parse_spec(subject.runtime).name)
     state = runtime.availability()
     if isinstance(state, Unavailable):
         raise NotAvailable(state.reason, state.remedy)
     settings = settings_of(subject, job.cache_dir)
-    runtime.refuse(model, subject.axes, settings)
+    runtime.refuse(model, model.axes, settings)
     runtime.load()
-    with closing(runtime.compile(model, subject.axes, settings)) as session:
+    with closing(runtime.compile(model, model.axes, settings)) as session:
         right = _right_answers(session.lanes[0], model, source, shape, data, tell)
     images = len(data.labels)
     return AccuracyResult(subject.case_id, job.data, right / images, images, shape[0])

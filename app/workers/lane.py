@@ -6,15 +6,16 @@ count, whatever the block was run for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
 import numpy as np
 
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.round import MEASURED, WARMUP
+from app.workers.between import between_runs
 from app.workers.loop import WAIT, Block, run_block
-from runtimes.base import Lane
+from runtimes.base import Arrays, Lane
 
 BLOCK_CAPACITY = 1 << 20
 REWARM = 5
@@ -38,7 +39,10 @@ class Blocks(Protocol):
 
 
 class TimedLane:
-    """One lane with the room for a block of its runs, and how long one of them takes."""
+    """One lane with the room for a block of its runs, and how long one of them takes.
+
+    `sets` are inputs that are fed in turn; with `streaming` its states are fed back.
+    """
 
     def __init__(
         self,
@@ -47,10 +51,11 @@ class TimedLane:
         wait: Callable[[int], object],
         streaming: bool,
         first_ns: float,
+        sets: Sequence[Arrays] = (),
     ) -> None:
         self.typical_ns = max(first_ns, 1.0)
         self._run, self._wait = lane.run, wait
-        self._advance = lane.advance if streaming else None
+        self._advance = between_runs(lane, streaming, sets)
         self._gap_ns = round(scenario.gap_us * 1e3)
         self._block = Block(1024)
 
@@ -80,8 +85,9 @@ class OneLane:
         wait_policy: WaitPolicy,
         streaming: bool,
         first_ns: float,
+        sets: Sequence[Arrays] = (),
     ) -> None:
-        self._lane = TimedLane(lane, scenario, WAIT[wait_policy], streaming, first_ns)
+        self._lane = TimedLane(lane, scenario, WAIT[wait_policy], streaming, first_ns, sets)
 
     def block(self, seconds: float, least: int, rewarm: bool) -> np.ndarray:
         lane, before = self._lane, []

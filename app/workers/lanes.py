@@ -20,7 +20,7 @@ from app.cases.case import Scenario, WaitPolicy
 from app.cases.round import MEASURED, WARMUP
 from app.workers.lane import REWARM, TimedLane, latency_ns, many
 from app.workers.loop import SLEEP_MARGIN_NS, WAIT, clock_ns
-from runtimes.base import Lane
+from runtimes.base import Arrays, Lane
 
 SWITCH_S = 5e-5
 """How long a thread that wants the interpreter waits before it asks the one that has it."""
@@ -52,9 +52,10 @@ class SeveralLanes:
         wait_policy: WaitPolicy,
         streaming: bool,
         first_ns: float,
+        sets: Sequence[Arrays] = (),
     ) -> None:
         wait = GIVING_WAIT[wait_policy]
-        self._timed = [TimedLane(lane, scenario, wait, streaming, first_ns) for lane in lanes]
+        self._timed = [TimedLane(lane, scenario, wait, streaming, first_ns, sets) for lane in lanes]
         self._counts = [0] * len(lanes)
         self._gate = threading.Barrier(len(lanes) + 1)
         self._threads = [

@@ -60,11 +60,11 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
     state = runtime.availability()
     if isinstance(state, Unavailable):
         raise NotAvailable(state.reason, state.remedy)
-    runtime.refuse(model, case.axes, settings)
+    runtime.refuse(model, model.axes, settings)
     runtime.load()
-    reference = load_reference(model.references[axes_key(case.axes)])
+    reference = load_reference(model.references[axes_key(model.axes)])
     run_us = None
-    with closing(runtime.compile(model, case.axes, settings)) as session:
+    with closing(runtime.compile(model, model.axes, settings)) as session:
         session.lanes[0].bind(reference.inputs)
         if session.execution.clock == "simulated":
             # How much is done before a request arrives depends on the pause before it.

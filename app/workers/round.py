@@ -12,7 +12,7 @@ import gc
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -32,9 +32,9 @@ from app.workers.lanes import SeveralLanes
 from app.workers.sampling import Progress, Sampler
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import Lane, Runtime, Session, Unavailable
+from runtimes.base import Arrays, Lane, Runtime, Session, Unavailable
 from runtimes.execution import AfterCompletion, Execution
-from runtimes.faults import NotAvailable
+from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import Settings, all_options, sessions_of
 from runtimes.session.precision import refuse_wider
 from runtimes.session.several import compile_sessions
@@ -198,7 +198,7 @@ class _Round:
         gc.freeze()
         gc.disable()
         with _new_file(Path(job.samples_path)) as file:
-            with self._lanes(session.lanes, first_ns) as lanes:
+            with self._lanes(session.lanes, first_ns, self._sets(reference)) as lanes:
                 sampler = Sampler(lanes, job.limits, file, self._report, self.stopped)
                 self.enter("warmup")
                 warm = sampler.warm_up()
@@ -228,11 +228,19 @@ class _Round:
         after = self._check(session, reference)
         self._note_check(after if before.output_ok else before)
 
-    def _lanes(self, lanes: tuple[Lane, ...], first_ns: float) -> Blocks:
+    def _lanes(self, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]) -> Blocks:
         job, streaming = self.job, bool(self.job.model.states)
         if len(lanes) == 1:
-            return OneLane(lanes[0], job.scenario, job.wait_policy, streaming, first_ns)
-        return SeveralLanes(lanes, job.scenario, job.wait_policy, streaming, first_ns)
+            return OneLane(lanes[0], job.scenario, job.wait_policy, streaming, first_ns, sets)
+        return SeveralLanes(lanes, job.scenario, job.wait_policy, streaming, first_ns, sets)
+
+    def _sets(self, reference: Reference) -> list[Arrays]:
+        """The inputs that are fed in turn, the reference's first; what is state is not fed."""
+        model = self.job.model
+        states = {pair.input for pair in model.states}
+        files = model.rotation.get(axes_key(self.job.axes), ())
+        sets = [reference.inputs, *(load_reference(file).inputs for file in files)] if files else []
+        return [{n: a for n, a in one.items() if n not in states} for one in sets]
 
     def _note_spans(self, session: Session, typical_ns: float) -> None:
         """The medians of some further runs by the device's own clock, where there is one."""
@@ -251,6 +259,10 @@ class _Round:
     def _simulate(self, session: Session, reference: Reference) -> None:
         """Take the samples from the simulator; a graph it holds only in part has no latency."""
         job = self.job
+        if job.model.rotation:
+            raise Unsupported(
+                "a simulated card takes as long whatever it is fed", "leave --rotate-inputs out"
+            )
         check = self._check(session, reference)
         if self.result.status == "partial":
             # Without a timing that a wrong output could put in doubt, the nodes come first.

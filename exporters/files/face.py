@@ -6,14 +6,15 @@ Nothing here runs the graph or imports an engine, so the plan stage can ask too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, TensorProto, ValueInfoProto
 
 from exporters.files.external import external_files
+from exporters.files.meaning import meant
 from exporters.files.part import part
 from exporters.files.wire import check_whole
 from exporters.types import Dimension, ExportError, NotBenchmarkable, TensorSpec
@@ -76,7 +77,7 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     given = [value for value in model.graph.input if value.name not in constants]
-    inputs = tuple(_within_embeddings(spec, model.graph) for spec in input_specs(path, given))
+    inputs = meant(input_specs(path, given), model.graph)
     axes = open_axes(inputs)
     return OnnxFile(
         path=path,
@@ -170,29 +171,3 @@ def _is_fixed(dimension: onnx.TensorShapeProto.Dimension) -> bool:
 
 def _is_sized(dimension: onnx.TensorShapeProto.Dimension) -> bool:
     return _is_fixed(dimension) or bool(dimension.dim_param)
-
-
-def _within_embeddings(spec: TensorSpec, graph: GraphProto) -> TensorSpec:
-    """Bound an integer input by the smallest table that it indexes through Gather."""
-    if np.dtype(spec.dtype).kind not in "iu":
-        return spec
-    tables = {tensor.name: tensor.dims for tensor in graph.initializer}
-    tables |= {
-        node.output[0]: attribute.t.dims
-        for node in graph.node
-        if node.op_type == "Constant"
-        for attribute in node.attribute
-        if attribute.name == "value"
-    }
-    rows = []
-    names = {spec.name}
-    for node in graph.node:
-        if node.op_type in ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"):
-            if node.input[0] in names:
-                names.update(node.output)
-        elif node.op_type == "Gather" and node.input[1] in names and node.input[0] in tables:
-            axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
-            rows.append(tables[node.input[0]][axis])
-        elif node.op_type in ("Identity", "Cast") and node.input[0] in tables:
-            tables[node.output[0]] = tables[node.input[0]]
-    return replace(spec, low=0.0, high=float(min(rows))) if rows else spec

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onnx import ModelProto
 
+from exporters.asked import in_ranges, paired
 from exporters.cache import Store
 from exporters.digest import file_sha256
 from exporters.files.copy import MODEL, copied
@@ -20,17 +21,22 @@ from exporters.points import Point
 from exporters.request import ExportRequest
 from exporters.source import Graph, Subject
 from exporters.steps import done
-from exporters.types import NotBenchmarkable, Reference
+from exporters.types import NotBenchmarkable, Reference, StatePair
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """The file's face, its graph without external weights, and the ends of the part cut out."""
+    """The file's face, its graph without external weights, and the ends of the part cut out.
+
+    With `has_ranges`, its inputs are to be drawn as the user says, whatever lies beside it.
+    """
 
     face: OnnxFile
     proto: ModelProto
     from_nodes: tuple[str, ...]
     to_nodes: tuple[str, ...]
+    states: tuple[StatePair, ...]
+    has_ranges: bool
 
     @property
     def subject(self) -> Subject:
@@ -43,9 +49,10 @@ class FileSource:
             default={},
             batch=self.face.batch,
             sequence=self.face.sequence,
+            states=self.states,
         )
 
-    def graph(self, store: Store, axes: Point) -> Graph:
+    def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
         """The file, or the part of it, as it is kept; ExportError if it is not valid."""
         face = self.face
         folder = face.path.resolve().parent
@@ -65,8 +72,8 @@ class FileSource:
             },
             packages=("onnx",),
         )
-        counts = count(self.proto, axes)
-        return Graph(
+        counts = count(self.proto, points[0])
+        graph = Graph(
             path=kept.entry.files[MODEL],
             opset=face.opset,
             outputs=face.outputs,
@@ -76,6 +83,7 @@ class FileSource:
             stored=kept.stored,
             sources=sources,
         )
+        return (graph,)
 
     def evaluator(self, graph: Graph) -> FileEvaluator:
         """ONNX's reference evaluator on the file as it is kept."""
@@ -83,7 +91,9 @@ class FileSource:
 
     def packaged(self, points: Sequence[Point]) -> Reference | None:
         """Data beside the file, which fits the whole of it only."""
-        return None if self._is_part else packaged_reference(self.face, points)
+        if self._is_part or self.has_ranges:
+            return None
+        return packaged_reference(self.face, points)
 
     @property
     def _is_part(self) -> bool:
@@ -106,4 +116,7 @@ def file_source(request: ExportRequest) -> FileSource:
         proto = part(path.name, proto, request.from_nodes, request.to_nodes)
     face = describe(path, proto)
     name_open_dimensions(proto, face)
-    return FileSource(face, proto, request.from_nodes, request.to_nodes)
+    face = replace(face, inputs=in_ranges(face.inputs, request.input_range, path.name))
+    states = paired(face.inputs, [o.name for o in face.outputs], request.states, path.name)
+    ranged = bool(request.input_range)
+    return FileSource(face, proto, request.from_nodes, request.to_nodes, states, ranged)

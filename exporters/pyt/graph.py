@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from exporters.inputs import seeded_inputs
+import numpy as np
+
+from exporters.inputs import NO_EXAMPLES, Arrays, seeded_inputs
 from exporters.made import Made
 from exporters.points import Point
 from exporters.pyt.run import ModuleEvaluator
-from exporters.types import Definition, TensorSpec
+from exporters.types import Definition, ExportError, TensorSpec
 from exporters.validate import check_file, check_numbers
+
+if TYPE_CHECKING:
+    from exporters.pyt.to_onnx import Exporter
 
 MODEL = "model"
 WEIGHTS = "weights"
@@ -28,7 +35,12 @@ class GraphFacts:
 
 
 def exported(
-    folder: Path, definition: Definition, evaluator: ModuleEvaluator, keep_weights: bool
+    folder: Path,
+    definition: Definition,
+    evaluator: ModuleEvaluator,
+    keep_weights: bool,
+    examples: Arrays,
+    exporter: Exporter,
 ) -> Made:
     """The graph, with `keep_weights` the module's weights too.
 
@@ -37,19 +49,23 @@ def exported(
     import torch
 
     from exporters.pyt.counts import macs, parameter_counts
-    from exporters.pyt.to_onnx import OPSET, deterministic_bytes, output_shapes, to_onnx
+    from exporters.pyt.to_onnx import (
+        OPSET,
+        deterministic_bytes,
+        output_shapes,
+        to_onnx,
+        traced_axes,
+    )
     from exporters.pyt.weights import save_weights
 
-    module = evaluator.module
-    points = checked_points(definition)
-    inputs = [seeded_inputs(definition.inputs, point, seed=0) for point in points]
-    expected = [
-        evaluator.outputs(arrays, point) for arrays, point in zip(inputs, points, strict=True)
-    ]
+    def fed(point: Point) -> dict[str, np.ndarray]:
+        return seeded_inputs(definition.inputs, point, 0, examples)
+
+    points, expected = _seen(definition, evaluator, fed)
     seen = [[array.shape for array in arrays.values()] for arrays in expected]
     shapes = output_shapes(definition.outputs, points, seen)
-    parameters, with_buffers = parameter_counts(module)
-    default = seeded_inputs(definition.inputs, definition.axes, seed=0).values()
+    parameters, with_buffers = parameter_counts(evaluator.module)
+    default = fed(definition.axes).values()
     facts = GraphFacts(
         opset=OPSET,
         outputs=tuple(
@@ -57,25 +73,58 @@ def exported(
         ),
         parameters=parameters,
         parameters_with_buffers=with_buffers,
-        macs=macs(module, [torch.from_numpy(array) for array in default]),
+        macs=macs(evaluator.flat, [torch.from_numpy(array) for array in default]),
     )
     path = folder / "model.onnx"
-    path.write_bytes(deterministic_bytes(to_onnx(definition, module, shapes)))
+    example = fed(traced_axes(definition)) if examples else NO_EXAMPLES
+    proto = to_onnx(definition, evaluator.flat, shapes, example, exporter)
+    path.write_bytes(deterministic_bytes(proto))
     check_file(path)
+    inputs = [fed(point) for point in points]
     check_numbers(path, definition.name, list(zip(inputs, expected, strict=True)))
     files = {MODEL: path}
     if keep_weights:
         files[WEIGHTS] = folder / "weights.safetensors"
-        save_weights(module, files[WEIGHTS])
+        save_weights(evaluator.module, files[WEIGHTS])
     return Made(files, facts)
 
 
-def checked_points(definition: Definition) -> tuple[Point, Point]:
-    """Two points at which a graph is compared with its module, neither of them the traced one.
+def checked_points(definition: Definition) -> tuple[Point, ...]:
+    """Points at which a graph is compared with its module, none of them the traced one.
 
-    Batch 1 and 3, and other axes at half and at a little more than their default. No two
-    axes have one size in the second, so that each output dimension tells whose it is.
+    First batch 1 and 3, and other axes at half and at a little more than their default; then
+    some for modules that take no fewer or no more. No two axes have one size in any but the
+    first, so that each output dimension tells whose it is.
     """
-    smaller = {name: max(1, size // 2) for name, size in definition.axes.items()}
-    larger = {name: size + 2 + place for place, (name, size) in enumerate(definition.axes.items())}
-    return smaller, larger
+    axes = definition.axes
+    return (
+        {name: max(1, size // 2) for name, size in axes.items()},
+        {name: size + 2 + place for place, (name, size) in enumerate(axes.items())},
+        {name: 2 * size + 3 + place for place, (name, size) in enumerate(axes.items())},
+        {name: max(1, size - 1 - place) for place, (name, size) in enumerate(axes.items())},
+    )
+
+
+def _seen(
+    definition: Definition,
+    evaluator: ModuleEvaluator,
+    fed: Callable[[Point], Mapping[str, np.ndarray]],
+) -> tuple[tuple[Point, Point], list[dict[str, np.ndarray]]]:
+    """The first two points that the module takes, and its outputs there.
+
+    Without axes there is one point, told twice. ExportError if it takes only one.
+    """
+    if not definition.axes:
+        return ({}, {}), [evaluator.outputs(fed({}), {})] * 2
+    taken: list[tuple[Point, dict[str, np.ndarray]]] = []
+    fault: ExportError | None = None
+    for point in checked_points(definition):
+        try:
+            taken.append((point, evaluator.outputs(fed(point), point)))
+        except ExportError as error:
+            fault = fault or error
+        if len(taken) == 2:
+            (first, at_first), (second, at_second) = taken
+            return (first, second), [at_first, at_second]
+    assert fault is not None
+    raise fault

@@ -10,30 +10,38 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from exporters import own
+from exporters.brought import Brought
+from exporters.calling import named_outputs
 from exporters.points import Point
 from exporters.pyt.build import build, failing_part
 from exporters.pyt.weights import load_weights
 from exporters.types import Definition, ExportError
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 
 class ModuleEvaluator:
     """The module of a definition with its own or the user's weights, run by torch itself.
 
-    `made` is the module where a user's factory has built it already.
+    `brought` is the module where a user's factory has built it already; `is_flat` says that it
+    takes tensors by position and returns one or a tuple of them, as modules of the catalogue do.
     """
 
     name: ClassVar[str] = "torch"
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
     def __init__(
-        self, definition: Definition, weights: Path | None = None, made: nn.Module | None = None
+        self,
+        definition: Definition,
+        weights: Path | None = None,
+        brought: Brought | None = None,
+        is_flat: bool = True,
     ) -> None:
         self._definition = definition
         self._weights = weights
-        self._made = made
+        self._brought = brought
+        self._is_flat = is_flat
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -43,27 +51,46 @@ class ModuleEvaluator:
     @cached_property
     def module(self) -> nn.Module:
         """Built on first use; ExportError if the weights do not fit it."""
-        module = build(self._definition.factory) if self._made is None else self._made
+        brought = self._brought
+        module = build(self._definition.factory) if brought is None else brought.module
         if self._weights is not None:
             load_weights(module, self._weights, self._definition.name)
         return module
+
+    @cached_property
+    def flat(self) -> nn.Module:
+        """The module itself where it takes and returns tensors in a row, else in that form."""
+        from exporters.pyt.flat import Flat
+
+        if self._brought is None or self._is_flat:
+            return self.module
+        # The old exporter leaves the parts of a module in the mode that the whole was in.
+        return Flat(self.module, self._brought.call).eval()
 
     def outputs(self, inputs: Mapping[str, np.ndarray], point: Point) -> dict[str, np.ndarray]:
         """The outputs by name; ExportError if the module raises."""
         import torch
 
-        specs, module = self._definition.inputs, self.module
+        specs = self._definition.inputs
+        tensors = [torch.from_numpy(inputs[spec.name]) for spec in specs]
         try:
             with torch.inference_mode():
-                result = module(*(torch.from_numpy(inputs[spec.name]) for spec in specs))
+                result = self._run(tensors)
         except Exception as error:
             shapes = {spec.name: inputs[spec.name].shape for spec in specs}
-            part = failing_part(module, error)
+            part = failing_part(self.module, error)
             raise ExportError(
                 f"the torch module does not run on {shapes}{f' at {part!r}' if part else ''} "
                 f"({error})",
-                "set its axes to sizes that every part of it takes",
+                "give ids that its tables have"
+                if isinstance(error, IndexError)
+                else "set its axes to sizes that every part of it takes",
             ) from error
-        outputs = result if isinstance(result, (tuple, list)) else (result,)
-        arrays = [output.numpy() for output in outputs]
+        arrays = [output.detach().numpy() for output in result.values()]
         return dict(zip(self._definition.outputs, arrays, strict=True))
+
+    def _run(self, tensors: list[Tensor]) -> dict[str, Tensor]:
+        if self._brought is None:
+            return named_outputs(self.module(*tensors))
+        args, kwargs = self._brought.call.arguments(tensors)
+        return named_outputs(self.module(*args, **kwargs))

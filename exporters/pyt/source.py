@@ -6,22 +6,29 @@ asks for it, since its outputs are the reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from exporters import hugging_face
+from exporters.asked import in_ranges, paired
+from exporters.brought import bring
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
-from exporters.factory_file import is_factory_file, locate
+from exporters.factory_file import is_factory_file, is_hugging_face, locate
+from exporters.inputs import NO_EXAMPLES
 from exporters.models.catalogue import find
 from exporters.points import Point
-from exporters.pyt.build import build_from_file
 from exporters.pyt.graph import MODEL, WEIGHTS, GraphFacts, exported
 from exporters.pyt.run import ModuleEvaluator
+from exporters.pyt.user import definition_of, examples_of, title_of
+from exporters.pyt.ways import WAYS, Way, at_point, told
 from exporters.request import ExportRequest
 from exporters.source import Graph, Subject
 from exporters.steps import done
-from exporters.types import Definition, ExportError, Reference
+from exporters.types import Definition, ExportError, Factory, Reference
 from exporters.user_data import digest_of
 
 _PACKAGES = ("numpy", "onnx", "onnx-ir", "onnxscript", "torch")
@@ -29,12 +36,16 @@ _PACKAGES = ("numpy", "onnx", "onnx-ir", "onnxscript", "torch")
 
 @dataclass(frozen=True, slots=True)
 class ModuleSource:
-    """A definition, its module, and the user's weights for it; `of_user`: by his own factory."""
+    """A definition, its module, and the user's weights for it; `of_user`: by his own factory.
+
+    `examples` are arrays that a user's factory gave, by input.
+    """
 
     definition: Definition
     module: ModuleEvaluator
     weights: Path | None
     of_user: bool
+    examples: Mapping[str, np.ndarray]
 
     @property
     def subject(self) -> Subject:
@@ -47,7 +58,7 @@ class ModuleSource:
             inputs=definition.inputs,
             axes=tuple(definition.axes),
             default=definition.axes,
-            batch="batch",
+            batch="batch" if "batch" in definition.axes else None,
             sequence="sequence" if "sequence" in definition.axes else steps_at_once,
             suite=definition.suite,
             family=definition.family,
@@ -55,23 +66,59 @@ class ModuleSource:
             layers=definition.layers,
             width=definition.width,
             independent_rows=not self.of_user,
+            examples=self.examples,
         )
 
-    def graph(self, store: Store, axes: Point) -> Graph:
-        """The graph that torch exports; ExportError where it cannot, or weights do not fit."""
-        definition = self.definition
+    def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
+        """The graph that torch exports; ExportError where it cannot, or weights do not fit.
+
+        A user's module that cannot be had with open sizes gives a graph for each point, and
+        one that the new exporter does not take is asked of the old one.
+        """
+        faults: list[ExportError] = []
+        for way in WAYS if self.of_user else WAYS[:1]:
+            if way.fixed and not self.definition.axes:
+                continue
+            try:
+                graphs = self._exported(store, way, points)
+            except ExportError as fault:
+                faults.append(fault)
+            else:
+                warnings = told(way, faults)
+                return tuple(replace(graph, warnings=warnings) for graph in graphs)
+        raise faults[0]
+
+    def evaluator(self, graph: Graph) -> ModuleEvaluator:
+        """Torch, on the module that the graph was exported from."""
+        return self.module
+
+    def packaged(self, points: Sequence[Point]) -> Reference | None:
+        """No data comes with a definition."""
+        return None
+
+    def _exported(self, store: Store, way: Way, points: Sequence[Point]) -> list[Graph]:
+        if not way.fixed:
+            return [self._graph(store, way, self.definition)]
+        return [
+            replace(self._graph(store, way, at_point(self.definition, point)), point=point)
+            for point in points
+        ]
+
+    def _graph(self, store: Store, way: Way, definition: Definition) -> Graph:
         made = done(
             store,
             exported,
             definition,
             self.module,
             self.weights is not None,
+            self.examples,
+            way.exporter,
             about=self._about(),
             packages=_PACKAGES,
             beside=self.module.modules,
         )
         facts = from_json(GraphFacts, made.entry.facts)
-        factory = definition.factory
+        factory: Factory = definition.factory
         if self.weights is not None:
             factory = replace(factory, weights=str(made.entry.files[WEIGHTS]))
         return Graph(
@@ -84,14 +131,6 @@ class ModuleSource:
             stored=made.stored,
             factory=factory,
         )
-
-    def evaluator(self, graph: Graph) -> ModuleEvaluator:
-        """Torch, on the module that the graph was exported from."""
-        return self.module
-
-    def packaged(self, points: Sequence[Point]) -> Reference | None:
-        """No data comes with a definition."""
-        return None
 
     def _about(self) -> dict[str, object] | None:
         """What a user's file imports is not known, so its graph is made anew each time."""
@@ -109,8 +148,32 @@ def module_source(request: ExportRequest) -> ModuleSource:
             "leave --from-node and --to-node out",
         )
     weights = Path(request.weights).expanduser() if request.weights else None
-    if is_factory_file(request.model):
-        definition, made = build_from_file(locate(request.model), request.seed)
-        return ModuleSource(definition, ModuleEvaluator(definition, weights, made), weights, True)
-    definition = find(request.model)
-    return ModuleSource(definition, ModuleEvaluator(definition, weights), weights, False)
+    target = _users_target(request.model)
+    if not target:
+        definition = _as_asked(find(request.model), request)
+        module = ModuleEvaluator(definition, weights)
+        return ModuleSource(definition, module, weights, False, NO_EXAMPLES)
+    brought = bring(target, request.seed)
+    title = title_of(target, request.model)
+    definition, is_flat = definition_of(target, title, brought, request.seed)
+    definition = _as_asked(definition, request)
+    module = ModuleEvaluator(definition, weights, brought, is_flat)
+    examples = {n: a for n, a in examples_of(brought).items() if n not in request.input_range}
+    return ModuleSource(definition, module, weights, True, examples)
+
+
+def _users_target(model: str) -> str:
+    """What a process needs to build a user's module; "" for a model of the catalogue."""
+    if is_hugging_face(model):
+        return hugging_face.resolved(model)
+    if is_factory_file(model):
+        file = locate(model)
+        return f"{file.path}:{file.function}"
+    return ""
+
+
+def _as_asked(definition: Definition, request: ExportRequest) -> Definition:
+    """With the ranges and the states that the user gives to it."""
+    inputs = in_ranges(definition.inputs, request.input_range, definition.name)
+    states = paired(inputs, definition.outputs, request.states, definition.name)
+    return replace(definition, inputs=inputs, states=states or definition.states)

@@ -9,19 +9,27 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
 
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto
 
 from exporters.complaint import first_line
+from exporters.inputs import NO_EXAMPLES, Arrays
+from exporters.pyt.blame import where_of_user
 from exporters.pyt.lstm import translations
-from exporters.types import Definition, ExportError, axes_key
+from exporters.types import Definition, ExportError, TensorSpec, axes_key
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
+
+Exporter = Literal["new", "old"]
+"""Which of torch's two: torch.export with a translation, or the older tracing one."""
 
 OPSET = 20
 IR_VERSION = 10
@@ -35,59 +43,106 @@ def traced_axes(definition: Definition) -> dict[str, int]:
 
 
 def to_onnx(
-    definition: Definition, module: nn.Module, output_shapes: Mapping[str, tuple[int | str, ...]]
+    definition: Definition,
+    module: nn.Module,
+    output_shapes: Mapping[str, tuple[int | str, ...]],
+    example: Arrays = NO_EXAMPLES,
+    exporter: Exporter = "new",
 ) -> ModelProto:
     """Export the module; ExportError if it cannot be, or if a declared axis came out fixed.
 
     `output_shapes` are the shapes that the module's own outputs were seen to have: torch
-    writes the size it traced with into some of them.
+    writes the size it traced with into some of them. `example` are inputs that mean something
+    to the module, at `traced_axes`; zeros where there is none.
     """
     import torch
-    from onnxscript.optimizer import optimize
 
     axes = traced_axes(definition)
-    example = tuple(
-        torch.zeros(spec.shape_at(axes), dtype=getattr(torch, spec.dtype))
+    tensors = tuple(
+        torch.from_numpy(example[spec.name])
+        if spec.name in example
+        else torch.zeros(spec.shape_at(axes), dtype=getattr(torch, spec.dtype))
         for spec in definition.inputs
     )
-    dynamic = [
-        {
-            position: torch.export.Dim.AUTO
-            for position, size in enumerate(spec.shape)
-            if isinstance(size, str)
-        }
-        for spec in definition.inputs
-    ]
     with _torch_quiet():
         try:
-            program = torch.onnx.export(
-                module,
-                example,
-                dynamo=True,
-                opset_version=OPSET,
-                dynamic_shapes=_like_signature(module, dynamic),
-                input_names=[spec.name for spec in definition.inputs],
-                output_names=list(definition.outputs),
-                custom_translation_table=translations(module),
-                verbose=False,
-            )
-            assert program is not None
-            # Weights that the translation reorders are reordered here, not on every run.
-            optimize(
-                program.model,
-                input_size_limit=_NO_SIZE_LIMIT,
-                output_size_limit=_NO_SIZE_LIMIT,
-            )
-            model: ModelProto = program.model_proto
+            model = _EXPORTERS[exporter](definition, module, tensors)
         except Exception as error:
             raise ExportError(
-                f"torch cannot export {definition.name} ({first_line(_deepest(error))})",
-                "see that torch.export.export takes the module",
+                f"torch cannot export {definition.name} ({first_line(_deepest(error))}"
+                f"{where_of_user(error)})",
+                "write that part so that torch.onnx.export takes it",
             ) from error
     _name_axes(model, definition)
     _set_output_shapes(model, output_shapes)
     _keep_only_our_metadata(model, definition)
     return model
+
+
+def _by_the_new(
+    definition: Definition, module: nn.Module, example: tuple[torch.Tensor, ...]
+) -> ModelProto:
+    """torch.export's program, translated; torch's own errors."""
+    import torch
+    from onnxscript.optimizer import optimize
+
+    dynamic = [
+        dict.fromkeys(_open_dimensions(spec), torch.export.Dim.AUTO) for spec in definition.inputs
+    ]
+    program = torch.onnx.export(
+        module,
+        example,
+        dynamo=True,
+        opset_version=OPSET,
+        dynamic_shapes=_like_signature(module, dynamic),
+        input_names=[spec.name for spec in definition.inputs],
+        output_names=list(definition.outputs),
+        custom_translation_table=translations(module),
+        verbose=False,
+    )
+    assert program is not None
+    # Weights that the translation reorders are reordered here, not on every run.
+    optimize(
+        program.model,
+        input_size_limit=_NO_SIZE_LIMIT,
+        output_size_limit=_NO_SIZE_LIMIT,
+    )
+    model: ModelProto = program.model_proto
+    return model
+
+
+def _by_the_old(
+    definition: Definition, module: nn.Module, example: tuple[torch.Tensor, ...]
+) -> ModelProto:
+    """What torch's tracing exporter makes; it takes some modules that the new one does not."""
+    import torch
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        torch.onnx.export(
+            module,
+            example,
+            path,
+            dynamo=False,
+            opset_version=OPSET,
+            dynamic_axes={
+                spec.name: {place: str(spec.shape[place]) for place in _open_dimensions(spec)}
+                for spec in definition.inputs
+            },
+            input_names=[spec.name for spec in definition.inputs],
+            output_names=list(definition.outputs),
+        )
+        return onnx.load(path)
+
+
+_EXPORTERS: Mapping[Exporter, Callable[..., ModelProto]] = {
+    "new": _by_the_new,
+    "old": _by_the_old,
+}
+
+
+def _open_dimensions(spec: TensorSpec) -> list[int]:
+    return [place for place, size in enumerate(spec.shape) if isinstance(size, str)]
 
 
 def deterministic_bytes(model: ModelProto) -> bytes:

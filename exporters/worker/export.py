@@ -6,17 +6,30 @@ evaluate, describe.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from exporters.asked import refuse_unfit_states
 from exporters.cache import Store, default_limit_bytes, default_root
+from exporters.drawn import guesses, inputs_told
 from exporters.inputs import cast_specs
 from exporters.points import Point, full_points
 from exporters.precision.convert import Converted, converted
 from exporters.references import References, references_of
 from exporters.request import ExportRequest
+from exporters.rotation import rotation_of
 from exporters.source import Graph, Source, Subject
-from exporters.types import ExportedModel, MissingPackage
+from exporters.types import (
+    ExportedModel,
+    FixedGraph,
+    MissingPackage,
+    Precision,
+    TensorSpec,
+    axes_key,
+    load_reference,
+)
 from exporters.user_data import axes_of, calibration
 
 
@@ -30,19 +43,59 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     """
     root = Path(request.cache_dir) if request.cache_dir else default_root()
     store = Store(root, request.cache_limit_bytes or default_limit_bytes(), holder)
-    own_inputs = Path(request.inputs).expanduser() if request.inputs else None
+    sets = [Path(path).expanduser() for path in (request.inputs, *request.more_inputs) if path]
     source = _source(request)
-    subject = source.subject
-    points = _points(request, subject, own_inputs)
-    axes = subject.default or points[0]
-    graph = source.graph(store, axes)
-    executed = _in_precision(request, store, subject, graph, axes)
-    references = references_of(
-        store, source, graph, points, request.precision, own_inputs, request.seed
-    )
-    model = _described(request, subject, axes, graph, executed, references)
+    subject = _sized(source.subject, sets)
+    points = full_points(subject.called, request.points, subject.axes, subject.default)
+    parts = [
+        _part(request, store, source, subject, graph, points, sets)
+        for graph in source.graphs(store, points)
+    ]
+    rotation = {}
+    if request.rotate_inputs:
+        rotation = rotation_of(store, subject, points, request.precision, sets, request.seed)
+    model = _described(request, subject, points, parts, sets)
     store.settle()
-    return model, graph.stored and executed.stored and references.stored
+    return replace(model, rotation=rotation), all(part.stored for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A graph, what is executed of it, and its references."""
+
+    graph: Graph
+    executed: Converted
+    references: References
+
+    @property
+    def stored(self) -> bool:
+        return self.graph.stored and self.executed.stored and self.references.stored
+
+    def outputs(self, precision: Precision) -> tuple[TensorSpec, ...]:
+        return cast_specs(self.references.resolved(self.graph.outputs), precision)
+
+
+def _part(
+    request: ExportRequest,
+    store: Store,
+    source: Source,
+    subject: Subject,
+    graph: Graph,
+    points: tuple[Point, ...],
+    sets: Sequence[Path],
+) -> _Part:
+    """What follows from one graph, for all points or for the one that it is for."""
+    precision = request.precision
+    if graph.point is not None:
+        points = (graph.point,)
+    own_inputs = sets[0] if sets else None
+    executed = _in_precision(request, store, subject, graph, subject.default or points[0])
+    references = references_of(store, source, graph, points, precision, own_inputs, request.seed)
+    if request.states:
+        types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
+        for file in references.files.values():
+            refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
+    return _Part(graph, executed, references)
 
 
 def _source(request: ExportRequest) -> Source:
@@ -71,10 +124,11 @@ def _need(work: str, *packages: str) -> None:
         )
 
 
-def _points(request: ExportRequest, subject: Subject, own_inputs: Path | None) -> tuple[Point, ...]:
-    """The sizes asked for; else those of the user's own inputs, else the defaults."""
-    asked = request.points or ((axes_of(own_inputs, subject.inputs),) if own_inputs else ())
-    return full_points(subject.called, asked, subject.axes, subject.default)
+def _sized(subject: Subject, sets: Sequence[Path]) -> Subject:
+    """With the sizes of the user's own inputs, where he gives some, as its default ones."""
+    if not sets:
+        return subject
+    return replace(subject, default={**subject.default, **axes_of(sets[0], subject.inputs)})
 
 
 def _in_precision(
@@ -84,18 +138,24 @@ def _in_precision(
     if request.precision == "fp32":
         return Converted(graph.path, graph.opset, (), stored=True)
     _need(f"a graph in {request.precision}", "onnxruntime")
-    samples = calibration(request.calibration, subject.inputs, axes, subject.batch)
+    inputs, batch = subject.inputs, subject.batch
+    point = graph.point or axes
+    samples = calibration(request.calibration, inputs, point, batch, subject.examples)
     return converted(store, subject.called, graph.path, request.precision, samples)
 
 
 def _described(
     request: ExportRequest,
     subject: Subject,
-    axes: Point,
-    graph: Graph,
-    executed: Converted,
-    references: References,
+    points: Sequence[Point],
+    parts: Sequence[_Part],
+    sets: Sequence[Path],
 ) -> ExportedModel:
+    first, precision = parts[0], request.precision
+    graph, executed = first.graph, first.executed
+    is_drawn = not sets and first.references.by != "packaged"
+    drawn = inputs_told(subject.inputs, subject.examples)
+    given = "packaged" if first.references.by == "packaged" else "given"
     return ExportedModel(
         name=subject.name,
         suite=subject.suite,
@@ -103,12 +163,12 @@ def _described(
         path=str(executed.path),
         sha256=executed.path.stem,
         opset=executed.opset,
-        precision=request.precision,
-        inputs=cast_specs(subject.inputs, request.precision),
-        outputs=cast_specs(references.resolved(graph.outputs), request.precision),
-        axes=axes,
-        references=references.files,
-        reference=references.by,
+        precision=precision,
+        inputs=cast_specs(subject.inputs, precision),
+        outputs=first.outputs(precision),
+        axes=subject.default or points[0],
+        references={key: file for part in parts for key, file in part.references.files.items()},
+        reference=first.references.by,
         states=subject.states,
         batch=subject.batch,
         sequence=subject.sequence,
@@ -120,4 +180,13 @@ def _described(
         macs=graph.macs,
         precision_exceptions=executed.exceptions,
         sources=graph.sources,
+        inputs_drawn=drawn if is_drawn else given,
+        warnings=(*graph.warnings, *(guesses(subject.inputs) if is_drawn else ())),
+        fixed={
+            axes_key(part.graph.point): FixedGraph(
+                str(part.executed.path), part.outputs(precision), part.executed.exceptions
+            )
+            for part in parts
+            if part.graph.point is not None
+        },
     )

@@ -74,6 +74,11 @@ class OrtGpuLane(HostLane):
         for name, value in self._device_inputs.items():
             value.update_inplace(self.input_buffers[name])
 
+    def feed(self, inputs: Arrays) -> None:
+        super().feed(inputs)
+        for name in self._device_inputs.keys() & inputs.keys():
+            self._device_inputs[name].update_inplace(self.input_buffers[name])
+
     def outputs(self) -> dict[str, np.ndarray]:
         if not self._device_outputs:
             return super().outputs()

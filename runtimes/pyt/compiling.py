@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -12,11 +14,11 @@ import torch
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, Unsupported
 from runtimes.options import Settings
 from runtimes.pyt.faults import first_line, out_of_memory
-from runtimes.pyt.lane import Result
+from runtimes.pyt.lane import Args, Kwargs, Result
 
 
 def compile_module(
-    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], settings: Settings
+    module: torch.nn.Module, args: Args, kwargs: Kwargs, settings: Settings
 ) -> Callable[..., Result]:
     """The module compiled whole for these shapes; its first call, here, does the work."""
     import torch._dynamo as dynamo
@@ -35,9 +37,10 @@ def compile_module(
     dynamo.config.allow_rnn = True
     config.compile_threads = 1
     config.cpp.enable_kernel_profile = settings.operator_times
+    _keep_progress_bars_from_their_thread()
     compiled = torch.compile(module, fullgraph=True, dynamic=False)
     try:
-        compiled(*inputs)
+        compiled(*args, **kwargs)
     except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:
         raise Unsupported(
             f"torch.compile cannot take the module whole ({first_line(error)})",
@@ -50,3 +53,9 @@ def compile_module(
             f"torch.compile failed ({first_line(error)})", "use mode=eager"
         ) from error
     return compiled
+
+
+def _keep_progress_bars_from_their_thread() -> None:
+    """torch shows how far it is where tqdm is installed, and its thread wakes up beside a clock."""
+    with suppress(ImportError):
+        import_module("tqdm").tqdm.monitor_interval = 0

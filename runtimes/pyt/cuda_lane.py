@@ -11,12 +11,13 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from exporters.calling import is_row
 from runtimes.base import Arrays
 from runtimes.execution import Spans
 from runtimes.faults import Unsupported
 from runtimes.pyt.cuda_place import Part, Place
 from runtimes.pyt.faults import first_line
-from runtimes.pyt.lane import Result, checked, feed_back, flat
+from runtimes.pyt.lane import Result, checked, feed_back, flat, row
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
 from runtimes.session.host import HostLane, tensor_dtype
@@ -43,6 +44,7 @@ class TorchCudaLane(HostLane):
         self._result: list[Result] = [None]
         self._host_outputs: list[torch.Tensor] = []
         self._compute: Part = _nothing
+        self._flat: Callable[[Result], tuple[torch.Tensor, ...]] = flat
         self._recorded = False
         self.device_inputs = tuple(tensor.to(place.device) for tensor in self._host_inputs)
         inputs = dict(zip(names, self.device_inputs, strict=True))
@@ -50,24 +52,26 @@ class TorchCudaLane(HostLane):
             (inputs[pair.input], self._output_names.index(pair.output)) for pair in model.states
         ]
 
-    def prepare(self, call: Callable[..., Result], recorded: bool) -> None:
-        """Run `call` on the inputs once, and make room for what it returned.
+    def prepare(self, call: Callable[[], Result], recorded: bool) -> None:
+        """Run `call`, which computes on the inputs, once, and make room for what it returned.
 
         With `recorded` a run replays it as one CUDA graph.
         """
-        result, inputs = self._result, self.device_inputs
-        result[0] = call(*inputs)
+        result = self._result
+        result[0] = call()
         self._place.synchronize()
         if recorded:
             self._recorded = True
-            self._compute, result[0] = self._record(lambda: call(*inputs))
+            self._compute, result[0] = self._record(call)
         else:
 
             def compute() -> None:
-                result[0] = call(*inputs)
+                result[0] = call()
 
             self._compute = compute
-        tensors = checked(flat(result[0]), self._output_names)
+        # Copying out is within the clock, so the shorter way is taken where there is one.
+        self._flat = row if is_row(result[0]) else flat
+        tensors = checked(self._flat(result[0]), self._output_names)
         self._host_outputs = [self._place.host_tensor(tuple(t.shape), t.dtype) for t in tensors]
         for name, host in zip(self._output_names, self._host_outputs, strict=True):
             self.output_buffers[name] = host.numpy()
@@ -82,6 +86,15 @@ class TorchCudaLane(HostLane):
         self._place.make_current()
         self._copy_in()
         self._place.synchronize()
+
+    def feed(self, inputs: Arrays) -> None:
+        super().feed(inputs)
+        if not self._on_host:
+            pairs = zip(self.input_buffers, self.device_inputs, self._host_inputs, strict=True)
+            for name, device, host in pairs:
+                if name in inputs:
+                    device.copy_(host, non_blocking=True)
+            self._place.synchronize()
 
     def outputs(self) -> dict[str, np.ndarray]:
         if not self._on_host:
@@ -152,7 +165,7 @@ class TorchCudaLane(HostLane):
             device.copy_(host, non_blocking=True)
 
     def _copy_out(self) -> None:
-        for host, tensor in zip(self._host_outputs, flat(self._result[0]), strict=True):
+        for host, tensor in zip(self._host_outputs, self._flat(self._result[0]), strict=True):
             host.copy_(tensor, non_blocking=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -90,13 +91,15 @@ def _prepared(
     """The lane after its first run, and the module that it calls; torch's own errors."""
     settings, factory = request.settings, request.model.factory
     assert factory is not None
-    module = build_module(factory)
+    built = build_module(factory)
+    module = built.module
     module = (module.half() if settings.precision == "fp16" else module).to(place.device)
     lane = TorchCudaLane(request, place)
     # Kernels of a GPU are known by their names, so the code that was timed need not be marked.
     plain = replace(settings, operator_times=False)
-    call = compile_module(module, lane.device_inputs, plain) if compiled else module
-    lane.prepare(call, recorded)
+    args, kwargs = built.arguments(lane.device_inputs)
+    call = compile_module(module, args, kwargs, plain) if compiled else module
+    lane.prepare(partial(call, *args, **kwargs), recorded)
     return lane, module
 
 

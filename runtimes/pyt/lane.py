@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
+from exporters.calling import named_outputs
 from runtimes.faults import RunFault
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
 from runtimes.session.host import HostLane, input_buffers
 
-Result = torch.Tensor | tuple[torch.Tensor, ...] | list[torch.Tensor] | None
-"""What a module may return; None before the first run."""
+Result = Any
+"""What a module returned, of any form; None before the first run."""
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
 
 
 class TorchLane(HostLane):
@@ -31,14 +35,17 @@ class TorchLane(HostLane):
             (tensors[pair.input], self._output_names.index(pair.output)) for pair in model.states
         ]
 
-    def time(self, module: Callable[..., Result]) -> None:
-        """Let a run be one call of `module` on the lane's inputs."""
-        result, inputs = self._result, self.inputs
+    def time(self, module: Callable[..., Result], args: Args, kwargs: Kwargs) -> None:
+        """Let a run be one call of `module` with these arguments, over the lane's inputs."""
+        result = self._result
 
         def run() -> None:
-            result[0] = module(*inputs)
+            result[0] = module(*args)
 
-        self.run = run
+        def run_with_keywords() -> None:
+            result[0] = module(*args, **kwargs)
+
+        self.run = run_with_keywords if kwargs else run
 
     def enter(self) -> None:
         if self._threads:
@@ -67,9 +74,12 @@ class TorchLane(HostLane):
 
 
 def flat(result: Result) -> tuple[torch.Tensor, ...]:
-    """What a module returned, in order; empty for None."""
-    if result is None:
-        return ()
+    """The tensors that a module returned, in the order of the graph's outputs; none for None."""
+    return tuple(named_outputs(result).values())
+
+
+def row(result: Result) -> tuple[torch.Tensor, ...]:
+    """As `flat`, in less time, for a module that returns one tensor or a tuple of them."""
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 

@@ -6,14 +6,16 @@ it stands alone because a runtime must not import the exporting code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
 from exporters import own
-from exporters.factory_file import run_file
+from exporters.brought import bring, is_brought
+from exporters.calling import Call
 from exporters.types import Factory
 from runtimes.faults import CompileFault, OutOfMemory
 from runtimes.pyt.faults import out_of_memory
@@ -26,14 +28,27 @@ _PRECISIONS = {
 }
 
 
-def build_module(factory: Factory) -> torch.nn.Module:
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A module, and how it is called; None for one that takes its tensors by position."""
+
+    module: torch.nn.Module
+    call: Call | None
+
+    def arguments(self, tensors: Sequence[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the module is called with, so that it computes on these tensors."""
+        return (tuple(tensors), {}) if self.call is None else self.call.arguments(tensors)
+
+
+def build_module(factory: Factory) -> Built:
     """The module in evaluation mode; CompileFault or OutOfMemory if it cannot be built."""
-    source, _, name = factory.target.rpartition(":")
-    torch.manual_seed(factory.seed)
+    call = None
     try:
-        if source.endswith(".py"):
-            module, _ = getattr(run_file(Path(source)), name)()
+        if is_brought(factory.target):
+            brought = bring(factory.target, factory.seed)
+            module, call = brought.module, brought.call
         else:
+            torch.manual_seed(factory.seed)
             module = own.load(factory.target)(**factory.arguments)
         if factory.weights is not None:
             from safetensors.torch import load_file
@@ -46,8 +61,7 @@ def build_module(factory: Factory) -> torch.nn.Module:
             f"the torch module of {factory.target} could not be built ({error})",
             "check that it is still the one that was exported",
         ) from error
-    built: torch.nn.Module = module.eval()
-    return built
+    return Built(module.eval(), call)
 
 
 def module_precision(module: torch.nn.Module, inputs: Iterable[np.ndarray]) -> str:

@@ -28,13 +28,15 @@ class TorchSession(Session):
         if settings.threads:
             torch.set_num_threads(settings.threads)
         torch.set_float32_matmul_precision("highest")
-        module = build_module(model.factory)
+        built = build_module(model.factory)
+        module = built.module
         with ExitStack() as opened:
             shared_process.enter()
             opened.callback(shared_process.leave, compiled)
             self._lane = TorchLane(request)
-            inputs = self._lane.inputs
-            self._lane.time(compile_module(module, inputs, settings) if compiled else module)
+            args, kwargs = built.arguments(self._lane.inputs)
+            call = compile_module(module, args, kwargs, settings) if compiled else module
+            self._lane.time(call, args, kwargs)
             self._held = opened.pop_all()
         self.lanes = (self._lane,)
         # Only an eager module has parts of its own to name as operators.

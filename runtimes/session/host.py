@@ -102,6 +102,10 @@ class HostLane(Lane):
         for name, buffer in self.input_buffers.items():
             np.copyto(buffer, inputs[name])
 
+    def feed(self, inputs: Arrays) -> None:
+        for name, array in inputs.items():
+            np.copyto(self.input_buffers[name], array)
+
     def outputs(self) -> dict[str, np.ndarray]:
         return {name: buffer.copy() for name, buffer in self.output_buffers.items()}
 

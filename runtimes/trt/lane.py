@@ -84,6 +84,13 @@ class TensorRtLane(HostLane):
         _call_all(self._uploads)
         self.synchronize()
 
+    def feed(self, inputs: Arrays) -> None:
+        super().feed(inputs)
+        if not self._on_host:
+            uploads = zip(self.input_buffers, self._uploads, strict=True)
+            _call_all(upload for name, upload in uploads if name in inputs)
+            self.synchronize()
+
     def outputs(self) -> dict[str, np.ndarray]:
         if not self._on_host:
             _call_all(self._downloads)

@@ -12,8 +12,7 @@ import pytest
 from app.plan.flags import parse
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep, parse_plan
-from exporters.factory_file import locate
-from exporters.pyt.build import build_from_file
+from exporters.brought import bring
 from tests.checkout import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -76,9 +75,10 @@ def test_the_first_model_is_one(tmp_path: Path) -> None:
     page = ROOT / "docs" / "first-model.md"
     file = tmp_path / "mynet.py"
     file.write_text(blocks(page, "python")[0], "utf-8")
-    definition, module = build_from_file(locate(f"{file}:build"), 0)
-    assert f"{sum(p.numel() for p in module.parameters()):,} parameters" in page.read_text("utf-8")
-    assert [spec.name for spec in definition.inputs] == ["signal"]
+    brought = bring(f"{file}:build", 0)
+    count = sum(parameter.numel() for parameter in brought.module.parameters())
+    assert f"{count:,} parameters" in page.read_text("utf-8")
+    assert brought.call.names == ("signal",)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -43,7 +43,7 @@ def test_a_file_with_a_dataclass_exports_and_runs_on_torch(
     assert model.factory is not None
     reference = load_reference(model.references["batch=2"])
     with torch.inference_mode():
-        native = build_module(model.factory)(torch.from_numpy(reference.inputs["x"])).numpy()
+        native = build_module(model.factory).module(torch.from_numpy(reference.inputs["x"])).numpy()
     assert np.array_equal(native, reference.outputs["y"])
 
 

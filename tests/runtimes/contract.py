@@ -106,6 +106,22 @@ class RuntimeContract:
                 lane.advance()
             assert np.allclose(advanced, streamed(still), atol=1e-5)
 
+    def test_inputs_fed_between_runs_leave_the_states_alone(
+        self, runtime: Runtime, graphs: Graphs
+    ) -> None:
+        sequence = np.random.default_rng(6).standard_normal((STEPS, 1, CHANNELS), np.float32)
+        zero = np.zeros((1, CHANNELS), np.float32)
+        with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
+            lane = session.lanes[0]
+            lane.bind({"x": sequence[0], "h": zero, "older": zero})
+            results = []
+            for following in (*sequence[1:], sequence[0]):
+                lane.run()
+                results.append(lane.outputs()["y"])
+                lane.advance()
+                lane.feed({"x": following})
+        assert np.allclose(results, streamed(sequence), atol=1e-5)
+
     def test_inputs_are_copied_in_and_outputs_are_copied_out(
         self, runtime: Runtime, graphs: Graphs
     ) -> None:

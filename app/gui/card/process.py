@@ -31,8 +31,8 @@ class CardProcess:
         self._child = Child(_COMMAND)
         question = {
             "model": model.name,
-            "path": model.path,
-            "axes": dict(case.axes),
+            "path": model.at(case.axes).path,
+            "axes": dict(model.at(case.axes).axes),
             "states": [[pair.input, pair.output] for pair in model.states],
             "card": spec.device,
             "release": spec.release,

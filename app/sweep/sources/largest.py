@@ -115,9 +115,11 @@ class LargestBatch:
         folder = self.schedule.samples_folder.parent / REFERENCES
         folder.mkdir(exist_ok=True)
         path = folder.absolute() / f"{case.case_id}.npz"
-        stored = reply.model.references[axes_key({**case.axes, axis: REFERENCE_BATCH})]
+        small = reply.model.at({**case.axes, axis: REFERENCE_BATCH})
+        stored = small.references[axes_key(small.axes)]
         repeat_reference(stored, str(path), positions, case.axes[axis])
-        model = replace(reply.model, references={axes_key(case.axes): str(path)})
+        point = reply.model.at(case.axes).axes
+        model = replace(reply.model, references={axes_key(point): str(path)})
         return round_work(self.schedule, case, 0, replace(reply, model=model), tried)
 
     def _queue_exports(self, wanted: Iterable[Search]) -> None:

@@ -46,14 +46,15 @@ class WithOperators(Afterwards):
                 return self._export(case, points)
             self._waiting.popleft()
             if reply.model is not None:
-                job = OperatorJob(case, reply.model, str(engines.folder()))
+                job = OperatorJob(case, reply.model.at(case.axes), str(engines.folder()))
                 return OperatorWork(job, self._time_limit_s)
         return None
 
 
 def _lacks(reply: ExportReply, case: Case) -> bool:
     """Whether the model is there without a reference for this case."""
-    return reply.model is not None and axes_key(case.axes) not in reply.model.references
+    model = reply.model
+    return model is not None and axes_key(model.at(case.axes).axes) not in model.references
 
 
 def _same_model(one: Case, other: Case) -> bool:

@@ -62,16 +62,17 @@ def round_work(
     spec = parse_spec(case.runtime)
     engine = runtime(spec.name)
     settings = settings_of(case, str(engines.folder()))
+    model = reply.model.at(case.axes)
     try:
-        engine.refuse(reply.model, case.axes, settings)
+        engine.refuse(model, model.axes, settings)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
     sessions = sessions_of(engine.options, case.options)
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
-        model=reply.model,
-        axes=case.axes,
+        model=model,
+        axes=model.axes,
         runtime=case.runtime,
         settings=settings,
         scenario=case.scenario,

@@ -14,6 +14,7 @@ import psutil
 from app.cases.status import Status
 from app.machine.telemetry import Telemetry
 from app.results.folder import RunFolder
+from app.results.inputs import inputs_to_keep
 from app.results.lines import Exported, Line
 from app.results.live import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work, json_line
@@ -109,6 +110,9 @@ class ExportWork(Work):
         live.exports_done += 1
         live.exporting = tuple(m for m in live.exporting if m != self.request.model)
         if self.reply is not None and self.reply.model is not None:
+            if folder.manifest.asked.save_inputs:
+                for name, data in inputs_to_keep(self.reply.model):
+                    folder.write(name, data)
             yield Exported(self.request.model, self.request.precision, self.reply.model)
 
     @property

@@ -44,6 +44,25 @@ def test_a_case_with_given_files_survives_the_manifest(tmp_path: Path) -> None:
     assert str(again.given) == "weights=w.safetensors"
 
 
+def test_a_case_that_is_fed_otherwise_survives_the_manifest_and_is_another_case(
+    tmp_path: Path,
+) -> None:
+    for name in "ab":
+        np.savez(tmp_path / f"{name}.npz", x=np.zeros((2, 256), np.float32))
+    files = ",".join(str(tmp_path / f"{name}.npz") for name in "ab")
+    ways: list[dict[str, object]] = [
+        {},
+        {"input_range": {"x": [0, 1]}},
+        {"states": {"y": "x"}},
+        {"inputs": files, "rotate_inputs": True},
+    ]
+    found = [cases(**way)[0] for way in ways]
+    assert len({case.case_id for case in found}) == len(ways)
+    for case in found:
+        again = from_json(Case, to_json(case))
+        assert (again, again.case_id) == (case, case.case_id)
+
+
 def test_only_int8_is_calibrated(tmp_path: Path) -> None:
     np.savez(tmp_path / "samples.npz", x=np.zeros((1, 256), np.float32))
     fp32, int8 = cases(calibration=str(tmp_path / "samples.npz"), precisions=["fp32", "int8"])

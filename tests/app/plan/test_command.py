@@ -105,3 +105,19 @@ def test_a_name_that_is_no_text_is_refused_a_plan_file_in_one_sentence() -> None
     plan = parse_plan({"sweeps": [{"models": [os.fsdecode(b"bad\xff.onnx")]}]}, "the plan")
     with pytest.raises(PlanError, match=r"'bad\\udcff\.onnx' is no UTF-8 text"):
         plan_toml(plan)
+
+
+def test_ranges_and_states_survive_a_plan_file(tmp_path: Path) -> None:
+    plan = parse_plan(
+        {
+            "sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}],
+            "input_range": {"x.1": [-1, 2.5]},
+            "states": {"present": "past"},
+            "rotate_inputs": True,
+        },
+        "test",
+    )
+    (tmp_path / "plan.toml").write_text(plan_toml(plan))
+    again = load_plan(tmp_path / "plan.toml")
+    assert again.input_range == {"x.1": (-1.0, 2.5)}
+    assert again == plan.model_copy(update={"name": again.name})

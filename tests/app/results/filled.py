@@ -65,7 +65,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         axes=MODEL.axes,
         options={"sessions": 2},
         suite="layers",
-        given=Given.of({"weights": str(weights)}, (), ()),
+        given=Given.of({"weights": str(weights)}),
     )
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
     with RunFolder.create(path, manifest_of(cases, ROUNDS)) as folder:

@@ -49,7 +49,7 @@ def test_the_graph_the_reference_and_torch_have_the_users_weights(
     assert np.abs(got - reference.outputs["y"]).max() <= 1e-4 * np.abs(got).max()
     assert model.factory is not None
     with torch.inference_mode():
-        native = build_module(model.factory)(torch.from_numpy(reference.inputs["x"])).numpy()
+        native = build_module(model.factory).module(torch.from_numpy(reference.inputs["x"])).numpy()
     assert np.array_equal(native, reference.outputs["y"])
 
 

@@ -43,6 +43,18 @@ class TestFake(RuntimeContract):
                 lane.advance()
                 assert agrees(lane.outputs(), reference)
 
+    def test_inputs_fed_between_runs_leave_the_states_alone(
+        self, runtime: Runtime, graphs: Graphs
+    ) -> None:
+        """What it answers does not depend on what it is fed."""
+        reference = reference_of(graphs.step, 1)
+        with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
+            lane.feed({"x": reference.inputs["x"] + 1})
+            lane.run()
+            assert agrees(lane.outputs(), reference)
+
 
 def test_a_run_takes_at_least_its_latency(graphs: Graphs) -> None:
     for wait in ("spin", "sleep"):

@@ -1,0 +1,82 @@
+"""What a user says of a model's inputs on the command line: ranges to draw in, and states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from exporters.types import ExportError, Reference, StatePair, TensorSpec
+
+
+def in_ranges(
+    specs: Sequence[TensorSpec], ranges: Mapping[str, tuple[float, float]], model: str
+) -> tuple[TensorSpec, ...]:
+    """The inputs, those with a range drawn in it; integers take both of its ends.
+
+    ExportError for a name that is no input, and for values that a table does not have.
+    """
+    _refuse_unknown(ranges, [spec.name for spec in specs], "input", "--input-range", model)
+    return tuple(
+        _in_range(spec, *ranges[spec.name], model) if spec.name in ranges else spec
+        for spec in specs
+    )
+
+
+def paired(
+    inputs: Sequence[TensorSpec],
+    outputs: Sequence[str],
+    states: Mapping[str, str],
+    model: str,
+) -> tuple[StatePair, ...]:
+    """The pairs of `states`, which maps outputs to the inputs that they become."""
+    _refuse_unknown(states, outputs, "output", "--state", model)
+    _refuse_unknown(states.values(), [spec.name for spec in inputs], "input", "--state", model)
+    return tuple(StatePair(given, output) for output, given in states.items())
+
+
+def refuse_unfit_states(
+    pairs: Sequence[StatePair],
+    types: Mapping[str, str],
+    reference: Reference,
+    model: str,
+) -> None:
+    """ExportError for an output that is not of the shape and type of the input it becomes.
+
+    `types` are those of the float32 graph, whatever the reference is fed.
+    """
+    for pair in pairs:
+        taken = types[pair.input], list(reference.inputs[pair.input].shape)
+        given = types[pair.output], list(reference.outputs[pair.output].shape)
+        if taken != given:
+            raise ExportError(
+                f"the output {pair.output!r} of {model} is {given[0]} {given[1]} and cannot "
+                f"become the input {pair.input!r}, {taken[0]} {taken[1]}",
+                "give --state pairs that keep their shape, as a cache of fixed length does",
+            )
+
+
+def _in_range(spec: TensorSpec, low: float, high: float, model: str) -> TensorSpec:
+    if spec.dtype[0] == "f":
+        return replace(spec, low=low, high=high, count_up=False, guessed=False)
+    if spec.allowed and not spec.allowed[0] <= low <= high <= spec.allowed[1]:
+        raise ExportError(
+            f"the tables that {spec.name!r} of {model} indexes have the entries "
+            f"{spec.allowed[0]} to {spec.allowed[1]}",
+            f"give --input-range {spec.name}={max(spec.allowed[0], 0)}:{spec.allowed[1]}",
+        )
+    return replace(spec, low=low, high=high + 1, count_up=False, guessed=False)
+
+
+def _refuse_unknown(
+    names: Iterable[str],
+    known: Sequence[str],
+    kind: str,
+    flag: str,
+    model: str,
+) -> None:
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            remedy = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            raise ExportError(f"{model} has no {kind} {name!r}, which {flag} names", remedy)

@@ -1,0 +1,34 @@
+"""What a model is fed, told in words: a row's column, and what a reader should be warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from exporters.types import TensorSpec
+
+
+def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
+    """`input_ids 0..29999, attention_mask 1, x normal`: what each drawn input holds."""
+    return ", ".join(
+        f"{spec.name} {'as in the example' if spec.name in examples else _values(spec)}"
+        for spec in specs
+    )
+
+
+def guesses(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
+    """A warning for each input whose value decides how much is computed and was not given."""
+    return tuple(
+        f"inputs: {spec.name!r} drawn as {_values(spec)}" for spec in specs if spec.guessed
+    )
+
+
+def _values(spec: TensorSpec) -> str:
+    if spec.count_up:
+        return "0, 1, 2 …"
+    is_float = np.dtype(spec.dtype).kind == "f"
+    if spec.low is None or spec.high is None:
+        return "normal" if is_float else "0..1"
+    last = spec.high if is_float else spec.high - 1
+    return f"{spec.low:.15g}" if spec.low == last else f"{spec.low:.15g}..{last:.15g}"

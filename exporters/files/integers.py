@@ -1,0 +1,237 @@
+"""What the nodes of a graph do with the values of its inputs: what they index or count by.
+
+An input is followed through what moves or shifts its values: as `input x scale + offset`, where
+the offset may differ from entry to entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import ceil, floor, prod
+
+import numpy as np
+from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
+from onnx.external_data_helper import uses_external_data
+
+_KEPT_ELEMENTS = 4096
+"""A constant up to this size may be an offset or a bound; a larger one is a table."""
+
+_MOVED: Mapping[str, Sequence[int]] = {
+    **dict.fromkeys(
+        ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"), (0,)
+    ),
+    **dict.fromkeys(("Expand", "Slice", "Split", "Tile", "Pad", "Gather", "GatherND"), (0,)),
+    "GatherElements": (0,),
+    "Where": (1, 2),
+    "Concat": range(1024),
+}
+"""Nodes that give the values of these inputs as they are."""
+
+_INDICES: Mapping[str, Sequence[tuple[int, int]]] = {
+    "Gather": ((1, 0),),
+    "GatherElements": ((1, 0),),
+    "ScatterElements": ((1, 0),),
+    "GatherBlockQuantized": ((1, 0),),
+    "EmbedLayerNormalization": ((0, 2), (1, 4), (8, 3)),
+}
+"""Nodes of which one input indexes another, by position."""
+
+_DECIDING: Mapping[str, Mapping[int, int]] = {
+    "Loop": {0: 1, 1: 1},
+    "If": {0: 1},
+    "Range": {0: 0, 1: 1, 2: 1},
+    "Slice": {1: 0, 2: 1, 4: 1},
+    "Pad": {1: 0},
+    "OneHot": {1: 1},
+    "Resize": {2: 1, 3: 1},
+    "LSTM": {4: 1},
+    "GRU": {4: 1},
+    "RNN": {4: 1},
+    **{op: {1: 1} for op in ("Reshape", "Expand", "Tile", "TopK", "Split", "Upsample")},
+    "ConstantOfShape": {0: 1},
+}
+"""Inputs that decide how much is computed, and the least with which something is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Values of an input, `least` to `largest`, that suit one node.
+
+    With `must` the node fails beyond them, else it only cuts them off. `decides` says that
+    they decide how much is computed, `shifted` that an offset was added on the way.
+    """
+
+    least: int
+    largest: int
+    must: bool = True
+    decides: bool = False
+    shifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """A tensor whose values are `input` x `scale` + an offset between `least` and `largest`.
+
+    `cut` says that they have been cut off on the way.
+    """
+
+    input: str
+    scale: int = 1
+    least: int = 0
+    largest: int = 0
+    cut: bool = False
+
+    def use(self, least: int, largest: int) -> Use | None:
+        """The input's values that bring this tensor's between the two; None if none do."""
+        low, high = ceil((least - self.least) / self.scale), (largest - self.largest) / self.scale
+        shifted = bool(self.least or self.largest)
+        return Use(low, floor(high), not self.cut, shifted=shifted) if low <= high else None
+
+
+def uses_of(graph: GraphProto, inputs: Sequence[str]) -> dict[str, list[Use]]:
+    """What is done with the values of each input, wherever in the graph and its inner graphs."""
+    constants = _Constants(graph)
+    tracks: dict[str, list[_Track]] = {name: [_Track(name)] for name in inputs}
+    uses: dict[str, list[Use]] = {}
+
+    def found(track: _Track, use: Use | None) -> None:
+        if use is not None:
+            uses.setdefault(track.input, []).append(use)
+
+    for node in _nodes(graph):
+        for place, table in _INDICES.get(node.op_type, ()):
+            rows = constants.rows(node, table)
+            for track in _at(node, place, tracks) if rows else ():
+                found(track, track.use(0, rows - 1))
+        if node.op_type == "OneHot" and (depth := constants.bounds(node, 1)):
+            for track in _at(node, 0, tracks):
+                found(track, track.use(0, depth[1] - 1))
+        for place, value in _DECIDING.get(node.op_type, {}).items():
+            for track in _at(node, place, tracks):
+                use = track.use(value, value)
+                found(track, use and replace(use, must=False, decides=True))
+        for track, limits in _cuts(node, tracks, constants):
+            found(track, track.use(*limits))
+        following = list(_after(node, tracks, constants))
+        for name in node.output if following else ():
+            tracks[name] = following
+        constants.follow(node)
+    return uses
+
+
+def _at(node: NodeProto, place: int, tracks: Mapping[str, list[_Track]]) -> list[_Track]:
+    return tracks.get(node.input[place], []) if place < len(node.input) else []
+
+
+def _after(
+    node: NodeProto, tracks: Mapping[str, list[_Track]], constants: _Constants
+) -> Iterator[_Track]:
+    """What the outputs of a node hold of the inputs of the graph."""
+    for place in _MOVED.get(node.op_type, ())[: len(node.input)]:
+        yield from _at(node, place, tracks)
+    match node.op_type:
+        case "Clip" | "Relu" | "Mod":
+            yield from (replace(track, cut=True) for track in _at(node, 0, tracks))
+        case "Max" | "Min":
+            for place in range(len(node.input)):
+                yield from (replace(track, cut=True) for track in _at(node, place, tracks))
+        case "Add" | "Sub" | "Mul":
+            for place, other in ((0, 1), (1, 0)):
+                bounds = constants.bounds(node, other)
+                if bounds is not None and (node.op_type != "Sub" or place == 0):
+                    changed = (_changed(t, node.op_type, *bounds) for t in _at(node, place, tracks))
+                    yield from (track for track in changed if track is not None)
+
+
+def _changed(track: _Track, op: str, least: int, largest: int) -> _Track | None:
+    """The track after adding, taking away or multiplying by what lies between two bounds."""
+    match op:
+        case "Add":
+            return replace(track, least=track.least + least, largest=track.largest + largest)
+        case "Sub":
+            return replace(track, least=track.least - largest, largest=track.largest - least)
+    if least != largest or least < 1:
+        return None
+    return replace(
+        track,
+        scale=track.scale * least,
+        least=track.least * least,
+        largest=track.largest * least,
+    )
+
+
+def _cuts(
+    node: NodeProto, tracks: Mapping[str, list[_Track]], constants: _Constants
+) -> Iterator[tuple[_Track, tuple[int, int]]]:
+    """Tracks that the node cuts off, and where: beyond, all values would be one."""
+    limits: tuple[int, int] | None = None
+    if node.op_type == "Clip":
+        low, high = constants.bounds(node, 1), constants.bounds(node, 2)
+        limits = (low[0], high[1]) if low and high else None
+    elif node.op_type == "Mod" and (by := constants.bounds(node, 1)):
+        limits = (0, by[0] - 1)
+    if limits is not None:
+        yield from ((replace(track, cut=True), limits) for track in _at(node, 0, tracks))
+
+
+class _Constants:
+    """The sizes of what a graph holds, and the values of what is small."""
+
+    def __init__(self, graph: GraphProto) -> None:
+        self._sizes: dict[str, tuple[int, ...]] = {}
+        self._values: dict[str, np.ndarray] = {}
+        for value in (*graph.input, *graph.value_info):
+            dimensions = value.type.tensor_type.shape.dim
+            if dimensions and all(d.dim_value > 0 for d in dimensions):
+                self._sizes[value.name] = tuple(d.dim_value for d in dimensions)
+        for tensor in graph.initializer:
+            self._hold(tensor.name, tensor)
+
+    def follow(self, node: NodeProto) -> None:
+        """Know what a node gives where it follows from constants."""
+        if not node.output or not (node.input or node.op_type == "Constant"):
+            return
+        if node.op_type == "Constant":
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    self._hold(node.output[0], attribute.t)
+                elif attribute.name in ("value_int", "value_ints"):
+                    given = attribute.ints if attribute.ints else [attribute.i]
+                    self._values[node.output[0]] = np.array(given)
+        elif node.op_type in ("Identity", "Cast", "DequantizeLinear", "Unsqueeze", "Squeeze"):
+            if node.input[0] in self._values:
+                self._values[node.output[0]] = self._values[node.input[0]]
+            if node.input[0] in self._sizes and node.op_type[-7:] != "squeeze":
+                self._sizes[node.output[0]] = self._sizes[node.input[0]]
+
+    def rows(self, node: NodeProto, place: int) -> int:
+        """How many entries the table at this input has along the node's axis; 0 if not known."""
+        sizes = self._sizes.get(node.input[place], ()) if place < len(node.input) else ()
+        axes = [a.i for a in node.attribute if a.name in ("axis", "gather_axis")]
+        axis = axes[0] if axes else 0
+        return sizes[axis] if -len(sizes) <= axis < len(sizes) else 0
+
+    def bounds(self, node: NodeProto, place: int) -> tuple[int, int] | None:
+        """The least and the largest value of a small integer constant."""
+        value = self._values.get(node.input[place]) if place < len(node.input) else None
+        if value is None or not value.size or value.dtype.kind not in "iu":
+            return None
+        return int(value.min()), int(value.max())
+
+    def _hold(self, name: str, tensor: TensorProto) -> None:
+        self._sizes[name] = tuple(tensor.dims)
+        if prod(tensor.dims) <= _KEPT_ELEMENTS and not uses_external_data(tensor):
+            # A damaged constant is told when the file is checked, and bounds nothing here.
+            with suppress(ValueError, TypeError, KeyError):
+                self._values[name] = numpy_helper.to_array(tensor)
+
+
+def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    """The nodes in their order, those of inner graphs after the node that holds them."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+                yield from _nodes(inner)

@@ -1,0 +1,169 @@
+"""A model of Hugging Face on this disk: `hf:FOLDER`, or a name in the cache of transformers.
+
+Never the network: what is not here is refused. The class and the inputs follow from the model's
+own config and the signature of its forward, as a factory of the user's would give them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporters.factory_file import HUGGING_FACE
+from exporters.types import ExportError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+_TOKENS = 128
+"""How many tokens the example has, or as many as the model takes."""
+_SAMPLES = 16_000
+"""A second of sound at the rate of the speech models."""
+
+
+class NoTransformers(ExportError):
+    """The package that reads such a folder is not installed."""
+
+    status = "unavailable"
+
+
+def resolved(model: str) -> str:
+    """The name that holds wherever a process runs: a folder's path is made absolute."""
+    path = Path(model.removeprefix(HUGGING_FACE)).expanduser()
+    return f"{HUGGING_FACE}{path.resolve()}" if path.is_dir() else model
+
+
+def title(model: str) -> str:
+    """What the model is called in a row: the folder's or the model's own name."""
+    return Path(model.removeprefix(HUGGING_FACE)).name
+
+
+def load(model: str) -> tuple[nn.Module, dict[str, Tensor], dict[str, Any]]:
+    """The module, example inputs and their axes; ExportError where the folder gives no model.
+
+    NoTransformers (status `unavailable`) without the package.
+    """
+    if importlib.util.find_spec("transformers") is None:
+        raise NoTransformers(
+            f"{model} needs the package transformers, which is not installed",
+            "pip install transformers",
+        )
+    import torch
+
+    os.environ |= dict.fromkeys(_OFFLINE, "1")
+    _hide_broken_torchvision()
+    transformers: Any = importlib.import_module("transformers")
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    name = model.removeprefix(HUGGING_FACE)
+    try:
+        config = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+        kinds = [getattr(transformers, kind, None) for kind in config.architectures or ()]
+        kind: Any = next(filter(None, kinds), transformers.AutoModel)
+        # What lies in a narrower type is taken in float32, as a plan's precisions say the rest.
+        module = kind.from_pretrained(
+            name, config=config, dtype=torch.float32, local_files_only=True
+        )
+    except Exception as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ExportError(
+            f"transformers cannot load {name} from this disk ({first})",
+            "give the folder that save_pretrained wrote, or a name in its local cache",
+        ) from error
+    # What a cache of keys and values holds is state between calls, and one call is measured.
+    module.config.use_cache = False
+    inputs, axes = _inputs(module)
+    return module, inputs, {"axes": axes}
+
+
+def _hide_broken_torchvision() -> None:
+    """transformers asks whether torchvision is installed, not whether it fits the torch here."""
+    if importlib.util.find_spec("torchvision") is None:
+        return
+    try:
+        importlib.import_module("torchvision")
+    except Exception:
+        sys.modules["torchvision"] = None  # type: ignore[assignment]
+
+
+def _inputs(module: Any) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
+    """An example of each input that forward needs, by what the config says of its size."""
+    import torch
+
+    config = module.config
+    taken = inspect.signature(module.forward).parameters
+    main = module.main_input_name
+    wanted = [name for name in ("input_ids", "pixel_values") if name in taken]
+    if main not in wanted or main == "pixel_values":
+        wanted = [main]
+    inputs: dict[str, Tensor] = {}
+    axes: dict[str, list[str]] = {}
+    for name in wanted:
+        match name:
+            case "input_ids":
+                inputs |= _tokens(config, taken)
+                axes |= {token: ["batch", "sequence"] for token in inputs}
+            case "pixel_values":
+                inputs[name], axes[name] = _picture(config), ["batch"]
+            case "input_values":
+                inputs[name], axes[name] = torch.randn(1, _SAMPLES), ["batch"]
+            case "input_features":
+                inputs[name], axes[name] = _spectrum(config), ["batch"]
+            case _:
+                raise ExportError(
+                    f"{type(module).__name__} takes {name!r}, and no example of it is known",
+                    "write a factory that returns the module and its inputs",
+                )
+    if config.is_encoder_decoder and "decoder_input_ids" in taken:
+        inputs["decoder_input_ids"] = _ids(config, min(_TOKENS, _length(config)))
+        axes["decoder_input_ids"] = ["batch", "decoder_sequence"]
+    return inputs, axes
+
+
+def _tokens(config: Any, taken: Any) -> dict[str, Tensor]:
+    """Ids of the vocabulary, all of them attended to, in one segment."""
+    import torch
+
+    text = config.get_text_config()
+    count = min(_TOKENS, _length(text))
+    inputs = {"input_ids": _ids(text, count)}
+    if "attention_mask" in taken:
+        inputs["attention_mask"] = torch.ones(1, count, dtype=torch.int64)
+    if "token_type_ids" in taken and getattr(text, "type_vocab_size", None):
+        inputs["token_type_ids"] = torch.zeros(1, count, dtype=torch.int64)
+    return inputs
+
+
+def _ids(config: Any, count: int) -> Tensor:
+    import torch
+
+    return torch.randint(0, config.vocab_size, (1, count))
+
+
+def _length(config: Any) -> int:
+    """How many positions the model has, less two that some keep for padding."""
+    names = ("max_position_embeddings", "max_target_positions")
+    told = [getattr(config, name, None) for name in names]
+    return min([max(1, count - 2) for count in told if isinstance(count, int)] or [_TOKENS])
+
+
+def _picture(config: Any) -> Tensor:
+    import torch
+
+    own: Any = getattr(config, "vision_config", config)
+    size = own.image_size
+    height, width = size if isinstance(size, tuple | list) else (size, size)
+    return torch.randn(1, own.num_channels, height, width)
+
+
+def _spectrum(config: Any) -> Tensor:
+    import torch
+
+    bins, positions = config.num_mel_bins, config.max_source_positions
+    return torch.randn(1, bins, 2 * positions)

@@ -1,0 +1,106 @@
+"""What a user's module is as a definition: inputs with their axes, outputs; and its examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exporters import hugging_face
+from exporters.brought import BATCH, Brought
+from exporters.calling import is_row, named_outputs
+from exporters.factory_file import is_hugging_face
+from exporters.types import Definition, Dimension, ExportError, Factory, TensorSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple[Definition, bool]:
+    """The definition, its outputs those that the module gives for its example inputs.
+
+    With it, whether the module takes and returns nothing but tensors in a row.
+
+    The batch is 1 and every other axis as in the examples unless a plan says otherwise.
+    ExportError if the module does not run, or returns no tensor.
+    """
+    import torch
+
+    call = brought.call
+    args, kwargs = call.arguments(call.examples)
+    try:
+        with torch.inference_mode():
+            result = brought.module(*args, **kwargs)
+    except Exception as error:
+        raise ExportError(
+            f"the module of {title} cannot run its example inputs ({error})",
+            "give inputs that its forward takes, by the names of its arguments or in their order",
+        ) from error
+    outputs = named_outputs(result)
+    if not outputs:
+        raise ExportError(f"the module of {title} returned no tensor", "let it return tensors")
+    for kind, tensors in (
+        ("input", zip(call.names, call.examples, strict=True)),
+        ("output", outputs.items()),
+    ):
+        for name, tensor in tensors:
+            _refuse_no_array(f"{kind} {name!r} of {title}", tensor)
+    inputs = tuple(
+        TensorSpec(name, str(example.dtype).removeprefix("torch."), shape)
+        for name, example, shape in zip(call.names, call.examples, brought.shapes, strict=True)
+    )
+    definition = Definition(
+        name=title,
+        suite="",
+        family="",
+        source=target,
+        factory=Factory(target, {}, seed),
+        inputs=inputs,
+        outputs=tuple(outputs),
+        axes=_axes(inputs, [tuple(example.shape) for example in call.examples]),
+    )
+    return definition, call.is_flat and is_row(result)
+
+
+def examples_of(brought: Brought) -> dict[str, np.ndarray]:
+    """The example tensors that mean something: floats that are all zero only give a shape."""
+    call = brought.call
+    arrays = {n: e.detach().numpy() for n, e in zip(call.names, call.examples, strict=True)}
+    return {name: array for name, array in arrays.items() if not _only_a_shape(array)}
+
+
+def title_of(target: str, asked: str) -> str:
+    """How rows call the model: `file:factory`, or the name of the folder."""
+    if is_hugging_face(asked):
+        return hugging_face.title(target)
+    path, _, function = target.rpartition(":")
+    return f"{path.rpartition('/')[2].removesuffix('.py')}:{function}"
+
+
+def _refuse_no_array(called: str, tensor: Tensor) -> None:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    try:
+        np.dtype(dtype)
+    except TypeError:
+        raise ExportError(
+            f"{called} is {dtype}, which no plain array holds",
+            "return the module and its inputs in float32 or float16",
+        ) from None
+
+
+def _only_a_shape(array: np.ndarray) -> bool:
+    return array.dtype.kind == "f" and (not array.any() or not np.isfinite(array).all())
+
+
+def _axes(inputs: tuple[TensorSpec, ...], sizes: Any) -> Mapping[str, int]:
+    axes: dict[str, int] = {}
+    for spec, actual in zip(inputs, sizes, strict=True):
+        for dimension, size in zip(spec.shape, actual, strict=True):
+            _set(axes, dimension, size)
+    return axes
+
+
+def _set(axes: dict[str, int], dimension: Dimension, size: int) -> None:
+    if isinstance(dimension, str):
+        axes[dimension] = 1 if dimension == BATCH else size

@@ -1,0 +1,39 @@
+"""The ways to export a user's module, the best first, and what a row says of any but the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from exporters.points import Point
+from exporters.pyt.to_onnx import Exporter
+from exporters.types import Definition, ExportError
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Which of torch's exporters, and whether the graph has its sizes `fixed`."""
+
+    exporter: Exporter
+    fixed: bool
+
+
+WAYS = (Way("new", False), Way("new", True), Way("old", False), Way("old", True))
+
+
+def at_point(definition: Definition, point: Point) -> Definition:
+    """The definition with its sizes baked in, no axis left."""
+    sizes = {**definition.axes, **point}
+    inputs = tuple(replace(spec, shape=spec.shape_at(sizes)) for spec in definition.inputs)
+    return replace(definition, inputs=inputs, axes={})
+
+
+def told(way: Way, faults: Sequence[ExportError]) -> tuple[str, ...]:
+    """What the rows should say of the way that worked, after those that did not."""
+    warnings = []
+    why = faults[0].cause if faults else ""
+    if way.fixed:
+        warnings.append(f"the sizes are baked into the graph, one for each case: {why}")
+    if way.exporter == "old":
+        warnings.append(f"exported by torch's old exporter, since the new one fails: {why}")
+    return tuple(warnings)

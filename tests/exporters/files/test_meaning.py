@@ -1,0 +1,250 @@
+"""What is drawn for a user's graph means something to it: ids, masks, positions, counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from exporters.files.face import inspect
+from exporters.request import ExportRequest
+from exporters.types import TensorSpec, load_reference
+from tests.exporters.support import WorkerProcess
+
+ROWS = 40
+IDS = ("ids", TensorProto.INT64, ["batch", 5])
+
+
+def _node(op: str, inputs: str, output: str, to: int = 0) -> NodeProto:
+    attributes: dict[str, Any] = {"to": to} if to else {}
+    return helper.make_node(op, inputs.split(), [output], **attributes)
+
+
+def _save(
+    path: Path,
+    nodes: list[NodeProto],
+    inputs: list[tuple],
+    constants: dict[str, object],
+    shape: list[int] | None = None,
+) -> Path:
+    """A graph whose last node gives the output `y`."""
+    arrays = {"table": np.random.default_rng(0).standard_normal((ROWS, 3)).astype(np.float32)}
+    arrays |= {name: np.asarray(value) for name, value in constants.items()}
+    graph = helper.make_graph(
+        nodes,
+        "meaning",
+        [helper.make_tensor_value_info(*one) for one in inputs],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+        [numpy_helper.from_array(array, name) for name, array in arrays.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
+    return path
+
+
+def _seen(path: Path) -> dict[str, TensorSpec]:
+    return {spec.name: spec for spec in inspect(path).inputs}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "constants", "drawn"),
+    [
+        pytest.param([_node("Gather", "table ids", "y")], {}, (0, 39), id="directly"),
+        pytest.param(
+            [_node("Add", "ids c", "i"), _node("Gather", "table i", "y")],
+            {"c": np.int64(2)},
+            (-2, 37),
+            id="behind an Add",
+        ),
+        pytest.param(
+            [_node("Sub", "ids c", "i"), _node("Gather", "table i", "y")],
+            {"c": np.int64(3)},
+            (3, 42),
+            id="behind a Sub",
+        ),
+        pytest.param(
+            [
+                _node("Clip", "ids low high", "i"),
+                _node("Cast", "i", "j", to=TensorProto.INT32),
+                _node("Unsqueeze", "j axes", "k"),
+                _node("Gather", "table k", "y"),
+            ],
+            {"low": np.int64(0), "high": np.int64(9), "axes": np.array([2])},
+            (0, 9),
+            id="behind Clip, Cast and Unsqueeze",
+        ),
+        pytest.param(
+            [_node("Add", "ids offsets", "i"), _node("Gather", "table i", "y")],
+            {"offsets": np.array([0, 5, 10, 20, 30])},
+            (0, 9),
+            id="columns with an offset each",
+        ),
+        pytest.param(
+            [
+                _node("Less", "ids zero", "negative"),
+                _node("Add", "ids rows", "from_the_end"),
+                _node("Where", "negative from_the_end ids", "i"),
+                _node("Gather", "table i", "y"),
+            ],
+            {"zero": np.int64(0), "rows": np.int64(ROWS)},
+            (0, 39),
+            id="with negative ones made positive",
+        ),
+        pytest.param(
+            [
+                _node("Mul", "ids three", "i"),
+                _node("Gather", "table i", "y"),
+            ],
+            {"three": np.int64(3)},
+            (0, 13),
+            id="behind a Mul",
+        ),
+    ],
+)
+def test_ids_are_drawn_from_the_table_that_they_index_wherever_it_lies(
+    worker: WorkerProcess,
+    tmp_path: Path,
+    nodes: list[NodeProto],
+    constants: dict[str, object],
+    drawn: tuple[int, int],
+) -> None:
+    path = _save(tmp_path / "ids.onnx", nodes, [IDS], constants)
+    spec = _seen(path)["ids"]
+    assert (spec.low, spec.high) == (drawn[0], drawn[1] + 1)
+    model = worker.ask(ExportRequest(str(path), points=({"batch": 400},))).model
+    assert model is not None
+    assert model.inputs_drawn == f"ids {drawn[0]}..{drawn[1]}"
+    ids = load_reference(model.references["batch=400"]).inputs["ids"]
+    assert (ids.min(), ids.max()) == drawn
+
+
+def test_a_language_models_inputs_are_drawn_by_their_names(tmp_path: Path) -> None:
+    names = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+    inputs = [(name, TensorProto.INT64, ["batch", "sequence"]) for name in names]
+    nodes = [
+        *(_node("Gather", f"table {name}", f"e{place}") for place, name in enumerate(names)),
+        _node("Sum", "e0 e1 e2 e3", "y"),
+    ]
+    seen = _seen(_save(tmp_path / "bert.onnx", nodes, inputs, {}))
+    assert (seen["input_ids"].low, seen["input_ids"].high) == (0, ROWS)
+    assert (seen["attention_mask"].low, seen["attention_mask"].high) == (1, 2)
+    assert (seen["token_type_ids"].low, seen["token_type_ids"].high) == (0, 1)
+    assert seen["position_ids"].count_up
+
+
+def test_positions_count_up_and_are_told(worker: WorkerProcess, tmp_path: Path) -> None:
+    inputs = [("position_ids", TensorProto.INT64, ["batch", "sequence"])]
+    path = _save(tmp_path / "p.onnx", [_node("Gather", "table position_ids", "y")], inputs, {})
+    point = {"batch": 2, "sequence": ROWS + 2}
+    model = worker.ask(ExportRequest(str(path), points=(point,))).model
+    assert model is not None
+    (file,) = model.references.values()
+    ids = load_reference(file).inputs["position_ids"]
+    assert ids.tolist() == [[*range(ROWS), 0, 1]] * 2
+    assert model.inputs_drawn == "position_ids 0, 1, 2 …"
+
+
+def test_a_mask_of_what_is_padded_hides_nothing(tmp_path: Path) -> None:
+    inputs = [("src_key_padding_mask", TensorProto.BOOL, [1, 4]), ("mask", TensorProto.BOOL, [4])]
+    nodes = [
+        _node("Or", "src_key_padding_mask mask", "m"),
+        _node("Cast", "m", "y", to=TensorProto.FLOAT),
+    ]
+    seen = _seen(_save(tmp_path / "m.onnx", nodes, inputs, {}))
+    assert (seen["src_key_padding_mask"].low, seen["mask"].low) == (0, 1)
+
+
+def _loop(path: Path, name: str = "n") -> Path:
+    """y = x doubled as many times as the trip count says."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["on"]),
+            helper.make_node("Add", ["state", "state"], ["next"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("state", TensorProto.FLOAT, [3]),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.FLOAT, [3]),
+        ],
+    )
+    nodes = [
+        helper.make_node("Squeeze", [name], ["trips"]),
+        helper.make_node("Loop", ["trips", "go_on", "x"], ["y"], body=body),
+    ]
+    inputs = [
+        (name, TensorProto.INT64, [1]),
+        ("go_on", TensorProto.BOOL, []),
+        ("x", TensorProto.FLOAT, [3]),
+    ]
+    return _save(path, nodes, inputs, {}, shape=[3])
+
+
+def test_a_loop_runs_at_least_once_and_the_row_says_that_its_count_was_a_guess(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    path = _loop(tmp_path / "loop.onnx")
+    model = worker.ask(ExportRequest(str(path))).model
+    assert model is not None
+    assert model.warnings == ("inputs: 'n' drawn as 1", "inputs: 'go_on' drawn as 1")
+    (file,) = model.references.values()
+    reference = load_reference(file)
+    np.testing.assert_allclose(reference.outputs["y"], reference.inputs["x"] * 2, rtol=1e-6)
+    ranges = {"n": (5.0, 5.0), "go_on": (1.0, 1.0)}
+    given = worker.ask(ExportRequest(str(path), input_range=ranges)).model
+    assert given is not None
+    assert given.warnings == ()
+    assert given.inputs_drawn == "n 5, go_on 1, x normal"
+    reference = load_reference(given.references["-"])
+    np.testing.assert_allclose(reference.outputs["y"], reference.inputs["x"] * 32, rtol=1e-6)
+
+
+def test_a_range_and_a_shape_are_never_empty(tmp_path: Path) -> None:
+    names = ("start", "limit", "delta")
+    nodes = [_node("Range", " ".join(names), "r"), _node("Cast", "r", "y", to=TensorProto.FLOAT)]
+    inputs: list[tuple] = [(name, TensorProto.INT64, []) for name in names]
+    path = _save(tmp_path / "range.onnx", nodes, inputs, {})
+    drawn = {name: np.array(spec.low or 0, np.int64) for name, spec in _seen(path).items()}
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (y,) = session.run(None, drawn)
+    assert y.shape == (1,)
+    assert all(spec.guessed for spec in _seen(path).values())
+
+
+def test_ids_that_a_table_does_not_have_are_refused_in_one_sentence(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    path = _save(tmp_path / "ids.onnx", [_node("Gather", "table ids", "y")], [IDS], {})
+    file = tmp_path / "mine.npz"
+    np.savez(file, ids=np.array([[0, 1, 2, 3, ROWS]]))
+    reason = worker.ask(ExportRequest(str(path), inputs=str(file))).reason
+    assert reason == (
+        "'ids' in mine.npz has the id 40, and the tables that it indexes have 0 to 39: "
+        "give ids that they have"
+    )
+    np.savez(file, ids=np.array([[0, 1, 2, 3, -ROWS]]))
+    assert worker.ask(ExportRequest(str(path), inputs=str(file))).status == "ok"
+    beyond = worker.ask(ExportRequest(str(path), input_range={"ids": (0, ROWS)})).reason
+    assert "give --input-range ids=0:39" in beyond
+    unknown = worker.ask(ExportRequest(str(path), input_range={"idx": (0, 1)})).reason
+    assert "has no input 'idx', which --input-range names: did you mean 'ids'?" in unknown
+
+
+def test_a_range_bounds_a_float_and_packaged_data_gives_way_to_it(
+    worker: WorkerProcess, affine: Path
+) -> None:
+    request = ExportRequest(str(affine), points=({"batch": 3},), input_range={"x": (2.0, 3.0)})
+    model = worker.ask(request).model
+    assert model is not None
+    x = load_reference(model.references["batch=3"]).inputs["x"]
+    assert 2.0 <= x.min() < x.max() <= 3.0
+    assert model.inputs_drawn == "x 2..3"
