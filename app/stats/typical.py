@@ -1,0 +1,106 @@
+"""A quantile of a typical process with its interval, or the reason why it can't be claimed.
+
+What is quoted is the geometric mean of the rounds' own order statistics. Its interval is the
+t interval over the rounds, widened to hold the exact rank interval of all samples together,
+these counted as many as are independent: where processes are alike, iterations are what is
+uncertain; where they differ, processes are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.between import LEAST_ROUNDS, interval_between, typical
+from app.stats.dependence import extremal_index
+from app.stats.quantiles import Interval, needed_samples, order_statistic, rank_interval
+
+METHOD = "t_ranks"
+TAIL = 0.8
+"""From here on a quantile's samples are counted by clusters. Further in, dependence moves the
+rounds' own quantiles apart, and the interval over rounds sees it."""
+BEYOND = 10
+"""Independent samples beyond a tail quantile that each round needs for an interval: with
+fewer, a round's own quantile is biased and its logarithm skewed, which t can't mend."""
+FEW_ROUNDS = 6
+"""Below this an interval is marked: a mode that three in ten processes are in goes unseen by
+five rounds in 0.7^5 + 0.3^5 = 17 % of the runs, by six in 12 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """In the unit of the samples; `absent` says why the value or the interval is None."""
+
+    value: float | None
+    interval: Interval | None
+    absent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Samples of several rounds: each round's in order of time and ascending, all ascending."""
+
+    in_time: tuple[np.ndarray, ...]
+    ascending: tuple[np.ndarray, ...]
+    pooled: np.ndarray
+
+    @staticmethod
+    def of(in_time: Sequence[np.ndarray]) -> Rounds:
+        """Of one array for each round that has samples."""
+        ascending = tuple(np.sort(latencies) for latencies in in_time)
+        return Rounds(tuple(in_time), ascending, np.sort(np.concatenate(ascending)))
+
+    def independent_share(self, quantile: float) -> float:
+        """The extremal index beyond the pooled quantile; 1 for quantiles that are no tail."""
+        if quantile <= TAIL:
+            return 1.0
+        return extremal_index(self.in_time, order_statistic(self.pooled, quantile))
+
+
+def typical_quantile(rounds: Rounds, quantile: float) -> Estimate:
+    """The quantile of a typical process, and its 95 % interval."""
+    share = rounds.independent_share(quantile)
+    independent, needed = int(share * len(rounds.pooled)), needed_samples(quantile)
+    if independent < needed:
+        return Estimate(None, None, f"{independent} of {needed} independent runs")
+    shortest = min(map(len, rounds.ascending))
+    if shortest * (1.0 - quantile) < 1.0:
+        return Estimate(None, None, f"a round has {shortest} runs, fewer than lie beyond it once")
+    own = np.array([order_statistic(ascending, quantile) for ascending in rounds.ascending])
+    value = typical(own)
+    if len(own) < LEAST_ROUNDS:
+        return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds")
+    beyond = math.floor(share * shortest * (1.0 - quantile))
+    if quantile > TAIL and beyond < BEYOND:
+        return Estimate(value, None, f"a round has {beyond} of {BEYOND} independent runs beyond it")
+    between = interval_between(own)
+    within = _ranks(rounds.pooled, independent, quantile)
+    if between is None or within is None:
+        return Estimate(value, None, "a latency of 0")
+    low, high = min(between.low, within.low), max(between.high, within.high)
+    return Estimate(value, Interval(low, high))
+
+
+def typical_mean(rounds: Rounds) -> Estimate:
+    """The mean of a typical process, and its 95 % interval over the rounds."""
+    own = np.array([ascending.mean() for ascending in rounds.ascending])
+    if len(own) < LEAST_ROUNDS:
+        return Estimate(typical(own), None, f"{len(own)} of {LEAST_ROUNDS} rounds")
+    return Estimate(typical(own), interval_between(own))
+
+
+def marks_of(rounds: Rounds) -> tuple[str, ...]:
+    """What is to be known of every interval over these rounds."""
+    return ("few_rounds",) if len(rounds.ascending) < FEW_ROUNDS else ()
+
+
+def _ranks(pooled: np.ndarray, independent: int, quantile: float) -> Interval | None:
+    """The exact rank interval of so many independent samples, at the same shares of all."""
+    ranks = rank_interval(independent, quantile)
+    if ranks is None:
+        return None
+    low, high = (math.ceil(rank * len(pooled) / independent) for rank in ranks)
+    return Interval(float(pooled[low - 1]), float(pooled[min(high, len(pooled)) - 1]))
