@@ -7,21 +7,17 @@ order in which they were measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 
-def extremal_index(rounds: Sequence[np.ndarray], threshold: float) -> float:
+def extremal_index(latencies: np.ndarray, threshold: float) -> float:
     """The share of independent clusters among the samples above a threshold, in (0, 1].
 
     The intervals estimator (Ferro & Segers, J. R. Statist. Soc. B 65, 2003, equation 11) over
-    the gaps between neighbouring exceedances, which never reach from one round into the next.
-    1 where fewer than two exceedances lie in one round: nothing then speaks against it.
+    the gaps between neighbouring exceedances of one round, its latencies in order of time.
+    1 below two exceedances: nothing then speaks against it.
     """
-    gaps = np.concatenate(
-        [np.diff(np.flatnonzero(latencies > threshold)) for latencies in rounds]
-    ).astype(float)
+    gaps = np.diff(np.flatnonzero(latencies > threshold)).astype(float)
     if not len(gaps):
         return 1.0
     if gaps.max() <= 2:

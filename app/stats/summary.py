@@ -86,7 +86,7 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
             **{name: typical_quantile(latencies, q) for name, q in QUANTILES.items()},
         },
         pooled={name: supported_quantile(pooled, q) for name, q in QUANTILES.items()},
-        effective_samples=int(latencies.independent_share(QUANTILES[_TAIL]) * len(pooled)),
+        effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
         marks=marks_of(latencies),
         response_p50_us=supported_quantile(response, 0.5),
         response_p99_us=supported_quantile(response, 0.99),

@@ -53,31 +53,41 @@ class Rounds:
         ascending = tuple(np.sort(latencies) for latencies in in_time)
         return Rounds(tuple(in_time), ascending, np.sort(np.concatenate(ascending)))
 
-    def independent_share(self, quantile: float) -> float:
-        """The extremal index beyond the pooled quantile; 1 for quantiles that are no tail."""
+    def independent(self, quantile: float) -> tuple[int, ...]:
+        """How many independent runs each round is worth beyond its own quantile.
+
+        For quantiles that are no tail, as many as it has.
+        """
         if quantile <= TAIL:
-            return 1.0
-        return extremal_index(self.in_time, order_statistic(self.pooled, quantile))
+            return tuple(map(len, self.ascending))
+        shares = (
+            extremal_index(latencies, order_statistic(ascending, quantile))
+            for latencies, ascending in zip(self.in_time, self.ascending, strict=True)
+        )
+        return tuple(
+            int(share * len(latencies))
+            for share, latencies in zip(shares, self.in_time, strict=True)
+        )
 
 
 def typical_quantile(rounds: Rounds, quantile: float) -> Estimate:
     """The quantile of a typical process, and its 95 % interval."""
-    share = rounds.independent_share(quantile)
-    independent, needed = int(share * len(rounds.pooled)), needed_samples(quantile)
-    if independent < needed:
-        return Estimate(None, None, f"{independent} of {needed} independent runs")
+    independent, needed = rounds.independent(quantile), needed_samples(quantile)
+    if sum(independent) < needed:
+        return Estimate(None, None, f"{sum(independent)} of {needed} independent runs")
     shortest = min(map(len, rounds.ascending))
     if shortest * (1.0 - quantile) < 1.0:
-        return Estimate(None, None, f"a round has {shortest} runs, fewer than lie beyond it once")
+        return Estimate(None, None, f"a round has {shortest} runs, too few to lie beyond it")
     own = np.array([order_statistic(ascending, quantile) for ascending in rounds.ascending])
     value = typical(own)
     if len(own) < LEAST_ROUNDS:
         return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds")
-    beyond = math.floor(share * shortest * (1.0 - quantile))
+    beyond = int(min(independent) * (1.0 - quantile))
     if quantile > TAIL and beyond < BEYOND:
-        return Estimate(value, None, f"a round has {beyond} of {BEYOND} independent runs beyond it")
+        why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
+        return Estimate(value, None, why)
     between = interval_between(own)
-    within = _ranks(rounds.pooled, independent, quantile)
+    within = _ranks(rounds.pooled, sum(independent), quantile)
     if between is None or within is None:
         return Estimate(value, None, "a latency of 0")
     low, high = min(between.low, within.low), max(between.high, within.high)

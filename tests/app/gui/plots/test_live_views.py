@@ -26,8 +26,8 @@ from tests.app.gui.synthetic import series, summary_of
 
 
 def test_percentiles_are_provisional_until_the_raw_samples_are_summarised() -> None:
-    measuring = series(finished=False, count=4000)
-    finished = series(finished=True, count=4000)
+    measuring = series(finished=False, count=20_000)
+    finished = series(finished=True, count=20_000)
     for early, late in zip(percentiles(measuring), percentiles(finished), strict=True):
         assert early.provisional and early.interval_s is None
         assert not late.provisional and late.interval_s is not None
@@ -159,7 +159,7 @@ def test_percentiles_and_boxes_tell_what_they_draw_as_numbers(qtbot: QtBot) -> N
     curve = on_screen(qtbot, PercentileView(), [one])
     header, rows = curve.table()
     p99 = next(row for row in rows if row[2] == pytest.approx(99.0))
-    assert p99[header.index("latency_us")] == pytest.approx(summary_of(one).pooled["p99"])
+    assert p99[header.index("latency_us")] == pytest.approx(summary_of(one).value_us("p99"))
     boxes = on_screen(qtbot, BoxesView(), [one])
     names, values = boxes.table()
     p50 = values[0][names.index("p50_us")]
