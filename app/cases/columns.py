@@ -142,7 +142,8 @@ _CASE = (
 _MEASURING = (
     _count("warmup_iterations", "Warm-up runs", "Runs before the measurement, of all rounds."),
     _number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
-    _flag("steady_state", "Steady", "Whether every round settled before it was measured."),
+    _flag("settled", "Settled", "Whether every round settled in its warm-up; empty: not known."),
+    _text("drift", "Drift", "What the level did within the rounds: flat, or how it moved."),
     _text("stop_reason", "Stopped by", "What ended the measurement of the rounds."),
     _count("iterations", "Samples", "Measured runs, of all rounds."),
     _number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
@@ -159,7 +160,12 @@ _LATENCY = (
     *(column for name in INTERVALS for column in _bounds(name)),
     _text("ci_method", "Interval by", "How the intervals were had: t_ranks, or empty for none."),
     _number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
-    _text("ci_marks", "Interval marks", "few_rounds: below six, modes of processes go unseen."),
+    _text(
+        "ci_marks",
+        "Interval marks",
+        "few_rounds: below six, modes of processes go unseen. few_runs: below 1,000 in a round, "
+        "rare spells do.",
+    ),
     _text("ci_absent", "Not claimed", "Which figures or intervals are empty, and why."),
     _count(
         "effective_samples",

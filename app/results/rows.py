@@ -171,7 +171,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
     timed = [result for result in rounds if result.samples]
     checks = [result.check for result in rounds if result.check is not None]
     check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
-    steady = [result.steady_state for result in timed if result.steady_state is not None]
+    steady = [result.settled for result in timed if result.settled is not None]
     values: Row = {
         "concurrency": last.concurrency if timed else None,
         "runtime_version": last.runtime_version or None,
@@ -184,7 +184,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
         "rounds": len(timed),
         "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
         "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
-        "steady_state": all(steady) if steady else None,
+        "settled": all(steady) if steady else None,
         "stop_reason": _joined(result.stop_reason for result in rounds),
         "iterations": sum(r.iterations for r in timed) if timed else None,
         "duration_s": sum(r.duration_s for r in timed) if timed else None,
@@ -217,6 +217,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     }
     values |= {f"latency_{name}_us": figure.value for name, figure in summary.figures.items()}
     values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
+    values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
     mean = summary.figures[MEAN]
     inputs = _inputs_at_once(case, known)

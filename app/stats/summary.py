@@ -6,18 +6,22 @@ what all samples together say stands beside them as the pooled percentiles.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.stats.quantiles import Interval, needed_samples, order_statistic
+from app.stats.steadiness import Movement, movement, window_medians
 from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
 from runtimes.execution import Samples
 
 QUANTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 MEAN = "mean"
 _TAIL = "p99"
+WINDOW_S, LEAST_RUNS = 0.05, 30
+"""A round's level is followed in windows of so long, with at least so many runs each."""
 ROUNDS_APART = 0.05
 """Rounds whose medians differ by more are warned of."""
 OUTLIER_SHARE = 0.01
@@ -31,7 +35,8 @@ class Summary:
     `figures` are of a typical process, keyed mean, p50, p90, p95, p99, p999; `pooled` are the
     percentiles of all samples. `effective_samples` is how many independent runs the tail of
     all rounds is worth. `marks` are words on all intervals (`few_rounds`). `outliers` counts
-    the samples more than three interquartile ranges above the third quartile.
+    the samples more than three interquartile ranges above the third quartile. `drift` says in
+    words what the level did within the rounds (`flat`), and is empty where they are too short.
     `round_p50_spread` is (max - min) / min of the rounds' medians.
     """
 
@@ -48,6 +53,7 @@ class Summary:
     response_p99_us: float | None
     start_lateness_p99_us: float | None
     outliers: int
+    drift: str
     round_p50_spread: float | None
     warnings: tuple[str, ...] = ()
 
@@ -74,6 +80,7 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
     medians = [order_statistic(ascending, 0.5) for ascending in latencies.ascending]
     first, third = order_statistic(pooled, 0.25), order_statistic(pooled, 0.75)
     outliers = int(np.count_nonzero(pooled > third + 3.0 * (third - first)))
+    moved = [_movement(samples) for samples in timed]
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
     return Summary(
         iterations=len(pooled),
@@ -92,8 +99,9 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
         response_p99_us=supported_quantile(response, 0.99),
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
+        drift=_drift(moved),
         round_p50_spread=spread,
-        warnings=_warnings(spread, outliers / len(pooled)),
+        warnings=_warnings(spread, outliers / len(pooled), _drift(moved)),
     )
 
 
@@ -110,7 +118,27 @@ def _in_time(samples: Samples) -> np.ndarray:
     return samples.latency_ns[order]
 
 
-def _warnings(round_p50_spread: float | None, outlier_share: float) -> tuple[str, ...]:
+def _movement(samples: Samples) -> Movement | None:
+    order = np.argsort(samples.started_ns, kind="stable")
+    started, latency = samples.started_ns[order], samples.latency_ns[order]
+    return movement(window_medians(started, latency, WINDOW_S, LEAST_RUNS))
+
+
+def _drift(rounds: Sequence[Movement | None]) -> str:
+    """`level moves by up to 4 % in 2 of 6 rounds`, the most frequent word first."""
+    known = [one for one in rounds if one is not None]
+    words = Counter(one.word for one in known)
+    if words.keys() <= {"flat"}:
+        return "flat" if known else ""
+    return "; ".join(
+        f"{word} by up to {max(abs(one.change) for one in known if one.word == word):.0%} "
+        f"in {count} of {len(known)} rounds"
+        for word, count in words.most_common()
+        if word != "flat"
+    )
+
+
+def _warnings(round_p50_spread: float | None, outlier_share: float, drift: str) -> tuple[str, ...]:
     """Sentences for a reader who would otherwise trust the figures too far."""
     warnings = []
     if round_p50_spread is not None and round_p50_spread > ROUNDS_APART:
@@ -123,4 +151,6 @@ def _warnings(round_p50_spread: float | None, outlier_share: float) -> tuple[str
             f"{outlier_share:.1%} of the samples lie more than three interquartile ranges "
             "above the third quartile: something else runs on this machine"
         )
+    if drift not in ("", "flat"):
+        warnings.append(f"drift: {drift}: let the machine come to rest, or use more rounds")
     return tuple(warnings)

@@ -22,12 +22,15 @@ METHOD = "t_ranks"
 TAIL = 0.8
 """From here on a quantile's samples are counted by clusters. Further in, dependence moves the
 rounds' own quantiles apart, and the interval over rounds sees it."""
-BEYOND = 10
+BEYOND = 20
 """Independent samples beyond a tail quantile that each round needs for an interval: with
 fewer, a round's own quantile is biased and its logarithm skewed, which t can't mend."""
 FEW_ROUNDS = 6
 """Below this an interval is marked: a mode that three in ten processes are in goes unseen by
 five rounds in 0.7^5 + 0.3^5 = 17 % of the runs, by six in 12 %."""
+FEW_RUNS = 1000
+"""Rounds with fewer runs mark an interval too: spells that come once in some thousand runs
+move a tail, and are in none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +106,10 @@ def typical_mean(rounds: Rounds) -> Estimate:
 
 
 def marks_of(rounds: Rounds) -> tuple[str, ...]:
-    """What is to be known of every interval over these rounds."""
-    return ("few_rounds",) if len(rounds.ascending) < FEW_ROUNDS else ()
+    """What is to be known of every interval over these rounds: `few_rounds`, `few_runs`."""
+    few_rounds = len(rounds.ascending) < FEW_ROUNDS
+    few_runs = min(map(len, rounds.ascending)) < FEW_RUNS
+    return ("few_rounds",) * few_rounds + ("few_runs",) * few_runs
 
 
 def _ranks(pooled: np.ndarray, independent: int, quantile: float) -> Interval | None:
