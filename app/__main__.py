@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from app.cases.errors import DiskError, PlanError
 from app.console.error_file import write_error_file
-from app.plan.flags import parse, size_of
+from app.plan.flags import parse, share_of, size_of
 from exporters.cache import LIMIT_VARIABLE
 from exporters.types import GraphlapError
 
@@ -46,6 +46,19 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.doctor import doctor
 
         report, code = doctor()
+        sys.stdout.write(report)
+        return code
+    if flags.compare:
+        from app.console.compare import compare
+
+        report, code = compare(
+            *flags.compare,
+            band=share_of(flags.band, "--band") if flags.band is not None else None,
+            fail_on_slower=flags.fail_on == "slower",
+            markdown=flags.markdown,
+            json_path=flags.json,
+            junit_path=flags.junit,
+        )
         sys.stdout.write(report)
         return code
     if flags.install_desktop:

@@ -163,7 +163,7 @@ _LATENCY = (
     _text(
         "ci_marks",
         "Interval marks",
-        "few_rounds: below six, modes of processes go unseen. few_runs: below 1,000 in a round, "
+        "few_rounds: below eight, modes of processes go unseen. few_runs: below 1,000 in a round, "
         "rare spells do.",
     ),
     _text("ci_absent", "Not claimed", "Which figures or intervals are empty, and why."),

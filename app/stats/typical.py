@@ -23,11 +23,11 @@ TAIL = 0.8
 """From here on a quantile's samples are counted by clusters. Further in, dependence moves the
 rounds' own quantiles apart, and the interval over rounds sees it."""
 BEYOND = 20
-"""Independent samples beyond a tail quantile that each round needs for an interval: with
+"""Independent samples beyond a tail quantile that a round needs for an interval, in the mean: with
 fewer, a round's own quantile is biased and its logarithm skewed, which t can't mend."""
-FEW_ROUNDS = 6
+FEW_ROUNDS = 8
 """Below this an interval is marked: a mode that three in ten processes are in goes unseen by
-five rounds in 0.7^5 + 0.3^5 = 17 % of the runs, by six in 12 %."""
+six rounds in 0.7^6 = 12 % of the runs, by eight in 6 %."""
 FEW_RUNS = 1000
 """Rounds with fewer runs mark an interval too: spells that come once in some thousand runs
 move a tail, and are in none of them."""
@@ -35,11 +35,15 @@ move a tail, and are in none of them."""
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """In the unit of the samples; `absent` says why the value or the interval is None."""
+    """In the unit of the samples; `absent` says why the value or the interval is None.
+
+    `by_round` are the rounds' own figures in their order, empty where there is no value.
+    """
 
     value: float | None
     interval: Interval | None
     absent: str = ""
+    by_round: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +86,28 @@ def typical_quantile(rounds: Rounds, quantile: float) -> Estimate:
     if shortest * (1.0 - quantile) < 1.0:
         return Estimate(None, None, f"a round has {shortest} runs, too few to lie beyond it")
     own = np.array([order_statistic(ascending, quantile) for ascending in rounds.ascending])
-    value = typical(own)
+    value, by_round = typical(own), tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
-        return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds")
-    beyond = int(min(independent) * (1.0 - quantile))
+        return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
+    beyond = int(sum(independent) / len(own) * (1.0 - quantile))
     if quantile > TAIL and beyond < BEYOND:
         why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
-        return Estimate(value, None, why)
+        return Estimate(value, None, why, by_round)
     between = interval_between(own)
     within = _ranks(rounds.pooled, sum(independent), quantile)
     if between is None or within is None:
-        return Estimate(value, None, "a latency of 0")
+        return Estimate(value, None, "a latency of 0", by_round)
     low, high = min(between.low, within.low), max(between.high, within.high)
-    return Estimate(value, Interval(low, high))
+    return Estimate(value, Interval(low, high), "", by_round)
 
 
 def typical_mean(rounds: Rounds) -> Estimate:
     """The mean of a typical process, and its 95 % interval over the rounds."""
     own = np.array([ascending.mean() for ascending in rounds.ascending])
+    by_round = tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
-        return Estimate(typical(own), None, f"{len(own)} of {LEAST_ROUNDS} rounds")
-    return Estimate(typical(own), interval_between(own))
+        return Estimate(typical(own), None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
+    return Estimate(typical(own), interval_between(own), "", by_round)
 
 
 def marks_of(rounds: Rounds) -> tuple[str, ...]:

@@ -184,7 +184,7 @@ AUDITED: tuple[Stream, ...] = (
 UNSEEN: tuple[Stream, ...] = (
     Stream("preempted", "continuous", _preempted),
     Stream("clock states", "continuous", _clock_states),
-    Stream("skewed processes", "continuous", _skewed_processes),
+    Stream("skewed processes", "tails", _skewed_processes),
     Stream("heavy processes", "continuous", _student_processes),
     Stream("waves", "continuous", _periodic),
     Stream("coarse clock", "continuous", _quantised),

@@ -85,7 +85,7 @@ def test_rounds_and_time_limit_override_the_profile() -> None:
 
 def test_the_profiles_are_the_documented_ones() -> None:
     lengths = {name: (p.rounds, p.limits.min_s) for name, p in named_lengths().items()}
-    assert lengths == {"quick": (2, 1.0), "standard": (5, 5.0), "publication": (10, 20.0)}
+    assert lengths == {"quick": (4, 0.4), "standard": (8, 3.0), "publication": (10, 20.0)}
     for profile in named_lengths().values():
         assert profile.rounds * profile.limits.min_samples >= 368, "p99 must be supported"
 

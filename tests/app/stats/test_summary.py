@@ -73,9 +73,9 @@ def test_too_few_rounds_have_a_figure_and_no_interval(rounds: int) -> None:
 
 
 def test_few_rounds_are_marked_and_enough_are_not() -> None:
-    assert summary_of(*[normal(seed=seed) for seed in range(5)]).marks == ("few_rounds",)
-    assert summary_of(*[normal(seed=seed) for seed in range(6)]).marks == ()
-    assert summary_of(*[normal(999, seed) for seed in range(6)]).marks == ("few_runs",)
+    assert summary_of(*[normal(seed=seed) for seed in range(7)]).marks == ("few_rounds",)
+    assert summary_of(*[normal(seed=seed) for seed in range(8)]).marks == ()
+    assert summary_of(*[normal(999, seed) for seed in range(8)]).marks == ("few_runs",)
 
 
 def test_slow_spells_count_as_few_independent_samples() -> None:
