@@ -11,7 +11,7 @@ from app.cases.errors import DiskError, PlanError
 from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
 from app.machine.system import refuse_other_systems
-from app.plan.flags import parse, size_of
+from app.plan.flags import parse, share_of, size_of
 from app.results.plain import one_line
 from exporters.types import GraphlapError
 
@@ -73,6 +73,18 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.doctor import doctor
 
         report, code = doctor()
+        return _print(report) or code
+    if flags.compare:
+        from app.console.compare import compare
+
+        report, code = compare(
+            *flags.compare,
+            band=share_of(flags.band, "--band") if flags.band is not None else None,
+            fail_on_slower=flags.fail_on == "slower",
+            markdown=flags.markdown,
+            json_path=flags.json,
+            junit_path=flags.junit,
+        )
         return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop

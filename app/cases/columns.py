@@ -58,15 +58,15 @@ PERCENTILES: dict[str, str] = {
     "p999": "p99.9",
 }
 """The name in columns, and as people write it."""
-INTERVALS = ("p50", "p90", "p95", "p99")
-"""The percentiles whose intervals have columns."""
+INTERVALS: dict[str, str] = {"mean": "mean", **PERCENTILES}
+"""The figures that have an interval, and how people write them."""
 
 _SLOWER_THAN = {
-    "p50": "The median: half of the samples were at most this slow.",
-    "p90": "90 of 100 samples were at most this slow.",
-    "p95": "95 of 100 samples were at most this slow.",
-    "p99": "99 of 100 samples were at most this slow. Empty below 368 samples.",
-    "p999": "999 of 1,000 samples were at most this slow. Empty below 3,688 samples.",
+    "p50": "The median: half of the runs were at most this slow",
+    "p90": "90 of 100 runs were at most this slow",
+    "p95": "95 of 100 runs were at most this slow",
+    "p99": "99 of 100 runs were at most this slow",
+    "p999": "999 of 1,000 runs were at most this slow",
 }
 
 
@@ -75,7 +75,7 @@ def _latency(name: str, title: str, meaning: str) -> Column:
 
 
 def _bounds(name: str) -> tuple[Column, ...]:
-    shown = PERCENTILES[name]
+    shown = INTERVALS[name]
     return tuple(
         _latency(f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning)
         for end, meaning in (
@@ -147,18 +147,45 @@ _CASE = (
 _MEASURING = (
     _count("warmup_iterations", "Warm-up runs", "Runs before the measurement, of all rounds."),
     _number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
-    _flag("steady_state", "Steady", "Whether every round settled before it was measured."),
+    _flag("settled", "Settled", "Whether every round settled in its warm-up; empty: not known."),
+    _text("drift", "Drift", "What the level did within the rounds: flat, or how it moved."),
     _text("stop_reason", "Stopped by", "What ended the measurement of the rounds."),
     _count("iterations", "Samples", "Measured runs, of all rounds."),
     _number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
 )
 _LATENCY = (
-    _latency("mean", "Mean", "The mean of all samples."),
+    _latency("mean", "Mean", "The mean, in a typical process."),
     _latency("std", "Deviation", "The standard deviation of all samples."),
     _latency("min", "Fastest", "The fastest sample."),
-    *(_latency(name, shown, _SLOWER_THAN[name]) for name, shown in PERCENTILES.items()),
+    *(
+        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.")
+        for name, shown in PERCENTILES.items()
+    ),
     _latency("max", "Slowest", "The slowest sample."),
     *(column for name in INTERVALS for column in _bounds(name)),
+    _text("ci_method", "Interval by", "How the intervals were had: t_ranks, or empty for none."),
+    _number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
+    _text(
+        "ci_marks",
+        "Interval marks",
+        "few_rounds: below eight, modes of processes go unseen. few_runs: below 1,000 in a round, "
+        "rare spells do.",
+    ),
+    _text("ci_absent", "Not claimed", "Which figures or intervals are empty, and why."),
+    _count(
+        "effective_samples",
+        "Independent samples",
+        "How many independent runs the samples beyond p99 are worth, of all rounds.",
+    ),
+    *(
+        _less(
+            f"pooled_{name}_us",
+            f"Pooled {shown} (µs)",
+            "us",
+            f"{_SLOWER_THAN[name]}, of all rounds' samples together.",
+        )
+        for name, shown in PERCENTILES.items()
+    ),
     _less("response_p50_us", "Response p50 (µs)", "us", "Median from the scheduled start."),
     _less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start."),
     _less(
@@ -177,6 +204,17 @@ _LATENCY = (
         "Inputs in a second, of a closed loop: concurrency times batch over the mean latency.",
         "1/s",
         "higher",
+    ),
+    *(
+        Column(
+            f"throughput_ci_{end}_per_s",
+            "number",
+            f"Inputs/s {word}",
+            f"The {side} end of the 95 % interval of the throughput.",
+            "1/s",
+            "higher",
+        )
+        for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
     ),
     _less("compile_ms", "Compile (ms)", "ms", "Median over the rounds of the time to compile."),
     _less("first_inference_ms", "First run (ms)", "ms", "Median over the rounds of the first run."),

@@ -117,7 +117,7 @@ class RoundResult:
     duration_s: float = 0.0
     warmup_iterations: int = 0
     warmup_s: float = 0.0
-    steady_state: bool | None = None
+    settled: bool | None = None
     stop_reason: str = ""
     clock: Clock = "wall"
     boundary: Boundary = "host"

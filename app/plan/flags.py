@@ -25,12 +25,13 @@ examples:
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
+  graphlap --compare runs/before runs/after --fail-on slower --markdown
 
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured,
 a disk failed, the table could not be printed,
 or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
-130 interrupted. Ctrl-C once ends after the block in flight, twice at once; --resume goes on
-from there.
+3 --compare found a case slower and --fail-on asked for that, 130 interrupted. Ctrl-C once
+ends after the block in flight, twice at once; --resume goes on from there.
 """
 
 
@@ -74,6 +75,9 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--cache-info", action="store_true", help="what the cache holds")
     mode.add_argument("--cache-clear", action="store_true", help="empty the cache, engines too")
     mode.add_argument("--cache-limit", metavar="SIZE", help="what it may hold; default 16GiB")
+    mode.add_argument(
+        "--compare", nargs=2, metavar=("A", "B"), help="two run folders, case by case"
+    )
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")
     what.add_argument("--suite", metavar="NAME", help="a plan that ships, such as starter")
@@ -115,6 +119,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="search for the largest batch that fits, from --batch or 1 on",
     )
+    against = top.add_argument_group("of --compare")
+    against.add_argument("--band", metavar="P", help="a change within this is none; default 2%%")
+    against.add_argument("--fail-on", metavar="slower", help="exit with 3 if a case is slower")
+    against.add_argument("--markdown", action="store_true", help="print Markdown")
+    against.add_argument("--json", metavar="FILE", help="write the verdicts as JSON")
+    against.add_argument("--junit", metavar="FILE", help="write them as JUnit XML")
     own = top.add_argument_group("of your own")
     own.add_argument("--weights", metavar="FILE", help="safetensors for the models named")
     own.add_argument(
@@ -186,6 +196,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             f"{flags.paths[0]} would be opened in the window, and none is asked for",
             "name models with --models, a plan with --plan",
         )
+    if flags.fail_on not in (None, "slower"):
+        raise PlanError(
+            f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
+        )
+    if flags.compare is None:
+        for name in ("band", "fail_on", "markdown", "json", "junit"):
+            if getattr(flags, name):
+                flag = f"--{name.replace('_', '-')}"
+                raise PlanError(f"{flag} belongs to --compare", "name two run folders with it")
     if flags.export not in (None, "parquet"):
         raise PlanError(
             f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])
@@ -209,6 +228,18 @@ def _refuse_but(allowed: Collection[str], flags: argparse.Namespace, settler: st
         if not free and getattr(flags, action.dest, action.default) != action.default:
             flag = action.option_strings[0]
             raise PlanError(f"{flag} says what {settler} has settled", "leave it out")
+
+
+def share_of(text: str, flag: str) -> float:
+    """0.02 of `2%` or of `0.02`; PlanError if it is no share between 0 and 1."""
+    word = text.strip()
+    try:
+        share = float(word.removesuffix("%")) / (100.0 if word.endswith("%") else 1.0)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share < 1.0:
+        raise PlanError(f"{flag} {text!r} is no share", "write it as 2% or as 0.02")
+    return share
 
 
 def size_of(text: str, flag: str) -> int:

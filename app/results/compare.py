@@ -73,8 +73,8 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 def percentile_figure(series: Series, name: str) -> Figure | None:
     """`name` is p50 or p99; from the summary, else from the row; None if neither knows it."""
     if series.summary is not None:
-        value = series.summary.quantiles.get(name)
-        return None if value is None else Figure(value, series.summary.intervals.get(name))
+        value = series.summary.value_us(name)
+        return None if value is None else Figure(value, series.summary.interval_us(name))
     value = number(series, f"latency_{name}_us")
     if value is None:
         return None

@@ -93,15 +93,16 @@ def read(data: Any, schema: int) -> Line | None:
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
-    """In the words of today: operator times were profiles, a lane a slot, and a case did not say
-    how it is named."""
+    """In the words of today: operator times were profiles, a lane a slot, a settled round a steady
+    one, and a case did not say how it is named."""
     match data.get("kind"):
         case "profile":
             file = data.get("profile")
             return {**data, "kind": "operators", "file": f"profiles/{file}" if file else ""}
         case "case":
             return {**data, "case": {**data["case"], "naming": 1}}
-        case "round" if data.get("check"):
-            check = data["check"]
-            return {**data, "check": {"lane": check.get("slot", 0), **check}}
+        case "round":
+            check = data.get("check")
+            lane = {"check": {"lane": check.get("slot", 0), **check}} if check else {}
+            return {**data, **lane, "settled": data.get("steady_state")}
     return data

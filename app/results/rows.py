@@ -21,7 +21,9 @@ from app.results.plain import one_line
 from app.results.run import Run
 from app.results.telemetry import device_columns
 from app.results.warned import joined, sentences
-from app.stats.summary import Summary, summarise
+from app.stats.quantiles import CONFIDENCE
+from app.stats.summary import MEAN, Summary, summarise
+from app.stats.typical import METHOD
 from exporters.types import Dimension, ExportedModel
 from runtimes.registry import parse_spec
 
@@ -180,7 +182,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
     timed = [result for result in rounds if result.samples]
     checks = [result.check for result in rounds if result.check is not None]
     check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
-    steady = [result.steady_state for result in timed if result.steady_state is not None]
+    steady = [result.settled for result in timed if result.settled is not None]
     values: Row = {
         "concurrency": last.concurrency if timed else None,
         "runtime_version": last.runtime_version or None,
@@ -193,7 +195,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
         "rounds": len(timed),
         "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
         "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
-        "steady_state": all(steady) if steady else None,
+        "settled": all(steady) if steady else None,
         "stop_reason": joined(result.stop_reason for result in rounds),
         "iterations": sum(r.iterations for r in timed) if timed else None,
         "duration_s": sum(r.duration_s for r in timed) if timed else None,
@@ -217,7 +219,6 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
 
 def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values: Row = {
-        "latency_mean_us": summary.mean_us,
         "latency_std_us": summary.std_us,
         "latency_min_us": summary.min_us,
         "latency_max_us": summary.max_us,
@@ -225,20 +226,46 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
         "response_p99_us": summary.response_p99_us,
         "start_lateness_p99_us": summary.start_lateness_p99_us,
     }
-    values |= {f"latency_{name}_us": value for name, value in summary.quantiles.items()}
-    for name in INTERVALS:
-        interval = summary.intervals[name]
-        if interval is not None:
-            values[f"latency_{name}_ci_low_us"] = interval.low
-            values[f"latency_{name}_ci_high_us"] = interval.high
-    batch_size, concurrency = known["batch_size"], known["concurrency"]
-    if (
-        case.scenario.kind == "closed_loop"
-        and isinstance(batch_size, int)
-        and isinstance(concurrency, int)
-    ):
-        values["throughput_per_s"] = concurrency * batch_size * 1e6 / summary.mean_us
+    values |= {f"latency_{name}_us": figure.value for name, figure in summary.figures.items()}
+    values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
+    values["drift"] = summary.drift or None
+    values |= _interval_columns(summary)
+    mean = summary.figures[MEAN]
+    inputs = _inputs_at_once(case, known)
+    if inputs and mean.value:
+        values["throughput_per_s"] = inputs * 1e6 / mean.value
+        if mean.interval is not None:
+            values["throughput_ci_low_per_s"] = inputs * 1e6 / mean.interval.high
+            values["throughput_ci_high_per_s"] = inputs * 1e6 / mean.interval.low
     return values
+
+
+def _interval_columns(summary: Summary) -> Row:
+    values: Row = {"effective_samples": summary.effective_samples}
+    for name, figure in summary.figures.items():
+        if figure.interval is not None:
+            values[f"latency_{name}_ci_low_us"] = figure.interval.low
+            values[f"latency_{name}_ci_high_us"] = figure.interval.high
+    if any(figure.interval is not None for figure in summary.figures.values()):
+        values["ci_method"] = METHOD
+        values["ci_level"] = CONFIDENCE
+        values["ci_marks"] = " ".join(summary.marks) or None
+    absent: dict[str, list[str]] = {}
+    for name, figure in summary.figures.items():
+        if figure.absent:
+            absent.setdefault(figure.absent, []).append(INTERVALS[name])
+    values["ci_absent"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
+    return values
+
+
+def _inputs_at_once(case: Case, known: Row) -> int | None:
+    """How many inputs a run of all lanes takes, in a closed loop."""
+    batch_size, concurrency = known["batch_size"], known["concurrency"]
+    if case.scenario.kind != "closed_loop":
+        return None
+    if not isinstance(batch_size, int) or not isinstance(concurrency, int):
+        return None
+    return concurrency * batch_size
 
 
 def _fact(name: str, result: RoundResult) -> float | None:

@@ -1,92 +1,115 @@
 """Samples of one case's rounds -> the figures of its row: a pure function, nothing trimmed.
 
-Percentiles are order statistics of all rounds together. Their interval is the wider of two:
-the exact rank interval of the pooled samples, and the t interval over the rounds' own
-percentiles, because a round is a process and processes differ more than iterations do. Fewer
-samples than bound a median give it all the same, between the fastest and the slowest. Two
-rounds cannot tell how processes spread (one degree of freedom): there the interval reaches
-from the lower to the higher of the rounds' own bounds, and is a least width.
+Percentiles and the mean are those of a typical process, with their intervals (`typical.py`);
+what all samples together say stands beside them as the pooled percentiles.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.between import interval_between
-from app.stats.quantiles import (
-    Interval,
-    needed_samples,
-    order_interval,
-    order_statistic,
-)
+from app.stats.quantiles import Interval, needed_samples, order_statistic
+from app.stats.steadiness import Movement, movement, window_medians
+from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
 from runtimes.execution import Samples
 
 QUANTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+MEAN = "mean"
+_TAIL = "p99"
+WINDOW_S, LEAST_RUNS = 0.05, 30
+"""A round's level is followed in windows of so long, with at least so many runs each."""
+ROUNDS_APART = 0.05
+"""Rounds whose medians differ by more are warned of."""
+OUTLIER_SHARE = 0.01
+"""So many samples far above the rest are warned of."""
+FAR_TAIL = 10.0
+"""A p99 so many times the p50 is warned of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Latencies in microseconds; None where the samples cannot support the figure.
 
-    `quantiles` and `intervals` are keyed p50, p90, p95, p99, p999. `outliers` counts the
-    samples more than three interquartile ranges above the third quartile.
+    `figures` are of a typical process, keyed mean, p50, p90, p95, p99, p999; `pooled` are the
+    percentiles of all samples. `effective_samples` is how many independent runs the tail of
+    all rounds is worth. `marks` are words on all intervals (`few_rounds`). `outliers` counts
+    the samples more than three interquartile ranges above the third quartile. `drift` says in
+    words what the level did within the rounds (`flat`), and is empty where they are too short.
     `round_p50_spread` is (max - min) / min of the rounds' medians.
     """
 
     iterations: int
     rounds: int
-    mean_us: float
     std_us: float | None
     min_us: float
     max_us: float
-    quantiles: Mapping[str, float | None]
-    intervals: Mapping[str, Interval | None]
+    figures: Mapping[str, Estimate]
+    pooled: Mapping[str, float | None]
+    effective_samples: int
+    marks: tuple[str, ...]
     response_p50_us: float | None
     response_p99_us: float | None
     start_lateness_p99_us: float | None
     outliers: int
+    drift: str
     round_p50_spread: float | None
     warnings: tuple[str, ...] = ()
+
+    def value_us(self, name: str) -> float | None:
+        """One of `figures`; None where it is absent."""
+        figure = self.figures.get(name)
+        return None if figure is None else figure.value
+
+    def interval_us(self, name: str) -> Interval | None:
+        """The interval of one of `figures`; None where it is absent."""
+        figure = self.figures.get(name)
+        return None if figure is None else figure.interval
 
 
 def summarise(rounds: Sequence[Samples]) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none."""
-    latencies = [np.sort(samples.latency_ns) for samples in rounds if len(samples.started_ns)]
-    if not latencies:
+    timed = [samples for samples in rounds if len(samples.started_ns)]
+    if not timed:
         return None
-    pooled = np.sort(np.concatenate(latencies)) / 1e3
-    per_round = [ascending / 1e3 for ascending in latencies]
-    quantiles = {name: supported_quantile(pooled, q) for name, q in QUANTILES.items()}
-    intervals = {name: _interval(pooled, per_round, q) for name, q in QUANTILES.items()}
-    if quantiles["p50"] is None:
-        quantiles["p50"], intervals["p50"] = order_statistic(pooled, 0.5), _widest(pooled)
-    response = np.sort(np.concatenate([s.finished_ns - s.scheduled_ns for s in rounds])) / 1e3
-    lateness = np.sort(np.concatenate([s.started_ns - s.scheduled_ns for s in rounds])) / 1e3
-    medians = [supported_quantile(ascending, 0.5) for ascending in per_round]
-    known = [median for median in medians if median is not None]
+    latencies = Rounds.of([_in_time(samples) / 1e3 for samples in timed])
+    pooled = latencies.pooled
+    figures = {
+        MEAN: typical_mean(latencies),
+        **{name: typical_quantile(latencies, q) for name, q in QUANTILES.items()},
+    }
+    if figures["p50"].value is None:
+        figures["p50"] = _median_of_few(pooled)
+    response = np.sort(np.concatenate([s.finished_ns - s.scheduled_ns for s in timed])) / 1e3
+    lateness = np.sort(np.concatenate([s.started_ns - s.scheduled_ns for s in timed])) / 1e3
+    each = [supported_quantile(ascending, 0.5) for ascending in latencies.ascending]
+    medians = [median for median in each if median is not None]
     first, third = order_statistic(pooled, 0.25), order_statistic(pooled, 0.75)
     outliers = int(np.count_nonzero(pooled > third + 3.0 * (third - first)))
-    spread = (max(known) - min(known)) / min(known) if len(known) > 1 else None
+    moved = [_movement(samples) for samples in timed]
+    spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
     return Summary(
         iterations=len(pooled),
-        rounds=len(per_round),
-        mean_us=float(pooled.mean()),
+        rounds=len(timed),
         std_us=float(pooled.std(ddof=1)) if len(pooled) > 1 else None,
         min_us=float(pooled[0]),
         max_us=float(pooled[-1]),
-        quantiles=quantiles,
-        intervals=intervals,
+        figures=figures,
+        pooled={name: supported_quantile(pooled, q) for name, q in QUANTILES.items()},
+        effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
+        marks=marks_of(latencies),
         response_p50_us=supported_quantile(response, 0.5),
         response_p99_us=supported_quantile(response, 0.99),
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
+        drift=_drift(moved),
         round_p50_spread=spread,
         warnings=(
             *_few(len(pooled)),
-            *_warnings(spread, outliers / len(pooled), _tail(quantiles)),
+            *_warnings(spread, outliers / len(pooled), _tail(figures), _drift(moved)),
         ),
     )
 
@@ -98,30 +121,23 @@ def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
     return order_statistic(ascending, quantile)
 
 
-def _interval(
-    pooled: np.ndarray, per_round: Sequence[np.ndarray], quantile: float
-) -> Interval | None:
-    """The wider of the iterations' interval and the rounds'; see the head of this module."""
-    within = order_interval(pooled, quantile)
-    if within is None:
-        return None
-    supported = [ascending for ascending in per_round if order_interval(ascending, quantile)]
-    own = np.array([order_statistic(ascending, quantile) for ascending in supported])
-    between = interval_between(order_statistic(pooled, quantile), own)
-    if between is not None:
-        return max(within, between, key=lambda interval: interval.width)
-    return _hull([within, *(order_interval(ascending, quantile) for ascending in supported)])
+def _in_time(samples: Samples) -> np.ndarray:
+    """Latencies in nanoseconds by their start: several lanes are kept one after another."""
+    order = np.argsort(samples.started_ns, kind="stable")
+    return samples.latency_ns[order]
 
 
-def _hull(intervals: Sequence[Interval | None]) -> Interval:
-    """From the lowest bound to the highest."""
-    known = [interval for interval in intervals if interval is not None]
-    return Interval(min(i.low for i in known), max(i.high for i in known))
+def _movement(samples: Samples) -> Movement | None:
+    order = np.argsort(samples.started_ns, kind="stable")
+    started, latency = samples.started_ns[order], samples.latency_ns[order]
+    return movement(window_medians(started, latency, WINDOW_S, LEAST_RUNS))
 
 
-def _widest(ascending: np.ndarray) -> Interval | None:
+def _median_of_few(ascending: np.ndarray) -> Estimate:
     """From the fastest to the slowest: no other of these samples is surer to hold the median."""
-    return Interval(float(ascending[0]), float(ascending[-1])) if len(ascending) > 1 else None
+    widest = Interval(float(ascending[0]), float(ascending[-1])) if len(ascending) > 1 else None
+    why = f"{len(ascending)} of {needed_samples(0.5)} runs, the interval is all of them"
+    return Estimate(order_statistic(ascending, 0.5), widest, why)
 
 
 def _few(count: int) -> tuple[str, ...]:
@@ -139,28 +155,46 @@ def _few(count: int) -> tuple[str, ...]:
     )
 
 
-def _tail(quantiles: Mapping[str, float | None]) -> float:
+def _tail(figures: Mapping[str, Estimate]) -> float:
     """The p99 over the p50; 1 where either is not known."""
-    p50, p99 = quantiles["p50"], quantiles["p99"]
+    p50, p99 = figures["p50"].value, figures["p99"].value
     return p99 / p50 if p50 and p99 else 1.0
 
 
-def _warnings(round_p50_spread: float | None, outlier_share: float, tail: float) -> tuple[str, ...]:
+def _drift(rounds: Sequence[Movement | None]) -> str:
+    """`level moves by up to 4 % in 2 of 6 rounds`, the most frequent word first."""
+    known = [one for one in rounds if one is not None]
+    words = Counter(one.word for one in known)
+    if words.keys() <= {"flat"}:
+        return "flat" if known else ""
+    return "; ".join(
+        f"{word} by up to {max(abs(one.change) for one in known if one.word == word):.0%} "
+        f"in {count} of {len(known)} rounds"
+        for word, count in words.most_common()
+        if word != "flat"
+    )
+
+
+def _warnings(
+    round_p50_spread: float | None, outlier_share: float, tail: float, drift: str
+) -> tuple[str, ...]:
     """Sentences for a reader who would otherwise trust the figures too far."""
     warnings = []
-    if round_p50_spread is not None and round_p50_spread > 0.05:
+    if round_p50_spread is not None and round_p50_spread > ROUNDS_APART:
         warnings.append(
             f"the rounds' medians differ by {round_p50_spread:.0%}: "
             "use more rounds or a quieter machine"
         )
-    if outlier_share > 0.01:
+    if outlier_share > OUTLIER_SHARE:
         warnings.append(
             f"{outlier_share:.1%} of the samples lie more than three interquartile ranges "
             "above the third quartile: stop other work on this machine"
         )
-    elif tail > 10.0:
+    elif tail > FAR_TAIL:
         warnings.append(
             f"the p99 is {tail:.0f} times the p50: stop other work on this machine, or see "
             "whether the graph's time depends on its inputs"
         )
+    if drift not in ("", "flat"):
+        warnings.append(f"drift: {drift}: let the machine come to rest, or use more rounds")
     return tuple(warnings)

@@ -205,7 +205,7 @@ class _Round:
                 self.note(
                     warmup_iterations=warm.iterations,
                     warmup_s=warm.seconds,
-                    steady_state=warm.steady,
+                    settled=warm.settled,
                 )
                 before = self._check(session, reference)
                 self.enter("measure")
@@ -219,7 +219,7 @@ class _Round:
             duration_s=measured.duration_s,
             stop_reason=measured.stop_reason,
         )
-        if not warm.steady:
+        if warm.settled is False:
             warning = (
                 f"no_steady_state: the medians still moved after {warm.seconds:.1f} s: "
                 "use a quieter machine, or --profile standard"

@@ -16,8 +16,8 @@ import numpy as np
 from app.cases.round import WARMUP, Limits
 from app.stats.histogram import Histogram
 from app.stats.quantiles import order_interval, order_statistic
+from app.stats.steadiness import settled
 from app.workers.lane import Blocks, counted, latency_ns
-from app.workers.steady import is_steady
 
 BLOCK_S = 0.2
 WINDOW_S = 0.05
@@ -36,11 +36,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """How warm-up ended; `steady` is False at the cap."""
+    """How warm-up ended; `settled` is False at the cap, None where too few windows fit below it."""
 
     iterations: int
     seconds: float
-    steady: bool
+    settled: bool | None
     median_ns: float
 
 
@@ -67,10 +67,10 @@ class Sampler:
     stopped: Callable[[], bool]
 
     def warm_up(self) -> WarmUp:
-        """Run windows until their medians agree."""
+        """Run windows until their medians have settled."""
         limits, begun = self.limits, time.perf_counter()
         medians: list[float] = []
-        iterations, steady = 0, False
+        iterations, is_settled = 0, None
         while True:
             records = self.lanes.block(WINDOW_S, least=3, rewarm=False)
             # A first window may be so short that several lanes never ran at once.
@@ -81,13 +81,13 @@ class Sampler:
             iterations += len(records)
             elapsed = time.perf_counter() - begun
             self.report(Progress("warmup", iterations, elapsed, medians[-1], None))
+            is_settled = settled(medians)
             if elapsed >= limits.warmup_max_s or self.stopped():
                 break
-            if elapsed >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations:
-                steady = is_steady(medians)
-                if steady:
-                    break
-        return WarmUp(iterations, time.perf_counter() - begun, steady, medians[-1])
+            enough = elapsed >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations
+            if enough and is_settled:
+                break
+        return WarmUp(iterations, time.perf_counter() - begun, is_settled, medians[-1])
 
     def measure(self) -> Measured:
         """Run blocks until the limits are met; see `Limits` for what they ask."""

@@ -42,11 +42,14 @@ class FakeLane(HostLane):
         spin = script["wait"] == "spin"
         wrong = script["fail"] == "wrong"
         left = int(script["fail_after"])
+        slowing_per_ns = float(script["slowing"]) * 1e-9
+        begun_ns = time.perf_counter_ns()
         buffers = self.output_buffers
 
         def run() -> None:
             nonlocal left
-            until = time.perf_counter_ns() + next(latencies)
+            now = time.perf_counter_ns()
+            until = now + int(next(latencies) * (1.0 + slowing_per_ns * (now - begun_ns)))
             failing = left <= 0
             left -= 1
             if failing and failure is not None:

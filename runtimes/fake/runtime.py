@@ -27,6 +27,7 @@ OPTIONS = (
         "the standard deviation, or how much later the second mode is",
         minimum=0,
     ),
+    Option("slowing", 0.0, "by what share of its time a run grows each second", minimum=0),
     Option("wait", "spin", "how a run passes its time", ("spin", "sleep")),
     Option(
         "fail",

@@ -51,8 +51,8 @@ def percentiles(series: Series) -> tuple[Percentile, ...]:
     found = []
     for key, (name, quantile) in SHOWN.items():
         if series.summary is not None:
-            value = series.summary.quantiles.get(key)
-            interval = series.summary.intervals.get(key)
+            value = series.summary.value_us(key)
+            interval = series.summary.interval_us(key)
             if value is not None:
                 low_high = (
                     Interval(_seconds(interval.low), _seconds(interval.high)) if interval else None

@@ -68,7 +68,7 @@ _IDENTITY: dict[str, Callable[[Series], str]] = {
 def _figure(series: Series, key: str) -> float | None:
     found = number(series, key)
     if found is None and series.summary is not None and key in _FROM_SUMMARY:
-        return series.summary.quantiles.get(_FROM_SUMMARY[key])
+        return series.summary.value_us(_FROM_SUMMARY[key])
     return found
 
 

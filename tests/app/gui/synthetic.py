@@ -40,7 +40,7 @@ def series(
     key: str = "",
     median_us: float = 20.0,
     count: int = 20_000,
-    rounds: int = 2,
+    rounds: int = 4,
     warmup: int = 200,
     finished: bool = True,
     clock: Clock = "wall",

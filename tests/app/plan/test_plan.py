@@ -87,8 +87,8 @@ def test_the_profiles_are_the_documented_ones() -> None:
     lengths = {name: (p.rounds, p.limits.min_s) for name, p in named_lengths().items()}
     assert lengths == {
         "glance": (2, 0.3),
-        "quick": (2, 1.0),
-        "standard": (5, 5.0),
+        "quick": (4, 0.4),
+        "standard": (8, 3.0),
         "publication": (10, 20.0),
     }
     for profile in named_lengths().values():

@@ -94,7 +94,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         started_at_utc="2026-01-02T03:04:05.678+00:00",
         phases_ms={"compile": 12.5, "first_inference": 0.75},
         warmup_s=0.25,
-        steady_state=True,
+        settled=True,
         stop_reason="interval",
         call_path="run_with_iobinding",
         execution_provider="CPUExecutionProvider",

@@ -40,22 +40,45 @@ def test_figures_come_from_all_rounds_without_their_warm_up(folder: RunFolder) -
     record(folder, CASE, 0, range(1, 51), warmup=7)
     record(folder, CASE, 1, range(51, 101), warmup=3)
     row = rows_of(folder)[0]
-    assert row["latency_mean_us"] == pytest.approx(50.5)
-    assert row["latency_p50_us"] == 50.0
-    assert row["latency_p90_us"] == 90.0
+    assert row["latency_mean_us"] == pytest.approx((25.5 * 75.5) ** 0.5), "each round weighs alike"
+    assert row["latency_p50_us"] == pytest.approx((25.0 * 75.0) ** 0.5)
+    assert (row["pooled_p50_us"], row["pooled_p90_us"]) == (50.0, 90.0)
     assert row["latency_p99_us"] is None, "100 samples do not support a p99"
     assert (row["latency_min_us"], row["latency_max_us"]) == (1.0, 100.0)
     assert (row["iterations"], row["warmup_iterations"], row["rounds"]) == (100, 10, 2)
-    assert row["throughput_per_s"] == pytest.approx(4 * 1e6 / 50.5)
-    low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
-    assert isinstance(low, float) and isinstance(high, float)
-    assert low < 50.0 < high
+    assert row["throughput_per_s"] == pytest.approx(4 * 1e6 / (25.5 * 75.5) ** 0.5)
+
+
+def test_two_rounds_have_no_interval_and_the_row_says_why(folder: RunFolder) -> None:
+    for number in range(2):
+        record(folder, CASE, number, range(1, 51))
+    row = rows_of(folder)[0]
+    assert row["latency_p50_ci_low_us"] is None and row["ci_method"] is None
+    assert "p50" in str(row["ci_absent"]) and "2 of 3 rounds" in str(row["ci_absent"])
+
+
+def test_an_interval_says_how_it_was_had_and_bounds_the_throughput_too(folder: RunFolder) -> None:
+    for number in range(4):
+        record(folder, CASE, number, range(1 + number, 51 + number))
+    row = rows_of(folder)[0]
+    for name, ends in (
+        ("latency_p50_us", "latency_p50_ci_{}_us"),
+        ("latency_mean_us", "latency_mean_ci_{}_us"),
+        ("throughput_per_s", "throughput_ci_{}_per_s"),
+    ):
+        low, middle, high = row[ends.format("low")], row[name], row[ends.format("high")]
+        assert isinstance(low, float) and isinstance(high, float) and isinstance(middle, float)
+        assert low < middle < high
+    assert (row["ci_method"], row["ci_level"]) == ("t_ranks", 0.95)
+    assert row["ci_marks"] == "few_rounds few_runs"
+    assert "independent runs" in str(row["ci_absent"]), "p99 of 200 samples"
 
 
 def test_runs_at_once_multiply_the_throughput_and_not_the_latency(folder: RunFolder) -> None:
     record(folder, CASE, 0, [50.0] * 50, concurrency=3)
     row = rows_of(folder)[0]
-    assert (row["concurrency"], row["latency_p50_us"]) == (3, 50.0)
+    assert row["concurrency"] == 3
+    assert row["latency_p50_us"] == pytest.approx(50.0)
     assert row["throughput_per_s"] == pytest.approx(3 * 4 * 1e6 / 50.0)
 
 
@@ -97,7 +120,7 @@ def test_the_worst_round_decides(
         record(folder, CASE, number, [10.0] * 8, status, reason=f"because {status}")
     row = rows_of(folder)[0]
     assert (row["status"], row["reason"]) == (expected, f"because {expected}")
-    assert row["latency_p50_us"] == 10.0, "the timing is kept"
+    assert row["latency_p50_us"] == pytest.approx(10.0), "the timing is kept"
 
 
 def test_every_status_has_its_rank() -> None:
@@ -141,7 +164,7 @@ def test_rows_are_recomputed_when_a_round_is_added(folder: RunFolder) -> None:
     record(folder, CASE, 0, [10.0] * 8)
     assert rows.of(read_run(folder.path))[0]["latency_mean_us"] == pytest.approx(10.0)
     record(folder, CASE, 1, [30.0] * 8)
-    assert rows.of(read_run(folder.path))[0]["latency_mean_us"] == pytest.approx(20.0)
+    assert rows.of(read_run(folder.path))[0]["latency_mean_us"] == pytest.approx(300.0**0.5)
 
 
 def test_the_csv_reads_back_and_runs_no_formula(folder: RunFolder) -> None:

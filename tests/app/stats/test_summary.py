@@ -1,9 +1,11 @@
-"""The figures of a row: what is shown, what is left empty, what is warned of."""
+"""The figures of a row: what is shown, what is left empty and why, what is warned of."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from app.stats.summary import summarise
+from app.stats.summary import Summary, summarise
 from runtimes.execution import Samples
 
 
@@ -12,54 +14,106 @@ def samples(latency_ns: np.ndarray, late_ns: int = 0) -> Samples:
     return Samples(started - late_ns, started, started + latency_ns.astype(np.int64), "wall")
 
 
-def test_a_percentile_that_the_samples_cannot_support_is_empty() -> None:
-    summary = summarise([samples(np.arange(1000, 1300))])
+def summary_of(*rounds: np.ndarray) -> Summary:
+    summary = summarise([samples(latency_ns) for latency_ns in rounds])
     assert summary is not None
-    assert summary.quantiles["p95"] is not None
-    assert summary.quantiles["p99"] is None
-    assert summary.intervals["p99"] is None
+    return summary
+
+
+def normal(count: int = 5000, seed: int = 3) -> np.ndarray:
+    latency: np.ndarray = np.random.default_rng(seed).normal(100_000, 100, count).astype(np.int64)
+    return latency
+
+
+def test_a_percentile_that_the_samples_cannot_support_is_empty_and_says_why() -> None:
+    summary = summary_of(np.random.default_rng(1).permutation(np.arange(1000, 1300)))
+    assert summary.value_us("p95") is not None
+    assert summary.value_us("p99") is None
+    assert summary.interval_us("p99") is None
+    assert "of 368 independent runs" in summary.figures["p99"].absent
+    assert summary.pooled["p99"] is None
     assert summary.response_p99_us is None
 
 
 def test_figures_of_known_samples() -> None:
-    summary = summarise([samples(np.arange(1, 1001) * 1000)])
-    assert summary is not None
-    assert summary.mean_us == pytest.approx(500.5)
-    assert summary.quantiles["p50"] == 500.0
-    assert summary.quantiles["p99"] == 990.0
+    summary = summary_of(np.random.default_rng(1).permutation(np.arange(1, 1001) * 1000))
+    assert summary.value_us("mean") == pytest.approx(500.5)
+    assert summary.value_us("p50") == pytest.approx(500.0)
+    assert summary.value_us("p99") == pytest.approx(990.0)
     assert (summary.min_us, summary.max_us, summary.iterations) == (1.0, 1000.0, 1000)
 
 
-def test_interval_is_the_wider_of_iterations_and_processes() -> None:
-    rng = np.random.default_rng(3)
-    one = rng.normal(100_000, 100, 5000).astype(np.int64)
-    same = summarise([samples(one), samples(one), samples(one)])
-    apart = summarise([samples(one), samples(one * 2), samples(one)])
-    assert same is not None
-    assert apart is not None
-    within, between = same.intervals["p50"], apart.intervals["p50"]
+def test_what_is_quoted_is_a_typical_process_and_not_the_mixture() -> None:
+    """A process that is faster runs more often, and must not weigh more for it."""
+    fast, slow = np.full(90_000, 100_000), np.full(10_000, 400_000)
+    summary = summary_of(fast, slow)
+    assert summary.value_us("p50") == pytest.approx(200.0), "the root of 100 times 400"
+    assert summary.value_us("mean") == pytest.approx(200.0)
+    assert summary.pooled["p50"] == 100.0
+
+
+def test_an_interval_holds_the_iterations_and_the_processes() -> None:
+    one = normal()
+    alike, apart = summary_of(one, one, one), summary_of(one, one * 2, one)
+    within, between = alike.interval_us("p50"), apart.interval_us("p50")
     assert within is not None
     assert between is not None
-    assert within.width < 0.1
+    assert 0.0 < within.width < 0.1, "the ranks of 15,000 samples of which the deviation is 0.1"
     assert between.low < 100.0 < 200.0 < between.high
     assert any("medians differ" in warning for warning in apart.warnings)
 
 
-def test_two_rounds_are_bounded_by_both() -> None:
-    one = np.random.default_rng(3).normal(100_000, 100, 5000).astype(np.int64)
-    summary = summarise([samples(one), samples(one * 2)])
-    assert summary is not None
-    interval = summary.intervals["p50"]
-    assert interval is not None
-    assert 99.0 < interval.low < 100.0
-    assert 200.0 < interval.high < 202.0
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_too_few_rounds_have_a_figure_and_no_interval(rounds: int) -> None:
+    summary = summary_of(*[normal(seed=seed) for seed in range(rounds)])
+    assert summary.value_us("p50") == pytest.approx(100.0, abs=0.1)
+    for name in ("mean", "p50", "p99"):
+        assert summary.interval_us(name) is None
+        assert summary.figures[name].absent == f"{rounds} of 3 rounds"
+
+
+def test_few_rounds_are_marked_and_enough_are_not() -> None:
+    assert summary_of(*[normal(seed=seed) for seed in range(7)]).marks == ("few_rounds",)
+    assert summary_of(*[normal(seed=seed) for seed in range(8)]).marks == ()
+    assert summary_of(*[normal(999, seed) for seed in range(8)]).marks == ("few_runs",)
+
+
+def test_slow_spells_count_as_few_independent_samples() -> None:
+    """Fifty slow runs in a row are one event, not fifty samples beyond p99."""
+    alone, spells = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        latency, hit = normal(20_000, seed), rng.choice(20_000, 400, replace=False)
+        alone.append(np.where(np.isin(np.arange(20_000), hit), 2 * latency, latency))
+        begun = rng.choice(400, 8, replace=False) * 50
+        slow = (begun[:, None] + np.arange(50)).ravel()
+        spells.append(np.where(np.isin(np.arange(20_000), slow), 2 * latency, latency))
+    single, clustered = summary_of(*alone), summary_of(*spells)
+    assert single.interval_us("p99") is not None
+    assert single.effective_samples > 60_000
+    assert clustered.effective_samples < 10_000
+    assert clustered.interval_us("p99") is None
+    assert "independent runs beyond it" in clustered.figures["p99"].absent
+
+
+def test_lanes_are_put_in_order_of_time_before_clusters_are_counted() -> None:
+    """Two lanes that are slow in turn: kept one after the other they look like two spells."""
+    latency = normal(40_000)
+    slow = np.where(np.arange(40_000) % 50 == 0, 3 * latency, latency)
+    told = samples(slow)
+    lanes = np.argsort(np.arange(40_000) % 2, kind="stable")
+    kept = Samples(
+        told.scheduled_ns[lanes], told.started_ns[lanes], told.finished_ns[lanes], "wall"
+    )
+    in_time, by_lane = summarise([told]), summarise([kept])
+    assert in_time is not None and by_lane is not None
+    assert in_time.effective_samples == by_lane.effective_samples
 
 
 def test_outliers_are_counted_and_kept() -> None:
     latency = np.full(1000, 1000)
     latency[:20] = 90_000
-    summary = summarise([samples(latency)])
-    assert summary is not None
+    summary = summary_of(latency)
     assert summary.outliers == 20
     assert summary.max_us == 90.0
     assert any("interquartile" in warning for warning in summary.warnings)
@@ -85,15 +139,15 @@ def test_a_slow_model_has_a_median_and_the_widest_interval_that_is_true(
     times = 1e9 * np.arange(1, count + 1)
     summary = summarise([samples(times[:1]), samples(times[1:])])
     assert summary is not None
-    assert summary.quantiles["p50"] == pytest.approx(1e6 * ((count + 1) // 2))
-    interval = summary.intervals["p50"]
+    assert summary.value_us("p50") == pytest.approx(1e6 * ((count + 1) // 2))
+    interval = summary.interval_us("p50")
     assert interval is not None
     assert (interval.low, interval.high) == (1e6, 1e6 * count)
     (warning,) = summary.warnings
     assert f"for {count} runs" in warning
     assert f"with {held} only" in warning
     assert f"{6 - count} more are needed for 95 %: --profile standard" in warning
-    assert summary.quantiles["p99"] is None
+    assert summary.value_us("p99") is None
 
 
 def test_the_interval_of_few_runs_holds_the_median_as_often_as_it_says() -> None:
@@ -105,5 +159,5 @@ def test_the_interval_of_few_runs_holds_the_median_as_often_as_it_says() -> None
 def test_one_run_is_a_median_without_an_interval() -> None:
     summary = summarise([samples(np.array([5e9]))])
     assert summary is not None
-    assert (summary.quantiles["p50"], summary.intervals["p50"]) == (5e6, None)
+    assert (summary.value_us("p50"), summary.interval_us("p50")) == (5e6, None)
     assert "1 run, which bounds no median" in summary.warnings[0]

@@ -7,7 +7,6 @@ import pytest
 
 from app.cases.case import WaitPolicy
 from app.workers.loop import WAIT, Block, run_block
-from app.workers.steady import is_steady
 
 pytestmark = pytest.mark.alone
 
@@ -36,17 +35,3 @@ def test_closed_loop_is_scheduled_when_it_starts() -> None:
     records = block.records(10, 0)
     assert (records["scheduled_ns"] == records["started_ns"]).all()
     assert (records["finished_ns"][:-1] <= records["started_ns"][1:]).all()
-
-
-@pytest.mark.parametrize(
-    ("medians", "steady"),
-    [
-        ([100.0, 100.0, 100.0, 100.0], False),
-        ([100.0, 100.5, 100.2, 99.8, 100.1], True),
-        ([300.0, 200.0, 100.0, 100.5, 100.2, 99.8, 100.1], True),
-        ([100.0, 103.0, 100.0, 100.0, 100.0], False),
-        ([101.5, 101.1, 100.7, 100.3, 100.0], False),
-    ],
-)
-def test_steady_state_needs_agreement_without_trend(medians: list[float], steady: bool) -> None:
-    assert is_steady(medians) is steady

@@ -120,10 +120,19 @@ def test_measuring_goes_on_until_the_interval_is_narrow(measure: Measure) -> Non
     assert measure("fake", options=wide, limits=impossible)[0].stop_reason == "max_time"
 
 
-def test_what_never_settles_says_so_and_is_measured(measure: Measure) -> None:
+def test_a_warm_up_too_short_to_tell_says_neither_and_is_measured(measure: Measure) -> None:
     limits = Limits(min_s=0.05, max_s=0.2, min_samples=1, warmup_min_s=0.0, warmup_max_s=0.0)
     result, records, _ = measure("fake", limits=limits)
-    assert result.steady_state is False
+    assert result.settled is None
+    assert not any(warning.startswith("no_steady_state") for warning in result.warnings)
+    assert result.status == "ok"
+    assert len(records)
+
+
+def test_what_never_settles_says_so_and_is_measured(measure: Measure) -> None:
+    limits = Limits(min_s=0.05, max_s=0.2, min_samples=1, warmup_max_s=2.5)
+    result, records, _ = measure("fake", limits=limits, options={"slowing": 2.0})
+    assert result.settled is False
     assert any(warning.startswith("no_steady_state") for warning in result.warnings)
     assert result.status == "ok"
     assert len(records)

@@ -26,8 +26,8 @@ from tests.app.gui.synthetic import series, summary_of
 
 
 def test_percentiles_are_provisional_until_the_raw_samples_are_summarised() -> None:
-    measuring = series(finished=False, count=4000)
-    finished = series(finished=True, count=4000)
+    measuring = series(finished=False, count=20_000)
+    finished = series(finished=True, count=20_000)
     for early, late in zip(percentiles(measuring), percentiles(finished), strict=True):
         assert early.provisional and early.interval_s is None
         assert not late.provisional and late.interval_s is not None
@@ -142,7 +142,7 @@ def test_the_cumulative_curve_passes_the_median_at_half(qtbot: QtBot) -> None:
     log_s, percent = cumulative_percent(one.counts)
     at_half = 10.0 ** np.interp(50.0, percent, log_s) * 1e6
     assert percent[0] == 0.0 and percent[-1] == 100.0
-    assert at_half == pytest.approx(summary_of(one).quantiles["p50"], rel=0.0125)
+    assert at_half == pytest.approx(summary_of(one).pooled["p50"], rel=0.0125)
 
 
 def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> None:
@@ -151,7 +151,7 @@ def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> Non
     nines, log_s = percentile_curve(many.counts)
     assert 3.0 < nines[-1] < 4.1
     at_p99 = 10.0 ** np.interp(2.0, nines, log_s) * 1e6
-    assert at_p99 == pytest.approx(summary_of(many).quantiles["p99"], rel=0.03)
+    assert at_p99 == pytest.approx(summary_of(many).pooled["p99"], rel=0.03)
 
 
 def test_percentiles_and_boxes_tell_what_they_draw_as_numbers(qtbot: QtBot) -> None:
@@ -159,8 +159,8 @@ def test_percentiles_and_boxes_tell_what_they_draw_as_numbers(qtbot: QtBot) -> N
     curve = on_screen(qtbot, PercentileView(), [one])
     header, rows = curve.table()
     p99 = next(row for row in rows if row[2] == pytest.approx(99.0))
-    assert p99[header.index("latency_us")] == pytest.approx(summary_of(one).quantiles["p99"])
+    assert p99[header.index("latency_us")] == pytest.approx(summary_of(one).value_us("p99"))
     boxes = on_screen(qtbot, BoxesView(), [one])
     names, values = boxes.table()
     p50 = values[0][names.index("p50_us")]
-    assert p50 == pytest.approx(summary_of(one).quantiles["p50"], rel=0.0125)
+    assert p50 == pytest.approx(summary_of(one).pooled["p50"], rel=0.0125)

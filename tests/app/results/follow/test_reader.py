@@ -69,7 +69,7 @@ def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close
     assert good.status == "ok"
     assert good.counts.sum() == 500
     assert good.summary is not None
-    assert good.summary.quantiles["p99"] == pytest.approx(order_statistic(np.sort(latency), 0.99))
+    assert good.summary.value_us("p99") == pytest.approx(order_statistic(np.sort(latency), 0.99))
     assert len(good.rounds[0]) == 501
     assert (bad.status, bad.row["reason"]) == ("crashed", "scripted")
     assert not state.alive

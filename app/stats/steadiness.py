@@ -1,0 +1,143 @@
+"""Whether latencies have settled, and whether they still moved: pure functions of windows.
+
+A window is a short stretch of time, known by the median latency of its runs. What counts as
+moving is measured against the noise between neighbouring windows, so that a slow model with
+few runs in a window is not called unsteady for being noisy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Word = Literal["flat", "warmed up", "slowed down", "level moves"]
+
+SETTLED_WINDOWS = 10
+"""Warm-up is judged by so many last windows."""
+_AGREEMENT = 0.01
+_TREND = 0.01
+_LEAST_WINDOWS = 8
+_MOVED = 0.02
+"""A change of the level that matters, as a share of it."""
+_STEP_Z = 4.0
+"""Standard errors of a step. It is the largest of all places where it may be, hence above 1.96."""
+_TREND_5, _TREND_1 = 1.96, 2.576
+"""Two-sided bounds of a standard normal at 5 and 1 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """What the level did within a round; `change` is its size as a share of the level."""
+
+    word: Word
+    change: float = 0.0
+
+
+def settled(medians: Sequence[float] | np.ndarray) -> bool | None:
+    """Whether the last ten windows agree; None while there are fewer.
+
+    Their halves differ by less than 1 % or three standard errors, whichever is more, and no
+    trend that Mann and Kendall's test finds at 5 % moves them by more than 1 %. The standard
+    error of the difference of two medians of five is 1.25 noise sqrt(2/5).
+    """
+    if len(medians) < SETTLED_WINDOWS:
+        return None
+    last = np.array(medians[-SETTLED_WINDOWS:], float)
+    half = SETTLED_WINDOWS // 2
+    level = float(np.median(last))
+    error = 1.25 * noise(last) * math.sqrt(2.0 / half)
+    apart = abs(float(np.median(last[half:]) - np.median(last[:half])))
+    if apart > max(_AGREEMENT * level, 3.0 * error):
+        return False
+    moved = abs(slope(last)) * (SETTLED_WINDOWS - 1)
+    return not (abs(trend_z(last)) > _TREND_5 and moved > _TREND * level)
+
+
+def movement(medians: Sequence[float] | np.ndarray) -> Movement | None:
+    """What the windows of a round show once it is over; None with fewer than eight.
+
+    A drift is a trend that Mann and Kendall's test finds at 1 % and by which Theil and Sen's line
+    moves more than 2 %; a moving level is a step of more than 2 % and four standard errors. Where
+    both are seen, the one that leaves the smaller squares is told.
+    """
+    windows = np.array(medians, float)
+    count = len(windows)
+    if count < _LEAST_WINDOWS:
+        return None
+    level = float(np.median(windows))
+    drift = slope(windows) * (count - 1) / level
+    drifts = abs(trend_z(windows)) > _TREND_1 and abs(drift) > _MOVED
+    place, step_z = step(windows)
+    before, after = windows[:place].mean(), windows[place:].mean()
+    shift = float(after - before) / level
+    shifts = abs(step_z) > _STEP_Z and abs(shift) > _MOVED
+    if drifts and shifts:
+        line = slope(windows) * np.arange(count)
+        left_by_line = np.var(windows - line)
+        left_by_step = np.var(np.concatenate([windows[:place] - before, windows[place:] - after]))
+        drifts = bool(left_by_line < left_by_step)
+    if drifts:
+        return Movement("slowed down" if drift > 0 else "warmed up", drift)
+    return Movement("level moves", shift) if shifts else Movement("flat")
+
+
+def noise(windows: np.ndarray) -> float:
+    """The standard deviation of windows about a level that moves slowly or in few steps.
+
+    The root of half the mean squared first difference (von Neumann, Ann. Math. Statist. 12,
+    1941): a step is in one difference only.
+    """
+    return math.sqrt(float(np.mean(np.diff(windows) ** 2)) / 2.0)
+
+
+def slope(windows: np.ndarray) -> float:
+    """Theil and Sen's slope: the median of the slopes between all pairs, in units a window."""
+    rows, columns = np.triu_indices(len(windows), 1)
+    return float(np.median((windows[columns] - windows[rows]) / (columns - rows)))
+
+
+def trend_z(windows: np.ndarray) -> float:
+    """Mann and Kendall's statistic as a standard normal (Kendall, Rank Correlation Methods, 1975).
+
+    S is the number of pairs that rise less that of those that fall; without ties its variance
+    is n (n - 1) (2 n + 5) / 18.
+    """
+    count = len(windows)
+    rows, columns = np.triu_indices(count, 1)
+    score = float(np.sign(windows[columns] - windows[rows]).sum())
+    variance = count * (count - 1) * (2 * count + 5) / 18.0
+    return (score - math.copysign(min(1.0, abs(score)), score)) / math.sqrt(variance)
+
+
+def step(windows: np.ndarray) -> tuple[int, float]:
+    """The place where a step explains most, and its size in standard errors (CUSUM).
+
+    For a step before window k of n the cumulative sum of deviations from the mean, divided
+    by noise sqrt(k (n - k) / n), is largest there.
+    """
+    count = len(windows)
+    sums = np.cumsum(windows - windows.mean())[:-1]
+    places = np.arange(1, count)
+    spread = noise(windows) or 1e-9 * float(np.abs(windows).max())
+    scores = -sums / (spread * np.sqrt(places * (count - places) / count))
+    best = int(np.argmax(np.abs(scores)))
+    return best + 1, float(scores[best])
+
+
+def window_medians(
+    started_ns: np.ndarray, latency_ns: np.ndarray, window_s: float, least: int
+) -> np.ndarray:
+    """Median latencies of windows of so long, widened until each has `least` runs or so."""
+    if not len(started_ns):
+        return np.empty(0)
+    duration_s = max(float(started_ns[-1] - started_ns[0]) * 1e-9, 1e-9)
+    windows = int(min(duration_s / window_s, len(started_ns) / least))
+    if windows < 1:
+        return np.empty(0)
+    edges = np.linspace(started_ns[0], started_ns[-1], windows + 1)[1:-1]
+    parts = np.split(latency_ns, np.searchsorted(started_ns, edges))
+    return np.array([np.median(part) for part in parts if len(part)])

@@ -1,0 +1,145 @@
+"""Two cases compared: faster, slower, same or undecided, from the rounds' own figures.
+
+A round is a process, so rounds are what is counted. Where rounds of the two were measured in
+turn, each pair is one observation; where not, both spreads count. All comparisons that are
+read together are judged together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from app.stats.between import LEAST_ROUNDS
+from app.stats.quantiles import CONFIDENCE, Interval
+
+Word = Literal["faster", "slower", "same", "undecided"]
+
+BAND = 0.02
+"""A change within this counts as none."""
+APART = 0.05
+"""Below this, two runs that were not measured in turn decide nothing: the machine itself may
+have changed between them by as much, and one run a side can't tell by how much it does."""
+FOUND = 0.9
+"""`smallest_change` is what would be found in so many of all tries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The logarithm of second over first, its standard error and its degrees of freedom."""
+
+    log: float
+    error: float
+    freedom: float
+    in_turn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`ratio` is second over first, `interval` its own 95 %; `why` says what is undecided."""
+
+    word: Word
+    ratio: float | None
+    interval: Interval | None
+    why: str = ""
+
+
+def difference(first: Sequence[float], second: Sequence[float], in_turn: bool) -> Difference | None:
+    """Of the rounds' own figures; None with fewer than three rounds a side.
+
+    In turn: the mean of the logarithms' differences, with n - 1 degrees of freedom. Apart:
+    Welch's t, with the degrees of freedom of Satterthwaite.
+    """
+    a, b = np.log(np.array(first)), np.log(np.array(second))
+    if in_turn:
+        both = min(len(a), len(b))
+        a, b = a[:both], b[:both]
+    if min(len(a), len(b)) < LEAST_ROUNDS:
+        return None
+    log = float(b.mean() - a.mean())
+    if in_turn:
+        error = float(np.std(b - a, ddof=1)) / math.sqrt(len(a))
+        return Difference(log, error, len(a) - 1, in_turn)
+    parts = float(np.var(a, ddof=1)) / len(a), float(np.var(b, ddof=1)) / len(b)
+    total = sum(parts)
+    weights = parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1)
+    freedom = total**2 / weights if weights else len(a) + len(b) - 2
+    return Difference(log, math.sqrt(total), freedom, in_turn)
+
+
+def judge(differences: Sequence[Difference | None], band: float = BAND) -> list[Verdict]:
+    """A verdict for each, none of all being wrongly faster or slower in more than 5 % of runs.
+
+    Faster and slower: the test that the change lies within the band fails, with Holm's
+    correction over all (Holm, Scand. J. Statist. 6, 1979). Same: two one-sided tests at 5 % that
+    it lies beyond the band fail (Schuirmann, J. Pharmacokin. Biopharm. 15, 1987).
+    """
+    beyond = _holm([None if d is None else _beyond(d, band) for d in differences])
+    return [_verdict(d, rejected, band) for d, rejected in zip(differences, beyond, strict=True)]
+
+
+def smallest_change(error: float, freedom: float, band: float = BAND) -> float:
+    """The slowdown that such a comparison would call slower in nine of ten tries, as a share.
+
+    ln(1 + x) = ln(1 + band) + (t(0.975) + t(0.9)) error: beyond the band by the reach of the
+    test and of its power. For one comparison; Holm's correction asks for more.
+    """
+    reach = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2) + stdtrit(freedom, FOUND))
+    return math.expm1(math.log1p(band) + reach * error)
+
+
+def smallest_change_between(figures: Sequence[float], band: float = BAND) -> float | None:
+    """The same for these rounds against as many of another case that spread alike."""
+    rounds = len(figures)
+    if rounds < LEAST_ROUNDS:
+        return None
+    spread = float(np.std(np.log(np.array(figures)), ddof=1))
+    return smallest_change(spread * math.sqrt(2.0 / rounds), 2 * rounds - 2, band)
+
+
+def _verdict(d: Difference | None, beyond: bool, band: float) -> Verdict:
+    if d is None:
+        return Verdict("undecided", None, None, f"fewer than {LEAST_ROUNDS} rounds")
+    reach = float(stdtrit(d.freedom, 0.5 + CONFIDENCE / 2)) * d.error
+    ratio = math.exp(d.log)
+    interval = Interval(math.exp(d.log - reach), math.exp(d.log + reach))
+    if beyond and not d.in_turn and abs(ratio - 1.0) < APART:
+        return Verdict("undecided", ratio, interval, "measured apart")
+    if beyond:
+        return Verdict("slower" if d.log > 0 else "faster", ratio, interval)
+    if _within(d, band):
+        if d.in_turn:
+            return Verdict("same", ratio, interval)
+        return Verdict("undecided", ratio, interval, "measured apart")
+    least = smallest_change(d.error, d.freedom, band)
+    return Verdict("undecided", ratio, interval, f"would find a change of {least:.0%}")
+
+
+def _beyond(d: Difference, band: float) -> float:
+    """The two-sided p value of a change within the band."""
+    edge = math.log1p(band)
+    if not d.error:
+        return float(abs(d.log) <= edge)
+    return 2.0 * min(0.5, float(stdtr(d.freedom, (edge - abs(d.log)) / d.error)))
+
+
+def _within(d: Difference, band: float) -> bool:
+    edge = math.log1p(band)
+    reach = float(stdtrit(d.freedom, CONFIDENCE)) * d.error
+    return abs(d.log) + reach < edge
+
+
+def _holm(values: Sequence[float | None]) -> list[bool]:
+    """Which tests fail at 5 % together; None is no test."""
+    known = sorted((p, place) for place, p in enumerate(values) if p is not None)
+    rejected = [False] * len(values)
+    for rank, (p, place) in enumerate(known):
+        if p > (1.0 - CONFIDENCE) / (len(known) - rank):
+            break
+        rejected[place] = True
+    return rejected

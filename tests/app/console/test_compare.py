@@ -1,0 +1,115 @@
+"""`--compare`: what a pull request is told, and the exit code that a job fails by."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from app.__main__ import main
+from app.results.folder import RunFolder
+from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
+
+
+def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -> Path:
+    """A run of six quiet rounds of CASE, and of OTHER at twice the time."""
+    rng = np.random.default_rng(seed)
+    manifest = replace(manifest_of((CASE, OTHER)), environment={**ENVIRONMENT, **environment})
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(manifest.environment)
+        for number in range(6):
+            own = 100.0 * np.exp(0.003 * rng.standard_normal())
+            latency_us = own * np.exp(0.02 * rng.standard_normal(2000))
+            record(folder, CASE, number, (latency_us * factor).round(3).tolist())
+            record(folder, OTHER, number, (latency_us * 2).round(3).tolist())
+    return path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    code = main([str(argument) for argument in arguments])
+    return code, capsys.readouterr().out
+
+
+def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
+    code, out = told(capsys, "--compare", first, second, "--fail-on", "slower")
+    assert code == 0
+    assert "undecided: measured apart" in out
+    assert "2 cases: 2 undecided" in out
+    assert "measure both in one run" in out
+
+
+def test_a_slower_case_fails_the_job_only_where_that_was_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", factor=1.2, seed=2)
+    code, out = told(capsys, "--compare", first, second)
+    assert code == 0
+    assert "slower" in out
+    assert told(capsys, "--compare", first, second, "--fail-on", "slower")[0] == 3
+    assert told(capsys, "--compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
+    wide = told(capsys, "--compare", first, second, "--fail-on", "slower", "--band", "30%")
+    assert wide[0] == 0
+
+
+def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run_at(tmp_path / "a", cpu="one")
+    second = run_at(tmp_path / "b", factor=1.2, seed=2, cpu="two")
+    code, out = told(
+        capsys, "--compare", first, second, "--markdown",
+        "--json", tmp_path / "v.json", "--junit", tmp_path / "v.xml",
+    )  # fmt: skip
+    assert code == 0
+    assert "| case | percentile |" in out and "- differs: cpu: one, then two" in out
+    verdicts = json.loads((tmp_path / "v.json").read_text())
+    assert verdicts["counts"] == {"faster": 0, "slower": 1, "same": 0, "undecided": 1}
+    slower = verdicts["cases"][0]["percentiles"]["p50"]
+    assert slower["verdict"] == "slower"
+    assert slower["ratio_ci_low"] < 1.2 < slower["ratio_ci_high"]
+    suite = ElementTree.parse(tmp_path / "v.xml").getroot()
+    assert suite.attrib["failures"] == str(len(suite.findall("testcase/failure"))) != "0"
+
+
+def test_what_is_no_longer_measured_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run_at(tmp_path / "a")
+    with RunFolder.create(tmp_path / "b", manifest_of((CASE, OTHER))) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, CASE, 0, [], status="crashed", reason="it fell over")
+        for number in range(6):
+            record(folder, OTHER, number, [200.0] * 2000)
+    code, out = told(capsys, "--compare", first, tmp_path / "b")
+    assert code == 1
+    assert "no longer measured" in out and "crashed: it fell over" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--fail-on", "slower"], "--fail-on belongs to --compare"),
+        (["--compare", "absent", "absent"], "absent"),
+        (["--compare", "a", "a", "--band", "wide"], "--band 'wide' is no share"),
+        (["--compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_at(tmp_path / "a")
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    errors = capsys.readouterr().err
+    assert sentence in errors and errors.count("\n") == 1

@@ -1,0 +1,40 @@
+"""Intervals hold what they say, on streams of which some played no part in choosing them.
+
+Reduced: 150 tries a cell, so that a true 95 % is seen as 91 to 99 %; `python -m
+tests.benchmarks coverage` has the whole table.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.simulated.coverage import Covered, covered
+from tests.simulated.streams import AUDITED, UNSEEN, Stream
+
+TRIES = 150
+LEAST = {"continuous": 0.93, "tails": 0.88, "modes": 0.85}
+
+
+def least(share: float, tries: int) -> float:
+    """Three standard errors below."""
+    return share - 3.0 * math.sqrt(share * (1.0 - share) / tries)
+
+
+def held(told: Covered, share: float) -> bool:
+    return told.absent or told.share >= least(share, told.claimed)
+
+
+@pytest.mark.parametrize("stream", [*AUDITED, *UNSEEN], ids=lambda stream: stream.name)
+def test_eight_rounds_hold_the_truth(stream: Stream) -> None:
+    for quantile, told in covered(stream, 8, 5000, (0.5, 0.9, 0.99), TRIES).items():
+        assert held(told, LEAST[stream.kind]), (quantile, told)
+        assert told.marks == ()
+
+
+@pytest.mark.parametrize("stream", [*AUDITED, *UNSEEN], ids=lambda stream: stream.name)
+def test_what_fewer_rounds_or_short_ones_miss_is_marked(stream: Stream) -> None:
+    for rounds, runs, mark in ((7, 5000, "few_rounds"), (8, 500, "few_runs")):
+        for told in covered(stream, rounds, runs, (0.5, 0.9, 0.99), 40).values():
+            assert mark in told.marks

@@ -1,0 +1,122 @@
+"""What settles, what moves, and how often either is said of a stream that does neither."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from app.stats.steadiness import movement, settled, window_medians
+
+REPEATS = 300
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def windows_of(sigma: float, runs: int, spikes: float = 0.0) -> Draw:
+    """Windows of so many runs, log-normal, a few of them five times as long."""
+
+    def draw(rng: np.random.Generator, windows: int) -> np.ndarray:
+        latency = np.exp(sigma * rng.standard_normal((windows, runs)))
+        latency[rng.random(latency.shape) < spikes] *= 5.0
+        medians: np.ndarray = 100.0 * np.median(latency, axis=1)
+        return medians
+
+    return draw
+
+
+STATIONARY: dict[str, Draw] = {
+    "15 us, 5 %": windows_of(0.05, 3000),
+    "15 us, 20 %": windows_of(0.2, 3000),
+    "1 ms, 20 %, spikes": windows_of(0.2, 50, 0.02),
+    "10 ms, 10 %": windows_of(0.1, 5),
+    "30 ms, 5 %": windows_of(0.05, 3),
+    "uniform": lambda rng, windows: rng.uniform(95.0, 105.0, windows),
+    "two modes": lambda rng, windows: rng.choice([100.0, 104.0], windows),
+}
+
+
+@pytest.mark.parametrize("kind", STATIONARY)
+def test_what_does_not_move_settles_soon(kind: str) -> None:
+    """Warm-up looks after each window until its cap, 60 windows at 50 ms."""
+    rng = np.random.default_rng(1)
+    late = 0
+    for _ in range(REPEATS):
+        medians = STATIONARY[kind](rng, 20)
+        late += not any(settled(medians[: end + 1].tolist()) for end in range(20))
+    assert late / REPEATS <= 0.01
+
+
+@pytest.mark.parametrize("kind", STATIONARY)
+@pytest.mark.parametrize("windows", [20, 80])
+def test_a_round_that_does_not_move_is_flat(kind: str, windows: int) -> None:
+    rng = np.random.default_rng(2)
+    found = [movement(STATIONARY[kind](rng, windows).tolist()) for _ in range(REPEATS)]
+    false = sum(one is None or one.word != "flat" for one in found)
+    assert false / REPEATS <= 0.05
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.005, 0.01])
+def test_a_drift_is_neither_settled_nor_flat(noise: float) -> None:
+    rng = np.random.default_rng(3)
+    settled_early = found = 0
+    for _ in range(REPEATS):
+        medians = 100.0 * (1 + noise * rng.standard_normal(20)) * (1 + 0.01 * np.arange(20))
+        settled_early += bool(settled(medians[:10].tolist()))
+        told = movement(medians.tolist())
+        found += told is not None and told.word == "slowed down"
+    assert settled_early / REPEATS <= 0.02
+    assert found / REPEATS >= 0.9
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.005, 0.01])
+@pytest.mark.parametrize("windows", [20, 80])
+def test_a_shift_of_three_percent_is_found(noise: float, windows: int) -> None:
+    rng = np.random.default_rng(4)
+    found = 0
+    for _ in range(REPEATS):
+        place = rng.integers(windows // 5, windows - windows // 5)
+        level = np.where(np.arange(windows) < place, 100.0, 103.0)
+        told = movement((level * (1 + noise * rng.standard_normal(windows))).tolist())
+        found += told is not None and told.word != "flat"
+    assert found / REPEATS >= 0.9
+
+
+def test_a_step_and_a_drift_are_told_apart_and_by_how_much() -> None:
+    rng = np.random.default_rng(5)
+    noise = 1 + 0.002 * rng.standard_normal(40)
+    step = movement((np.repeat([100.0, 106.0], 20) * noise).tolist())
+    down = movement((np.linspace(105.0, 100.0, 40) * noise).tolist())
+    assert step is not None and down is not None
+    assert step.word == "level moves" and step.change == pytest.approx(0.06, abs=0.005)
+    assert down.word == "warmed up" and down.change == pytest.approx(-0.05, abs=0.005)
+
+
+def test_a_decaying_warm_up_is_not_settled_while_more_than_a_percent_is_to_come() -> None:
+    """10 % that decay with 0.4 s, judged in the half second in which 3 to 10 % are left."""
+    rng = np.random.default_rng(6)
+    early = 0
+    for _ in range(REPEATS):
+        time_s = 0.05 * np.arange(10)
+        medians = 100.0 * (1 + 0.1 * np.exp(-time_s / 0.4)) * (1 + 0.005 * rng.standard_normal(10))
+        early += bool(settled(medians.tolist()))
+    assert early / REPEATS <= 0.01
+
+
+def test_too_few_windows_say_nothing() -> None:
+    assert settled([100.0] * 9) is None
+    assert movement([100.0] * 7) is None
+
+
+def test_equal_windows_are_settled_and_flat() -> None:
+    assert settled([7.0] * 10) is True
+    told = movement([7.0] * 20)
+    assert told is not None and told.word == "flat"
+
+
+def test_windows_are_widened_until_they_hold_enough_runs() -> None:
+    started = np.arange(0, 1_000_000_000, 10_000_000)
+    latency = np.full(len(started), 9_000_000)
+    assert len(window_medians(started, latency, 0.05, 1)) == 19
+    assert len(window_medians(started, latency, 0.05, 30)) == 3
+    assert len(window_medians(started[:5], latency[:5], 0.05, 30)) == 0

@@ -1,0 +1,106 @@
+"""Verdicts: how often a case differs from itself, what is found, and what is never decided."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.stats.verdict import difference, judge, smallest_change, smallest_change_between
+
+TRIES = 2000
+
+
+def rounds(rng: np.random.Generator, count: int, spread: float, change: float = 0.0) -> list[float]:
+    """So many rounds' medians, log-normal, of a case that is slower by `change`."""
+    figures: list[float] = (
+        100.0 * (1 + change) * np.exp(spread * rng.standard_normal(count))
+    ).tolist()
+    return figures
+
+
+@pytest.mark.parametrize("in_turn", [True, False])
+@pytest.mark.parametrize("count", [3, 6, 12])
+@pytest.mark.parametrize("spread", [0.002, 0.03, 0.2])
+def test_a_case_is_not_slower_than_itself(in_turn: bool, count: int, spread: float) -> None:
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(TRIES):
+        found = difference(rounds(rng, count, spread), rounds(rng, count, spread), in_turn)
+        wrong += judge([found])[0].word in ("faster", "slower")
+    assert wrong / TRIES <= 0.05
+
+
+def test_of_twenty_cases_none_is_slower_than_itself_in_nineteen_runs_of_twenty() -> None:
+    rng = np.random.default_rng(2)
+    wrong = 0
+    for _ in range(500):
+        all_of_them = [
+            difference(rounds(rng, 6, 0.2), rounds(rng, 6, 0.2), in_turn=True) for _ in range(20)
+        ]
+        wrong += any(verdict.word in ("faster", "slower") for verdict in judge(all_of_them, 0.0))
+    assert wrong / 500 <= 0.07  # 5 % and two standard errors of 500 tries
+
+
+def test_a_change_at_the_edge_of_the_band_is_not_called_beyond_it() -> None:
+    rng = np.random.default_rng(3)
+    wrong = 0
+    for _ in range(TRIES):
+        found = difference(rounds(rng, 8, 0.01), rounds(rng, 8, 0.01, change=0.02), in_turn=True)
+        wrong += judge([found])[0].word == "slower"
+    assert wrong / TRIES <= 0.035  # 2.5 % and three standard errors
+
+
+@pytest.mark.parametrize(("count", "spread"), [(6, 0.01), (12, 0.03), (40, 0.1)])
+def test_the_smallest_change_is_found_in_nine_of_ten_tries(count: int, spread: float) -> None:
+    rng = np.random.default_rng(4)
+    change = smallest_change(spread * math.sqrt(2.0 / count), count - 1)
+    found = 0
+    for _ in range(TRIES):
+        told = difference(
+            rounds(rng, count, spread), rounds(rng, count, spread, change), in_turn=True
+        )
+        found += judge([told])[0].word == "slower"
+    assert 0.87 <= found / TRIES <= 0.93
+
+
+def test_a_row_tells_what_it_would_find() -> None:
+    figures = rounds(np.random.default_rng(5), 6, 0.01)
+    least = smallest_change_between(figures)
+    assert least is not None and 0.02 < least < 0.08
+    assert smallest_change_between(figures[:2]) is None
+
+
+def test_quiet_rounds_in_turn_are_the_same() -> None:
+    rng = np.random.default_rng(6)
+    found = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.005), in_turn=True)
+    assert judge([found])[0].word == "same"
+
+
+def test_runs_measured_apart_decide_nothing_small() -> None:
+    rng = np.random.default_rng(7)
+    small = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.04), in_turn=False)
+    alike = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003), in_turn=False)
+    large = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.08), in_turn=False)
+    verdicts = judge([small, alike, large])
+    assert [one.word for one in verdicts] == ["undecided", "undecided", "slower"]
+    assert [one.why for one in verdicts[:2]] == ["measured apart"] * 2
+
+
+def test_too_few_rounds_and_wide_ones_say_what_is_missing() -> None:
+    rng = np.random.default_rng(8)
+    few = difference([100.0, 101.0], [120.0, 121.0], in_turn=True)
+    wide = difference(rounds(rng, 4, 0.3), rounds(rng, 4, 0.3), in_turn=True)
+    first, second = judge([few, wide])
+    assert first.word == second.word == "undecided"
+    assert "rounds" in first.why
+    assert "would find a change of" in second.why
+
+
+def test_the_interval_is_of_second_over_first() -> None:
+    found = difference([100.0] * 4, [200.0, 201.0, 199.0, 200.0], in_turn=True)
+    (verdict,) = judge([found])
+    assert verdict.word == "slower" and verdict.ratio == pytest.approx(2.0, rel=0.01)
+    assert verdict.interval is not None
+    assert 1.98 < verdict.interval.low < 2.0 < verdict.interval.high < 2.02
