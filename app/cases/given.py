@@ -50,6 +50,11 @@ class Given:
         return {**self.digests, **{name: names for name, names in nodes.items() if names}}
 
     @property
+    def files(self) -> dict[str, str]:
+        """The path of each file that is given, by the name of its digest."""
+        return {name: getattr(self, name) for name in self.digests}
+
+    @property
     def request(self) -> dict[str, Any]:
         """The fields of an `ExportRequest` that are given."""
         values = asdict(self)
