@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[1 + PREFIX.count(".")]
 """The folder that our outermost packages lie in."""
 USER_PATH = "GRAPHLAP_PYTHONPATH"
 """Where a child finds what the user's PYTHONPATH was."""
+PARENT = "GRAPHLAP_PARENT"
+"""The process that a child belongs to, by its number."""
 
 _BOOT = str(Path(__file__).with_name("boot.py"))
 

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+from exporters import own
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -48,5 +50,8 @@ def belong_to_parent() -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        parent = str(os.getppid())
+        if os.environ.get(own.PARENT, parent) != parent:  # it died before that was asked
+            os._exit(1)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", "ascii")

@@ -68,6 +68,11 @@ class Given:
         return {**self.digests, **{name: value for name, value in others.items() if value}}
 
     @property
+    def files(self) -> dict[str, str]:
+        """The path of each file that is given, by the name of its digest."""
+        return {name: getattr(self, name) for name in self.digests}
+
+    @property
     def request(self) -> dict[str, Any]:
         """The fields of an `ExportRequest` that are given."""
         values = asdict(self)

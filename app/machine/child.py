@@ -33,7 +33,7 @@ class Child:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env=own.child_environment(),
+            env={**own.child_environment(), own.PARENT: str(os.getpid())},
         )
         self._stdin, self._stdout, self._stderr = self._pipes()
         for pipe in (self._stdout, self._stderr):

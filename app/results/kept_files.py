@@ -40,8 +40,7 @@ def kept_files(cases: Iterable[Case], accuracy: str = "") -> tuple[KeptFile, ...
 def _paths(case: Case) -> Iterator[str]:
     if is_factory_file(case.model):
         yield str(factory_path(case.model))
-    for name in case.given.digests:
-        yield getattr(case.given, name)
+    yield from case.given.files.values()
 
 
 def _kept(path: str) -> KeptFile:

@@ -35,6 +35,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     _refuse_changed(old.files, run_path)
     _refuse_changed_models(run)
     cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
+    accuracy = _place(old.asked.accuracy, run, kept)
     engines.refuse_unwritable()
     manifest: Manifest = new_manifest(
         name=old.name,
@@ -42,10 +43,10 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         rounds=old.rounds,
         time_limit_s=old.time_limit_s,
         limits=old.limits,
-        plan=old.asked,
+        plan=old.asked.model_copy(update={"accuracy": accuracy}),
         cases=cases,
         environment=describe_host(),
-        files=kept_files(cases, old.asked.accuracy),
+        files=kept_files(cases, accuracy),
         repeats=old.run_id,
     )
     return RunFolder.create(path or new_path(old.asked), manifest)
@@ -61,12 +62,18 @@ def _with_its_files(case: Case, run: Run, kept: Mapping[str, KeptFile]) -> Case:
                 f"{path}, which {run.path} measured, is not there",
                 f"copy {run.path / file.kept} to that place",
             )
-    moved: dict[str, Any] = {}
-    for name in case.given.digests:
-        file = kept.get(getattr(case.given, name))
-        if file is not None and _is_gone(file) and file.kept:
-            moved[name] = str((run.path / file.kept).absolute())
-    return replace(case, given=replace(case.given, **moved)) if moved else case
+    places: dict[str, Any] = {
+        name: _place(path, run, kept) for name, path in case.given.files.items()
+    }
+    return replace(case, given=replace(case.given, **places))
+
+
+def _place(path: str, run: Run, kept: Mapping[str, KeptFile]) -> str:
+    """Where the file is: its own place, or its copy in the run where that is empty."""
+    file = kept.get(path)
+    if file is None or not file.kept or not _is_gone(file):
+        return path
+    return str((run.path / file.kept).absolute())
 
 
 def _is_gone(file: KeptFile) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from app.machine import child as module
 from app.machine.child import Child, memory_kills
+from tests.checkout import ROOT
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
 
@@ -47,3 +48,19 @@ def test_a_system_that_counts_no_kills_tells_none(tmp_path: Path) -> None:
     assert memory_kills(tmp_path / "missing") == 0
     (tmp_path / "older").write_text("pgfault 9\n")
     assert memory_kills(tmp_path / "older") == 0
+
+
+def test_a_child_whose_parent_died_before_it_could_ask_to_die_with_it_ends(tmp_path: Path) -> None:
+    script = tmp_path / "child.py"
+    script.write_text(
+        f"import os, sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        "os.environ['GRAPHLAP_PARENT'] = sys.argv[1] or os.environ['GRAPHLAP_PARENT']\n"
+        "from exporters.talk import belong_to_parent\n"
+        "belong_to_parent()\nprint('it lives', flush=True)\n"
+    )
+    for parent, said in (("", ["it lives"]), ("999999999", [])):
+        child = Child((sys.executable, str(script), parent))
+        while not child.ended():
+            time.sleep(0.01)
+        assert child.lines() == said
+        child.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.cases.accuracy import BATCH
 from app.cases.errors import PlanError
 from app.headless import measure
 from app.plan.plan import Plan, parse_plan
@@ -116,3 +117,16 @@ def test_the_command_repeats_a_run_and_takes_nothing_else_with_it(
     assert [row["case_id"] for row in rows(Path("two"))] == [
         row["case_id"] for row in rows(Path("one"))
     ]
+
+
+def test_labelled_images_that_are_gone_are_taken_from_the_run(tmp_path: Path) -> None:
+    write_add_graph(tmp_path / "add.onnx")
+    data = tmp_path / "data.npz"
+    np.savez(data, images=np.zeros((BATCH, 3), np.float32), labels=np.zeros(BATCH, np.int64))
+    grid = {"models": [str(tmp_path / "add.onnx")], "runtimes": ["fake"]}
+    plan = parse_plan({"sweeps": [grid], "accuracy": str(data)}, "the plan")
+    content = data.read_bytes()
+    begin(plan, tmp_path / "one").close()
+    data.unlink()
+    repeat(tmp_path / "one", tmp_path / "two").close()
+    assert Path(read_manifest(tmp_path / "two").asked.accuracy).read_bytes() == content
