@@ -25,7 +25,7 @@ from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
 from app.console.report import answer
-from app.console.row_table import sort_column
+from app.console.row_columns import sort_column
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.case import Case
 from app.cases.columns import Row
 from app.cases.operators import Operator, OperatorTimes
 from app.results import text
@@ -15,7 +14,7 @@ from app.results.lines import Operators
 from app.results.operators import read_operators
 from app.results.plain import printable
 from app.results.run import Run
-from app.results.together import cases_text
+from app.results.together import Together
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,13 +32,13 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Rende
 
     p50s_us = {str(row["case_id"]): row["latency_p50_us"] for row in rows}
     hows: dict[str, None] = {}
-    missing: dict[str, list[Case]] = {}
+    missing: dict[str, list[str]] = {}
     for case in run.cases:
         line = run.operators.get(case.case_id)
         if line is None:
             continue
         if not line.file:
-            missing.setdefault(line.reason, []).append(case)
+            missing.setdefault(line.reason, []).append(case.case_id)
             continue
         times = read_operators(run.path, line)
         p50_us = p50s_us.get(case.case_id)
@@ -51,8 +50,9 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Rende
         yield _beside_table(beside)
     for how in hows:
         yield Text(f"peak: the machine's own, by {how}; a node above it found more in its caches")
-    for reason, cases in missing.items():
-        yield Text(printable(f"no operator times of {cases_text(cases, run.cases)}: {reason}"))
+    together = Together(run.cases)
+    for reason, case_ids in missing.items():
+        yield Text(printable(f"no operator times of {together.text(case_ids)}: {reason}"))
 
 
 def _table(

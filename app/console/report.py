@@ -3,7 +3,7 @@ which runtime is the fastest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.case import Case
@@ -13,7 +13,7 @@ from app.results import text
 from app.results.causes import causes
 from app.results.fastest import LEAST_ROUNDS, Fastest, fastest
 from app.results.plain import printable
-from app.results.together import cases_text
+from app.results.together import Together
 from app.results.warned import Warned, warned
 
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ def answer(
     """
     from rich.text import Text
 
-    by_id = {case.case_id: case for case in cases}
+    together = Together(cases)
     begun = [row for row in rows if row["status"] != "cancelled"]
     kinds = warned(begun)
     if begun:
         yield row_table(begun, _marks(kinds), width, sort)
     for number, kind in enumerate(kinds, 1):
-        yield _listed(f"{number}", f"{_whose(kind.case_ids, by_id)}: {kind.sentence}", "yellow")
+        yield _listed(f"{number}", f"{together.text(kind.case_ids)}: {kind.sentence}", "yellow")
     for cause in causes(rows):
-        yield _listed(f"{cause.status}", f"{_whose(cause.case_ids, by_id)}: {cause.reason}", "bold")
+        yield _listed(f"{cause.status}", f"{together.text(cause.case_ids)}: {cause.reason}", "bold")
     compared = fastest(rows)
     if compared:
         yield Text("fastest, by the median", style="bold")
@@ -71,10 +71,6 @@ def _marks(kinds: Sequence[Warned]) -> dict[str, str]:
         for case_id in kind.case_ids:
             numbers.setdefault(case_id, []).append(str(number))
     return {case_id: f"({','.join(own)})" for case_id, own in numbers.items()}
-
-
-def _whose(case_ids: Sequence[str], by_id: Mapping[str, Case]) -> str:
-    return cases_text([by_id[case_id] for case_id in case_ids], tuple(by_id.values()))
 
 
 def _verdict(one: Fastest) -> str:

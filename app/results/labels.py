@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -86,9 +87,12 @@ def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, li
     groups: dict[str, list[list[str]]] = {}
     for group, words in told.values():
         groups.setdefault(group, []).append(words)
+    shared = {
+        group: Counter(word for words in among for word in set(words))
+        for group, among in groups.items()
+    }
     for case_id, (group, words) in told.items():
-        among = groups[group]
-        found[case_id] += [word for word in words if not all(word in other for other in among)]
+        found[case_id] += [word for word in words if shared[group][word] < len(groups[group])]
 
 
 def _ends_with(model: str, tail: str) -> bool:

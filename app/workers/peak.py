@@ -1,4 +1,4 @@
-"""The process that measures the host's peaks: `python -m app.workers.peak THREADS`.
+"""The process that measures the host's peaks: `python -m app.workers.peak THREADS [busy]`.
 
 FLOP/s of a float32 matrix product and bytes/s of the STREAM triad over arrays of several sizes,
 both by numpy: the matrix product by the BLAS that it comes with, whose threads the environment
@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ import numpy as np
 from app.cases.operators import Peak
 from app.machine.cores import usable_cores
 from exporters import own
-from exporters.codec import CodecError, from_json, to_json
+from exporters.codec import from_json, to_json
 
 _PRODUCT_S, _TRIAD_S = 0.4, 0.15
 _SIDE = 512
@@ -43,6 +44,7 @@ class HostPeaks:
     flops_per_s: float
     bytes_per_s: tuple[tuple[int, float], ...]
     how: str
+    busy: bool = False
 
     def at(self, in_use_bytes: int) -> Peak:
         """What holds for work that touches so many bytes in all."""
@@ -54,22 +56,32 @@ class HostPeaks:
 def peaks_of_host(threads: int, kept_in: str) -> HostPeaks | None:
     """The peaks with so many threads (0: all cores), measured once and kept in a folder.
 
-    What a busy machine gives is not kept. None where they can't be measured.
+    What a busy machine gave is measured again when it is quiet. None where they can't be measured.
     """
     threads = threads or len(usable_cores())
     kept = Path(kept_in, f"peak-{socket.gethostname()}-{threads}.json") if kept_in else None
+    known, busy = _kept(kept), os.getloadavg()[0] > len(usable_cores())
+    if known is not None and (busy or not known.busy):
+        return known
+    environment = own.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
+    command = own.command("app.workers.peak", str(threads), *(["busy"] if busy else []))
     try:
-        if kept is not None and kept.is_file():
-            return from_json(HostPeaks, json.loads(kept.read_text("utf-8")))
-        environment = own.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
-        command = own.command("app.workers.peak", str(threads))
         done = subprocess.run(command, env=environment, capture_output=True, check=True)
-        told = json.loads(done.stdout)
-        if kept is not None and not _is_busy():
+        found = from_json(HostPeaks, json.loads(done.stdout))
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return known
+    if kept is not None:
+        with suppress(OSError):
             kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps(told), "utf-8")
-        return from_json(HostPeaks, told)
-    except (OSError, ValueError, CodecError, subprocess.SubprocessError):
+            kept.write_bytes(done.stdout)
+    return found
+
+
+def _kept(path: Path | None) -> HostPeaks | None:
+    """What was measured before; None if nothing was, or if it can't be read."""
+    try:
+        return from_json(HostPeaks, json.loads(path.read_bytes())) if path else None
+    except (OSError, ValueError):
         return None
 
 
@@ -81,11 +93,8 @@ def measure(threads: int, busy: bool) -> HostPeaks:
         tuple((size, _triad_bytes_per_s(size, threads)) for size in _IN_USE_BYTES),
         f"numpy {np.__version__}, threads {threads}: float32 product of {_SIDE} x {_SIDE} by "
         f"{blas}, triad" + (", on a busy machine" if busy else ""),
+        busy,
     )
-
-
-def _is_busy() -> bool:
-    return os.getloadavg()[0] > len(usable_cores())
 
 
 def _product() -> Callable[[], object]:
@@ -123,4 +132,4 @@ def _best_s(call: Callable[[], object], for_s: float) -> float:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(to_json(measure(int(sys.argv[1]), _is_busy()))) + "\n")
+    sys.stdout.write(json.dumps(to_json(measure(int(sys.argv[1]), "busy" in sys.argv))) + "\n")

@@ -15,7 +15,7 @@ from app.cases.case import Case, Scenario
 from app.cases.columns import Row
 from app.cases.errors import PlanError
 from app.console.report import answer
-from app.console.row_table import sort_column
+from app.console.row_columns import sort_column
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from app.cases.operators import Peak
 from app.workers.peak import HostPeaks, peaks_of_host
 from app.workers.roof import operators
+from exporters.codec import to_json
 from exporters.files.node_graph import node_graph
 from exporters.node_graph import NodeGraph
 from exporters.types import TensorSpec
@@ -96,6 +98,24 @@ def test_the_hosts_peaks_are_measured_and_the_memory_is_slower_than_a_cache(
     again = peaks_of_host(1, str(tmp_path))
     assert again is not None
     assert again.how.startswith("kept: "), "it is measured once"
+
+
+def test_what_a_busy_machine_gave_is_measured_again_when_it_is_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = [0.0]
+    monkeypatch.setattr("os.getloadavg", lambda: (load[0], 0.0, 0.0))
+    assert peaks_of_host(1, str(tmp_path)) is not None
+    (kept,) = tmp_path.iterdir()
+    slow = HostPeaks(1.0, ((1000, 1.0),), "when it was busy", busy=True)
+    kept.write_text(json.dumps(to_json(slow)))
+    load[0] = 1000.0
+    assert peaks_of_host(1, str(tmp_path)) == slow, "not again for each case of a run"
+    load[0] = 0.0
+    again = peaks_of_host(1, str(tmp_path))
+    assert again is not None and again.flops_per_s > 1e9
+    kept.write_text("torn")
+    assert peaks_of_host(1, str(tmp_path)) is not None
 
 
 def test_the_bandwidth_is_that_of_as_many_bytes_as_are_in_use() -> None:

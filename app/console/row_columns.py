@@ -1,0 +1,170 @@
+"""The columns of the table at the end of a sweep: what each shows of a row, and the order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from app.cases.axes import AXES
+from app.cases.columns import BY_NAME, Row, Value
+from app.cases.errors import PlanError, suggestion
+from app.results import text
+from app.results.labels import model_labels, unusual_options
+from app.results.plain import printable
+from app.results.published import Published
+
+_VARIABLE = (
+    *(axis.column for axis in AXES),
+    "sequence_length",
+    "options",
+    "clock",
+    "accuracy_top1",
+)
+_SORTED_BY = {
+    "batch": "batch_size",
+    "mean": "latency_mean_us",
+    "p50": "latency_p50_us",
+    "p99": "latency_p99_us",
+}
+"""The headings that are called otherwise in results.csv."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """`cell` gives a row's text, `published` that of a figure under the rows. Where there is no
+    room for all, the least `spare` is fitted in first; 0 stays. A name may be folded, a figure
+    may not."""
+
+    heading: str
+    cell: Callable[[Row], str]
+    published: Callable[[Published], str] = lambda _: ""
+    spare: int = 0
+    figure: bool = False
+
+
+def sort_column(word: str) -> str:
+    """The column that --sort names: one of results.csv, or a heading of the table; PlanError."""
+    column = _SORTED_BY.get(word, word)
+    if column not in BY_NAME:
+        remedy = suggestion(word, [*_SORTED_BY, *BY_NAME])
+        raise PlanError(f"--sort {word} is no column", remedy)
+    return column
+
+
+def in_order(rows: Sequence[Row], column: str) -> list[Row]:
+    """The rows by one column, the better figures first and what was not measured last."""
+    best_last = BY_NAME[column].better == "higher"
+    known = [row for row in rows if row[column] is not None]
+    known.sort(key=lambda row: _sortable(row[column]), reverse=best_last)
+    return known + [row for row in rows if row[column] is None]
+
+
+def all_columns(
+    rows: Sequence[Row], marks: Mapping[str, str], varied: Sequence[str], published: bool
+) -> list[TableColumn]:
+    """Every column, those that are `varied` among them; `marks` are put behind the status."""
+    labels = model_labels(str(row["model"]) for row in rows)
+
+    def status(row: Row) -> str:
+        return f"{row['status']} {marks.get(str(row['case_id']), '')}".rstrip()
+
+    return [
+        TableColumn("model", lambda row: printable(labels[str(row["model"])])),
+        _figure("parameters", lambda row: text.count(_whole(row["parameters"])), spare=3),
+        _figure("batch", lambda row: text.count(_whole(row["batch_size"]))),
+        TableColumn(
+            "runtime", lambda row: printable(str(row["runtime"])), lambda figure: figure.device
+        ),
+        *(TableColumn(heading(name), shown_as(name)) for name in varied),
+        _figure("mean", _latency("mean"), _published_mean, spare=0 if published else 2),
+        _figure("p50", _latency("p50")),
+        _figure("p99", _latency("p99"), lambda f: text.latency(f.p99_us) if f.p99_us else ""),
+        _figure("p50 95 % interval", _interval, spare=1),
+        TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
+    ]
+
+
+def below_the_runtime(columns: Sequence[TableColumn], varied: Sequence[str]) -> list[TableColumn]:
+    """The same with what tells rows apart under the runtime's name, instead of in columns."""
+
+    def cell(row: Row) -> str:
+        told = " ".join(filter(None, (shown_as(name)(row) for name in varied)))
+        runtime = printable(str(row["runtime"]))
+        return f"{runtime}\n{told}" if told else runtime
+
+    folded = {heading(name) for name in varied}
+    return [
+        replace(column, cell=cell) if column.heading == "runtime" else column
+        for column in columns
+        if column.heading not in folded
+    ]
+
+
+def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """The optional columns that differ between rows, and the others with their one value."""
+    varied, common = [], []
+    for column in _VARIABLE:
+        # Options left out are the defaults; anything else left out was not come to.
+        values = set(map(shown_as(column), rows))
+        values -= {""} if column != "options" or values == {""} else set()
+        if len(values) > 1:
+            varied.append(column)
+        elif values:
+            common.append(f"{heading(column)} {values.pop()}")
+    return varied, common
+
+
+def heading(column: str) -> str:
+    return BY_NAME[column].title.lower()
+
+
+def shown_as(column: str) -> Callable[[Row], str]:
+    def shown(row: Row) -> str:
+        value = row[column]
+        if column == "scenario" and row["gap_us"] is not None:
+            return f"{value}:{row['gap_us']:g}us"
+        if column == "options":
+            return printable(unusual_options(str(row["runtime"]), str(value or "")))
+        if column == "accuracy_top1" and isinstance(value, float):
+            return f"{100 * value:.1f} %"
+        if column == "precision" and value is None:
+            value = row["precision_asked"]  # nothing was executed
+        return "" if value is None else printable(str(value))
+
+    return shown
+
+
+def _figure(
+    name: str,
+    cell: Callable[[Row], str],
+    published: Callable[[Published], str] = lambda _: "",
+    spare: int = 0,
+) -> TableColumn:
+    return TableColumn(name, cell, published, spare, figure=True)
+
+
+def _published_mean(figure: Published) -> str:
+    if figure.mean_us:
+        return text.latency(figure.mean_us)
+    return text.rate_text(figure.throughput_per_s)
+
+
+def _latency(name: str) -> Callable[[Row], str]:
+    return lambda row: text.latency(_number(row[f"latency_{name}_us"]))
+
+
+def _interval(row: Row) -> str:
+    low, high = (_number(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
+    return text.interval(low, high)
+
+
+def _sortable(value: Value) -> tuple[float, str]:
+    return (float(value), "") if isinstance(value, (int, float)) else (0.0, str(value))
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _whole(value: Value) -> int | None:
+    return value if isinstance(value, int) else None
