@@ -73,7 +73,10 @@ def expand(plan: Plan) -> tuple[Case, ...]:
         subjects = _without_sizes_as_rows(sweep, subjects)  # noqa: PLW2901
         runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
         if not runtimes:
-            raise PlanError("no runtime is available on this machine", "see --doctor")
+            raise PlanError(
+                "no runtime is available on this machine",
+                "pip install 'graphlap[cpu]', or see --doctor",
+            )
         _refuse_unknown_options(sweep, runtimes)
         for subject in subjects:
             for case in _grid(sweep, subject, runtimes, given):

@@ -113,8 +113,8 @@ class Environment:
         folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         (self.site / "development.pth").write_text("\n".join(folders) + "\n", "utf-8")
 
-    def see_what_it_asks_for(self, extra: str) -> None:
-        """Only the packages that graphlap and one extra of it ask for, and what these ask for.
+    def see_what_it_asks_for(self, extra: str = "") -> None:
+        """Only the packages that graphlap, or an extra of it too, asks for, and what these do.
 
         Links to the development environment's, whose ONNX Runtime may be of another name.
         """

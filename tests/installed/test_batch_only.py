@@ -104,6 +104,22 @@ def test_a_dataframe_without_pandas_names_the_extra(
     assert "pip install 'graphlap[data]'" in done.stderr
 
 
+def test_the_base_alone_lists_and_refuses_in_one_sentence(
+    wheel: Path, dense: Path, tmp_path: Path
+) -> None:
+    environment = Environment.create(tmp_path / "venv")
+    environment.install(wheel)
+    environment.see_what_it_asks_for()
+    assert environment.run("graphlap", "--list", cwd=tmp_path).returncode == 0
+    sweep = (*SWEEP, "--models", str(dense), "--batch", "1", "--out", "run")
+    done = environment.run("graphlap", *sweep, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'graphlap[cpu]'" in done.stderr
+    named = environment.run("graphlap", *sweep, "--runtimes", "ort-cpu,fpga", cwd=tmp_path)
+    assert named.stdout.count("ONNX Runtime is not installed") == 2
+
+
 def test_on_windows_the_programming_interface_says_where_it_runs(
     batch_only: Environment, tmp_path: Path
 ) -> None:

@@ -8,10 +8,28 @@ run, all others can.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import torch
 
-for _name in ("nms", "qnms"):
-    if not hasattr(torch.ops.torchvision, _name):
+_DETECTORS = ("nms", "qnms")
+
+
+def _compiled_part_fits() -> bool:
+    spec = find_spec("torchvision")
+    if spec is None or spec.origin is None:
+        return True  # nothing to mend: its import says what is missing
+    try:
+        for library in Path(spec.origin).parent.glob("_C*.so"):
+            torch.ops.load_library(str(library))  # type: ignore[no-untyped-call]
+    except OSError:
+        return False
+    return True
+
+
+if not _compiled_part_fits():
+    for _name in _DETECTORS:
         torch.library.define(
             f"torchvision::{_name}",
             "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
