@@ -6,7 +6,7 @@ the same wherever they lie.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -68,9 +68,17 @@ class Given:
         return {**self.digests, **{name: value for name, value in others.items() if value}}
 
     @property
-    def files(self) -> dict[str, str]:
-        """The path of each file that is given, by the name of its digest."""
-        return {name: getattr(self, name) for name in self.digests}
+    def files(self) -> tuple[str, ...]:
+        """The path of each file that is given."""
+        named = (getattr(self, name) for name in _FILES)
+        return (*(path for path in named if path), *self.more_inputs)
+
+    def moved(self, place: Callable[[str], str]) -> Given:
+        """The same contents, each file where `place` says that it is."""
+        named: dict[str, Any] = {
+            name: place(path) for name in _FILES if (path := getattr(self, name))
+        }
+        return replace(self, more_inputs=tuple(map(place, self.more_inputs)), **named)
 
     @property
     def request(self) -> dict[str, Any]:
@@ -80,7 +88,7 @@ class Given:
 
     def __str__(self) -> str:
         """`weights=net.safetensors from_nodes=a,b`: what a row says of it."""
-        files = {name: getattr(self, name) for name in ("weights", "inputs", "calibration")}
+        files = {name: getattr(self, name) for name in _FILES}
         told = {name: Path(path).name for name, path in files.items() if path}
         if self.more_inputs:
             told["inputs"] = ",".join(Path(p).name for p in (self.inputs, *self.more_inputs))
@@ -96,6 +104,7 @@ class Given:
         )
 
 
+_FILES = ("weights", "inputs", "calibration")
 NOTHING = Given()
 
 

@@ -40,7 +40,7 @@ def kept_files(cases: Iterable[Case], accuracy: str = "") -> tuple[KeptFile, ...
 def _paths(case: Case) -> Iterator[str]:
     if is_factory_file(case.model):
         yield str(factory_path(case.model))
-    yield from case.given.files.values()
+    yield from case.given.files
 
 
 def _kept(path: str) -> KeptFile:

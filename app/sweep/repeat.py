@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
@@ -62,10 +61,7 @@ def _with_its_files(case: Case, run: Run, kept: Mapping[str, KeptFile]) -> Case:
                 f"{path}, which {run.path} measured, is not there",
                 f"copy {run.path / file.kept} to that place",
             )
-    places: dict[str, Any] = {
-        name: _place(path, run, kept) for name, path in case.given.files.items()
-    }
-    return replace(case, given=replace(case.given, **places))
+    return replace(case, given=case.given.moved(lambda path: _place(path, run, kept)))
 
 
 def _place(path: str, run: Run, kept: Mapping[str, KeptFile]) -> str:
