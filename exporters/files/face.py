@@ -112,6 +112,10 @@ def name_open_dimensions(model: ModelProto, face: OnnxFile) -> None:
 
 
 def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
+    if not isinstance(value.name, str):  # what protobuf gives for bytes that are no text
+        raise ExportError(
+            f"{path.name} has an input or output whose name is no text", "export it again"
+        )
     if value.type.WhichOneof("value") != "tensor_type":
         kind = str(value.type.WhichOneof("value") or "untyped").removesuffix("_type")
         raise NotBenchmarkable(
