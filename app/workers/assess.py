@@ -22,7 +22,7 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
 
     Raises GraphlapError where model and data do not fit, or the runtime refuses.
     """
-    subject, model = job.subject, job.model
+    subject, model = job.subject, job.model.at(job.subject.axes)
     source = _only_input(model)
     shape = source.shape_at(model.axes)
     data = open_data(job.data, source, shape)

@@ -54,7 +54,8 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> Opera
 
 def operator_times(request: OperatorJob) -> OperatorTimes:
     """Compile the case for it, run it as the round did, and take the times."""
-    case, model, settings = request.case, request.model, request.settings
+    case, settings = request.case, request.settings
+    model = request.model.at(case.axes)
     runtime = registry.load(registry.parse_spec(case.runtime).name)
     os.environ.update(runtime.operator_environment)
     state = runtime.availability()

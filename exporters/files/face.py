@@ -134,6 +134,10 @@ def sequence_of(axes: Sequence[str]) -> str | None:
 
 
 def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
+    if not isinstance(value.name, str):  # what protobuf gives for bytes that are no text
+        raise ExportError(
+            f"{path.name} has an input or output whose name is no text", "export it again"
+        )
     if value.type.WhichOneof("value") != "tensor_type":
         kind = str(value.type.WhichOneof("value") or "untyped").removesuffix("_type")
         raise NotBenchmarkable(

@@ -62,7 +62,6 @@ class WithAccuracy(Afterwards):
             subject = subject_of(case, reply.model)
             if subject.case_id not in self._done:
                 self._done.add(subject.case_id)
-                model = reply.model.at(subject.axes)
-                job = AccuracyJob(subject, model, data, str(engines.folder()))
+                job = AccuracyJob(subject, reply.model, data, str(engines.folder()))
                 return AccuracyWork(job, case.case_id, self._time_limit_s)
         return None

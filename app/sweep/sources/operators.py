@@ -46,7 +46,7 @@ class WithOperators(Afterwards):
                 return self._export(case, points)
             self._waiting.popleft()
             if reply.model is not None:
-                job = OperatorJob(case, reply.model.at(case.axes), str(engines.folder()))
+                job = OperatorJob(case, reply.model, str(engines.folder()))
                 return OperatorWork(job, self._time_limit_s)
         return None
 

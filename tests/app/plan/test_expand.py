@@ -45,6 +45,21 @@ def test_sizes_that_nobody_gave_are_the_models_defaults() -> None:
     assert case.axes == {"batch": 1, "sequence": 16}
 
 
+@pytest.mark.parametrize("model", ["net.py:build", "hf:some/model"])
+def test_a_users_module_has_the_sizes_that_are_asked_for_and_no_guessed_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text("def build():\n    raise RuntimeError('not to be run')\n")
+    grid = {"models": [model], "runtimes": ["fake"]}
+    assert [case.axes for case in cases(grid)] == [{}]
+    swept = cases({**grid, "batch_size": [4], "axes": {"edges": [10, 20]}})
+    assert [dict(case.axes) for case in swept] == [
+        {"edges": 10, "batch": 4},
+        {"edges": 20, "batch": 4},
+    ]
+
+
 def test_without_runtimes_the_scripted_one_stays_out() -> None:
     names = {case.runtime for case in cases({"models": ["mlp"]})}
     assert {"ort-cpu", "torch-cpu"} <= names

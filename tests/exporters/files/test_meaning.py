@@ -13,7 +13,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from exporters.files.face import inspect
 from exporters.request import ExportRequest
-from exporters.types import TensorSpec, load_reference
+from exporters.types import ExportError, TensorSpec, load_reference
 from tests.exporters.support import WorkerProcess
 
 ROWS = 40
@@ -248,3 +248,10 @@ def test_a_range_bounds_a_float_and_packaged_data_gives_way_to_it(
     x = load_reference(model.references["batch=3"]).inputs["x"]
     assert 2.0 <= x.min() < x.max() <= 3.0
     assert model.inputs_drawn == "x 2..3"
+
+
+def test_a_name_that_is_no_text_is_a_row_with_a_reason(tmp_path: Path) -> None:
+    path = _save(tmp_path / "ids.onnx", [_node("Gather", "table ids", "y")], [IDS], {})
+    path.write_bytes(path.read_bytes().replace(b"ids", b"i\xff\xfe"))
+    with pytest.raises(ExportError, match="an input or output whose name is no text"):
+        inspect(path)
