@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from onnx.reference import ReferenceEvaluator
 
 from exporters.complaint import first_line
 from exporters.files.nodes import node_name
+from exporters.semantics.evaluator import Evaluator
 from exporters.types import ExportError, NotBenchmarkable, TensorSpec, axes_key
 
 _REMEDY = "lay inputs and expected outputs beside it, as in test_data_set_0/output_0.pb"
@@ -62,9 +62,9 @@ class FileEvaluator:
         return (__name__,)
 
     @cached_property
-    def _evaluator(self) -> ReferenceEvaluator:
+    def _evaluator(self) -> Evaluator:
         try:
-            return ReferenceEvaluator(str(self._path))
+            return Evaluator(str(self._path))
         except Exception as error:
             raise self._not_vouched_for(error) from error
 
@@ -76,7 +76,7 @@ class FileEvaluator:
 def _failing_node(error: Exception) -> str:
     """The node that the evaluator was at; its error says no name, its frame has the node."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code is ReferenceEvaluator.run.__code__:
+        if frame.f_code is Evaluator.run.__code__:
             node = frame.f_locals.get("node")
             if node is not None:
                 return node_name(node.onnx_node)
