@@ -20,8 +20,9 @@ class ExportRequest:
     `model` is a catalogue name or alias, an .onnx path, or `path/file.py:factory`.
     `points` are full assignments of the model's axes. `weights` is a safetensors file for
     a definition, `inputs` an .npz of the user's own inputs, `calibration` one for int8;
-    `from_nodes` and `to_nodes` cut a part out of a user's graph. `cache_limit_bytes` 0 is the
-    cache's own limit.
+    `from_nodes` and `to_nodes` cut a part out of a user's graph; `custom_ops` are libraries of
+    operators for ONNX Runtime. Not `checked`: nothing is expected of the outputs.
+    `cache_limit_bytes` 0 is the cache's own limit.
     """
 
     model: str
@@ -32,6 +33,8 @@ class ExportRequest:
     calibration: str = ""
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
+    custom_ops: tuple[str, ...] = ()
+    checked: bool = True
     cache_dir: str = ""
     seed: int = 0
     cache_limit_bytes: int = 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exporters.agreement import difference
 from exporters.complaint import first_line
 from exporters.types import ExportError
 
@@ -63,10 +64,6 @@ def check_numbers(
 
 def relative_error(got: np.ndarray, expected: np.ndarray) -> float:
     """max|got - expected| / max|expected|; infinite where shape, dtype or NaNs differ."""
-    if got.shape != expected.shape or got.dtype != expected.dtype:
+    if got.dtype != expected.dtype:
         return float("inf")
-    if not expected.size or np.array_equal(got, expected, equal_nan=expected.dtype.kind == "f"):
-        return 0.0
-    difference = np.abs(got.astype(np.float64) - expected.astype(np.float64)).max()
-    largest = np.abs(expected.astype(np.float64)).max()
-    return float(difference / largest) if largest and np.isfinite(difference) else float("inf")
+    return difference(got, expected).relative

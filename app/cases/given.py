@@ -1,4 +1,4 @@
-"""What a user gives along with the models: weights, inputs, calibration data, part of a graph.
+"""What a user gives along with the models: weights, data, operators, part of a graph.
 
 The paths go to the export process; a case is known by the files' content, so that its id is
 the same wherever they lie.
@@ -15,6 +15,9 @@ from app.cases.errors import PlanError
 from exporters.digest import file_sha256
 from exporters.types import Precision
 
+_REGISTERS = b"RegisterCustomOps"
+"""What ONNX Runtime calls in a library of operators."""
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -25,16 +28,32 @@ class Given:
     calibration: str = ""
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
+    custom_ops: tuple[str, ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, paths: Mapping[str, str], from_nodes: Sequence[str], to_nodes: Sequence[str]
+        cls,
+        paths: Mapping[str, str],
+        from_nodes: Sequence[str],
+        to_nodes: Sequence[str],
+        custom_ops: Sequence[str] = (),
     ) -> Self:
-        """Paths made absolute and read once; PlanError for a file that can't be."""
-        named = {name: str(Path(path).expanduser().absolute()) for name, path in paths.items()}
+        """Paths made absolute and read once; PlanError for a file that can't be, and for a
+        library that holds no operators.
+        """
+        named = {name: _absolute(path) for name, path in paths.items()}
+        libraries = tuple(map(_absolute, custom_ops))
         digests = {name: _digest(path) for name, path in named.items()}
-        return cls(**named, from_nodes=tuple(from_nodes), to_nodes=tuple(to_nodes), digests=digests)
+        if libraries:
+            digests["custom_ops"] = ",".join(map(_digest_of_library, libraries))
+        return cls(
+            **named,
+            from_nodes=tuple(from_nodes),
+            to_nodes=tuple(to_nodes),
+            custom_ops=libraries,
+            digests=digests,
+        )
 
     def at(self, precision: Precision) -> Given:
         """What matters at this precision: only int8 is calibrated."""
@@ -57,12 +76,30 @@ class Given:
 
     def __str__(self) -> str:
         """`weights=net.safetensors from_nodes=a,b`: what a row says of it."""
-        files = [f"{name}={Path(getattr(self, name)).name}" for name in self.digests]
+        paths = {name: getattr(self, name) for name in self.digests if name != "custom_ops"}
+        files = [f"{name}={Path(path).name}" for name, path in paths.items()]
+        if self.custom_ops:
+            files.append(f"custom_ops={','.join(Path(path).name for path in self.custom_ops)}")
         nodes = {"from_nodes": self.from_nodes, "to_nodes": self.to_nodes}
         return " ".join(files + [f"{name}={','.join(n)}" for name, n in nodes.items() if n])
 
 
 NOTHING = Given()
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
+def _digest_of_library(path: str) -> str:
+    digest = _digest(path)
+    if _REGISTERS not in Path(path).read_bytes():
+        raise PlanError(
+            f"{path} is no library of operators for ONNX Runtime: nothing in it is called "
+            f"{_REGISTERS.decode()}",
+            "give the shared library that your operators are built into",
+        )
+    return digest
 
 
 def _digest(path: str) -> str:

@@ -61,6 +61,12 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--rounds", str(plan.rounds))
     if plan.time_limit_s is not None:
         yield from ("--time-limit", f"{plan.time_limit_s:g}")
+    if not plan.checked:
+        yield "--unchecked"
+    if plan.tolerance is not None:
+        yield from ("--tolerance", f"{plan.tolerance:g}")
+    for library in plan.custom_ops:
+        yield from ("--custom-ops", library)
     if plan.accuracy:
         yield from ("--accuracy", plan.accuracy)
     if plan.profile_ops:

@@ -96,7 +96,7 @@ def _given(plan: Plan) -> Given:
     """The plan's own files and nodes; PlanError for a file that can't be read."""
     files = {name: getattr(plan, name) for name in ("weights", "inputs", "calibration")}
     paths = {name: path for name, path in files.items() if path}
-    return Given.of(paths, plan.from_nodes, plan.to_nodes)
+    return Given.of(paths, plan.from_nodes, plan.to_nodes, plan.custom_ops)
 
 
 def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:

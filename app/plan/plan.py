@@ -86,6 +86,9 @@ class Plan(_Part):
     case the first try of a search. `memory_limit` (`8GiB`) is what a measuring process may
     hold of the host's memory. `weights`, `inputs` and `calibration` are files of the user's own
     and hold for all models; `from_nodes` and `to_nodes` cut a part out of each graph.
+    `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: outputs are not
+    compared; `tolerance` is what they may be off by, relative to the largest, None for what
+    follows from the types that a graph computes in.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -102,6 +105,9 @@ class Plan(_Part):
     calibration: str = ""
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
+    custom_ops: tuple[str, ...] = ()
+    checked: Annotated[bool, Field(strict=True)] = True
+    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")

@@ -12,7 +12,7 @@ from exporters.cache import Store
 from exporters.digest import file_sha256
 from exporters.files.copy import MODEL, copied
 from exporters.files.counts import count
-from exporters.files.evaluator import FileEvaluator
+from exporters.files.evaluator import FileEvaluator, is_repeatable
 from exporters.files.face import OnnxFile, describe, name_open_dimensions, read
 from exporters.files.packaged import packaged_reference
 from exporters.files.part import part
@@ -31,6 +31,7 @@ class FileSource:
     proto: ModelProto
     from_nodes: tuple[str, ...]
     to_nodes: tuple[str, ...]
+    custom_ops: tuple[str, ...] = ()
 
     @property
     def subject(self) -> Subject:
@@ -73,8 +74,14 @@ class FileSource:
         )
 
     def evaluator(self, graph: Graph) -> FileEvaluator:
-        """ONNX's reference evaluator on the file as it is kept."""
-        return FileEvaluator(self.face.path.name, graph.path, self.face.outputs)
+        """ONNX's reference evaluator, or ONNX Runtime, on the file as it is kept."""
+        return FileEvaluator(
+            self.face.path.name,
+            graph.path,
+            self.face.outputs,
+            is_repeatable=is_repeatable(self.proto),
+            custom_ops=self.custom_ops,
+        )
 
     def packaged(self, points: Sequence[Point]) -> Reference | None:
         """Data beside the file, which fits the whole of it only."""
@@ -101,4 +108,4 @@ def file_source(request: ExportRequest) -> FileSource:
         proto = part(path.name, proto, request.from_nodes, request.to_nodes)
     face = describe(path, proto)
     name_open_dimensions(proto, face)
-    return FileSource(face, proto, request.from_nodes, request.to_nodes)
+    return FileSource(face, proto, request.from_nodes, request.to_nodes, request.custom_ops)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto
 
-from exporters.complaint import first_line
+from exporters.complaint import deepest, first_line
 from exporters.pyt.lstm import translations
 from exporters.types import Definition, ExportError, axes_key
 
@@ -81,7 +81,7 @@ def to_onnx(
             model: ModelProto = program.model_proto
         except Exception as error:
             raise ExportError(
-                f"torch cannot export {definition.name} ({first_line(_deepest(error))})",
+                f"torch cannot export {definition.name} ({first_line(deepest(error))})",
                 "see that torch.export.export takes the module",
             ) from error
     _name_axes(model, definition)
@@ -213,13 +213,6 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
             elif attribute.type == AttributeProto.GRAPHS:
                 for inner in attribute.graphs:
                     yield from _graphs(inner)
-
-
-def _deepest(error: Exception) -> Exception:
-    """The error that began it: the exporter wraps it in a page of advice."""
-    while isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    return error
 
 
 @contextmanager

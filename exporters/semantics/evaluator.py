@@ -59,6 +59,19 @@ _RECURRENT_DEFAULTS: Mapping[str, tuple[str, ...]] = {
 """The activations that onnx's evaluator computes with, whatever the node asks for."""
 
 
+RANDOM = frozenset(
+    {
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
+)
+"""Operators that draw. A seed is not heeded: no two engines make the same of it."""
+
+
 class Evaluator(ReferenceEvaluator):
     """As its base, for graphs, inner graphs and functions alike.
 
@@ -77,6 +90,8 @@ class Evaluator(ReferenceEvaluator):
         if ignored:
             raise NotImplementedError(f"it does not heed {ignored} of {node.op_type}")
         implementation = super()._load_impl(node, input_types)
+        if node.op_type in RANDOM:
+            return lambda drawing, settings: implementation(_unseeded(drawing), settings)
         # One that bears a version in its name has the defaults of that version.
         if getattr(implementation, "__name__", "") == node.op_type:
             return _with_schema(implementation, _with_newer(node.op_type, version))
@@ -100,6 +115,14 @@ def _with_newer(op: str, version: int) -> _Defaults:
 def _with_schema(implementation: type[OpRun], schema: OpSchema | _Defaults) -> type[OpRun]:
     """The implementation with these defaults, where onnx's evaluator gives the newest ones."""
     return type(implementation.__name__, (implementation,), {"op_schema": schema})
+
+
+def _unseeded(node: NodeProto) -> NodeProto:
+    other = NodeProto()
+    other.CopyFrom(node)
+    other.ClearField("attribute")
+    other.attribute.extend(a for a in node.attribute if a.name != "seed")
+    return other
 
 
 def _passed_over(node: NodeProto) -> str:

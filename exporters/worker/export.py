@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporters.cache import Store, default_limit_bytes, default_root
+from exporters.files.arithmetic import Arithmetic, arithmetic_of
 from exporters.inputs import cast_specs
 from exporters.points import Point, full_points
 from exporters.precision.convert import Converted, converted
@@ -37,9 +38,17 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     graph = source.graph(store, axes)
     executed = _in_precision(request, store, subject, graph, axes)
     references = references_of(
-        store, source, graph, points, request.precision, own_inputs, request.seed
+        store,
+        source,
+        graph,
+        points,
+        request.precision,
+        own_inputs,
+        request.seed,
+        request.checked,
     )
-    model = _described(request, subject, axes, graph, executed, references)
+    arithmetic = arithmetic_of(store, executed.path)
+    model = _described(request, subject, axes, graph, executed, references, arithmetic)
     store.settle()
     return model, graph.stored and executed.stored and references.stored
 
@@ -78,6 +87,7 @@ def _described(
     graph: Graph,
     executed: Converted,
     references: References,
+    arithmetic: Arithmetic,
 ) -> ExportedModel:
     return ExportedModel(
         name=subject.name,
@@ -102,4 +112,8 @@ def _described(
         parameters_with_buffers=graph.parameters_with_buffers,
         macs=graph.macs,
         precision_exceptions=executed.exceptions,
+        uncompared=references.uncompared,
+        narrowest=arithmetic.narrowest,
+        depth=arithmetic.depth,
+        custom_ops=request.custom_ops,
     )

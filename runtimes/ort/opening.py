@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runtimes.faults import Unsupported
 from runtimes.options import OptionValue
 from runtimes.request import Request
 
@@ -31,7 +32,8 @@ def installed_release() -> str | None:
 def session_options(request: Request, recording: Path | None = None) -> onnxruntime.SessionOptions:
     """Options with every axis fixed and the threads as asked for.
 
-    With `recording` the session writes the times of its kernels to a file that begins so.
+    Unsupported for a library of the model's operators that is not to be had. With `recording`
+    the session writes the times of its kernels to a file that begins so.
     """
     import onnxruntime
 
@@ -42,6 +44,14 @@ def session_options(request: Request, recording: Path | None = None) -> onnxrunt
     wanted.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     for axis, size in request.axes.items():
         wanted.add_free_dimension_override_by_name(axis, size)
+    for library in request.model.custom_ops:
+        try:
+            wanted.register_custom_ops_library(library)
+        except Exception as error:
+            raise Unsupported(
+                f"ONNX Runtime cannot take the operators of {Path(library).name}",
+                "give --custom-ops a library built for this ONNX Runtime",
+            ) from error
     if recording is not None:
         wanted.enable_profiling = True
         wanted.profile_file_prefix = str(recording)

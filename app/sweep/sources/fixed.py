@@ -114,7 +114,8 @@ class FixedSweep:
             if case.axes not in wanted:
                 wanted.append(case.axes)
         for case, wanted in points.values():
-            self._exports.append(export_work(case, wanted, self.schedule.export_limit_s))
+            limit_s, checked = self.schedule.export_limit_s, self.schedule.checked
+            self._exports.append(export_work(case, wanted, limit_s, checked))
 
     def _queue_rounds(self, cases: Sequence[Case]) -> None:
         for number in range(self.schedule.rounds):

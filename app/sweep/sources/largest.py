@@ -129,7 +129,8 @@ class LargestBatch:
             if point not in known:
                 known.append(point)
         for case, of_model in points.values():
-            self._exports.append(export_work(case, of_model, self._schedule.export_limit_s))
+            limit_s, checked = self._schedule.export_limit_s, self._schedule.checked
+            self._exports.append(export_work(case, of_model, limit_s, checked))
 
 
 def _batch_positions(model: ExportedModel, axis: str) -> dict[str, int] | None:

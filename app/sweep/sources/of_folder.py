@@ -28,6 +28,8 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
         manifest.seed,
         folder.samples,
         parse_size(plan.memory_limit) if plan.memory_limit else 0,
+        plan.checked,
+        plan.tolerance,
     )
     statuses = {
         case_id: {number: result.status for number, result in rounds.items()}

@@ -34,7 +34,8 @@ class Schedule:
     """What a sweep is: the cases and how long each is measured.
 
     `memory_limit_bytes` is what a measuring process may hold of the host's memory, 0 for
-    no limit.
+    no limit. Not `checked`: no outputs are compared; `tolerance` is what they may be off by,
+    None for what follows from the arithmetic.
     """
 
     cases: Sequence[Case]
@@ -44,6 +45,8 @@ class Schedule:
     seed: int
     samples_folder: Path
     memory_limit_bytes: int = 0
+    checked: bool = True
+    tolerance: float | None = None
 
     @property
     def export_limit_s(self) -> float:
@@ -78,6 +81,7 @@ def round_work(
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
         affinity=cores_for(case.threads * sessions, usable_cores()),
+        tolerance=schedule.tolerance,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -90,9 +94,13 @@ def round_work(
     )
 
 
-def export_work(case: Case, points: Sequence[Mapping[str, int]], time_limit_s: float) -> ExportWork:
-    """The export of a case's model, with references at `points`."""
-    request = ExportRequest(case.model, case.precision, tuple(points), **case.given.request)
+def export_work(
+    case: Case, points: Sequence[Mapping[str, int]], time_limit_s: float, checked: bool
+) -> ExportWork:
+    """The export of a case's model, with inputs and if `checked` expected outputs at `points`."""
+    request = ExportRequest(
+        case.model, case.precision, tuple(points), checked=checked, **case.given.request
+    )
     return ExportWork(request, time_limit_s)
 
 

@@ -145,7 +145,7 @@ def _windows(size: int, axis: int, asked: dict[str, Any]) -> tuple[int, int]:
 
 def test_a_mean_counts_the_padding_where_it_is_asked_to() -> None:
     x = np.ones((1, 1, 4), np.float32)
-    asked = {"kernel_shape": [3], "pads": [1, 1], "strides": [1]}
+    asked: dict[str, Any] = {"kernel_shape": [3], "pads": [1, 1], "strides": [1]}
     assert run("AveragePool", [x], 11, **asked)[0].tolist() == [[[1, 1, 1, 1]]]
     (counted,) = run("AveragePool", [x], 11, count_include_pad=1, **asked)
     assert counted[0, 0] == pytest.approx([2 / 3, 1, 1, 2 / 3])
