@@ -19,15 +19,19 @@ TOLERANCE = 1e-4
 """max|a-b| / max|b| that a float32 graph may differ from its torch module by."""
 
 
-def check_file(path: Path) -> None:
-    """ONNX's full check, shape inference included; ExportError carries its first sentence."""
+def check_file(path: Path, called: str = "") -> None:
+    """ONNX's full check, shape inference included; ExportError carries its first sentence.
+
+    `called` is what the file is to the user, its own name if empty.
+    """
     import onnx
 
     try:
         onnx.checker.check_model(path, full_check=True)
     except Exception as error:
         raise ExportError(
-            f"{path.name} is not a valid ONNX graph ({first_line(error)})", "export the file again"
+            f"{called or path.name} is not a valid ONNX graph ({first_line(error)})",
+            "export the file again",
         ) from error
 
 

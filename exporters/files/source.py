@@ -14,6 +14,7 @@ from exporters.files.copy import MODEL, copied
 from exporters.files.counts import count
 from exporters.files.evaluator import FileEvaluator, is_repeatable
 from exporters.files.face import OnnxFile, describe, name_open_dimensions, read
+from exporters.files.nodes import put_in_order
 from exporters.files.packaged import packaged_reference
 from exporters.files.part import part
 from exporters.points import Point
@@ -25,13 +26,17 @@ from exporters.types import NotBenchmarkable, Reference
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """The file's face, its graph without external weights, and the ends of the part cut out."""
+    """The file's face, its graph without external weights, and the ends of the part cut out.
+
+    `is_put_in_order` says that the nodes of the graph stand otherwise in the file.
+    """
 
     face: OnnxFile
     proto: ModelProto
     from_nodes: tuple[str, ...]
     to_nodes: tuple[str, ...]
-    custom_ops: tuple[str, ...] = ()
+    custom_ops: tuple[str, ...]
+    is_put_in_order: bool
 
     @property
     def subject(self) -> Subject:
@@ -55,6 +60,7 @@ class FileSource:
             face,
             self.proto,
             self._is_part,
+            self.is_put_in_order,
             about={
                 "file": file_sha256(face.path),
                 "external": [file_sha256(path) for path in face.external],
@@ -108,4 +114,6 @@ def file_source(request: ExportRequest) -> FileSource:
         proto = part(path.name, proto, request.from_nodes, request.to_nodes)
     face = describe(path, proto)
     name_open_dimensions(proto, face)
-    return FileSource(face, proto, request.from_nodes, request.to_nodes, request.custom_ops)
+    # What ONNX's checker looks at lies with its weights, where the user keeps them.
+    moved = not face.external and put_in_order(proto.graph)
+    return FileSource(face, proto, request.from_nodes, request.to_nodes, request.custom_ops, moved)
