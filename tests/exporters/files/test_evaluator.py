@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 from math import erf
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import numpy as np
@@ -23,8 +21,8 @@ from exporters.types import (
     load_reference,
 )
 from exporters.worker.export import export
-from tests.checkout import ROOT
 from tests.exporters.graphs import LIGHT, graph, tensor
+from tests.operators.built import library, save_twice
 
 X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
 
@@ -38,18 +36,6 @@ def _exported(path: Path, cache: Path, **asked: object) -> tuple[ExportedModel, 
 def _save(path: Path, *nodes: onnx.NodeProto, vendor: str = "", opset: int = 17) -> Path:
     onnx.save(graph(nodes, [X], [Y], opset=opset, vendor=vendor), path)
     return path
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> str:
-    """`graphlap.test.Twice` as a library, built here."""
-    compiler = which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler to build a library of operators with")
-    built = tmp_path / "twice.so"
-    source = ROOT / "tests" / "operators" / "twice.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-w", source, "-o", built], check=True)
-    return str(built)
 
 
 def test_a_microsoft_operator_has_a_reference_and_says_whose(tmp_path: Path) -> None:
@@ -75,18 +61,16 @@ def test_what_the_first_evaluator_lacks_or_would_get_wrong_the_second_computes(
     assert reference.outputs["y"] == pytest.approx(wanted, rel=1e-5)
 
 
-def test_operators_of_a_library_are_computed_by_it(tmp_path: Path, library: str) -> None:
-    node = helper.make_node("Twice", ["x"], ["y"], domain="graphlap.test")
-    path = _save(tmp_path / "twice.onnx", node, vendor="graphlap.test")
-    model, reference = _exported(path, tmp_path / "cache", custom_ops=(library,))
-    assert model.custom_ops == (library,)
+def test_operators_of_a_library_are_computed_by_it(tmp_path: Path) -> None:
+    path, operators = save_twice(tmp_path / "twice.onnx"), library(tmp_path)
+    model, reference = _exported(path, tmp_path / "cache", custom_ops=(operators,))
+    assert model.custom_ops == (operators,)
     assert model.reference == UNOPTIMISED
     assert np.array_equal(reference.outputs["y"], 2 * reference.inputs["x"])
 
 
 def test_operators_that_nobody_knows_ask_for_their_library(tmp_path: Path) -> None:
-    node = helper.make_node("Twice", ["x"], ["y"], domain="graphlap.test")
-    path = _save(tmp_path / "twice.onnx", node, vendor="graphlap.test")
+    path = save_twice(tmp_path / "twice.onnx")
     with pytest.raises(NotBenchmarkable, match=r"Twice.*: give --custom-ops .* --unchecked$"):
         _exported(path, tmp_path / "cache")
     model, reference = _exported(path, tmp_path / "cache", checked=False)
@@ -97,8 +81,7 @@ def test_operators_that_nobody_knows_ask_for_their_library(tmp_path: Path) -> No
 def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
     text = tmp_path / "operators.so"
     text.write_text("RegisterCustomOps", "ascii")
-    node = helper.make_node("Twice", ["x"], ["y"], domain="graphlap.test")
-    path = _save(tmp_path / "twice.onnx", node, vendor="graphlap.test")
+    path = save_twice(tmp_path / "twice.onnx")
     with pytest.raises(ExportError, match=r"cannot take the operators of operators\.so .*: give"):
         _exported(path, tmp_path / "cache", custom_ops=(str(text),))
 
