@@ -14,10 +14,18 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from exporters.agreement import difference
 from exporters.inputs import cast_inputs, seeded_inputs
 from exporters.made import Made
 from exporters.points import Point
-from exporters.types import Reference, TensorSpec, repeat_reference, save_reference
+from exporters.types import (
+    ExportError,
+    Reference,
+    TensorSpec,
+    axes_key,
+    repeat_reference,
+    save_reference,
+)
 from exporters.user_data import own_inputs
 
 REFERENCE = "reference"
@@ -25,8 +33,24 @@ LARGEST_COMPUTED = 8
 """Rows of the largest batch whose every row is computed by itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Outputs by name, and who computed them."""
+
+    outputs: Mapping[str, np.ndarray]
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """Who computed a reference, empty for nobody; `random` if a second run gave other outputs."""
+
+    by: str
+    random: bool = False
+
+
 class Evaluator(Protocol):
-    """Computes a model's expected outputs; `name` and `packages` say who does."""
+    """Computes a model's expected outputs; `name` and `packages` say who does, or tries first."""
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]
@@ -35,8 +59,16 @@ class Evaluator(Protocol):
     def modules(self) -> tuple[str, ...]:
         """The modules of ours that it runs."""
 
-    def outputs(self, inputs: Mapping[str, np.ndarray], point: Point) -> dict[str, np.ndarray]:
-        """The outputs by name, for inputs in the float32 graph's own types."""
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The sha256 of each file that it uses beside the model."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it is known to give the same outputs each time."""
+
+    def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
+        """The outputs for inputs in the float32 graph's own types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +77,7 @@ class Evaluation:
 
     `inputs` are those of the float32 graph, `fed` the same in the precision asked for. They
     come with the model (`packaged`, outputs and all), from the user's file, from `examples`
-    of the model's own, or from the seed.
+    of the model's own, or from the seed. Without an evaluator nothing is expected.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -53,19 +85,42 @@ class Evaluation:
     seed: int
     own_file: Path | None
     packaged: Reference | None
-    evaluator: Evaluator
+    evaluator: Evaluator | None
     examples: Mapping[str, np.ndarray]
+    called: str
 
-    def at(self, point: Point) -> Reference:
-        """Inputs and expected outputs at this point."""
+    def at(self, point: Point) -> tuple[Reference, Vouched]:
+        """Inputs and expected outputs at this point; ExportError where they find no room."""
+        try:
+            return self._at(point)
+        except MemoryError as error:
+            at = f" at {axes_key(point)}" if point else ""
+            raise ExportError(
+                f"{self.called} needs more memory than there is{at}", "make it smaller"
+            ) from error
+
+    def _at(self, point: Point) -> tuple[Reference, Vouched]:
         if self.packaged is not None:
-            return Reference(cast_inputs(self.packaged.inputs, self.fed), self.packaged.outputs)
+            fed = cast_inputs(self.packaged.inputs, self.fed)
+            if self.evaluator is None:
+                return Reference(fed, {}), Vouched("")
+            return Reference(fed, self.packaged.outputs), Vouched("packaged")
         if self.own_file is not None:
             inputs = own_inputs(self.own_file, self.inputs, point)
         else:
             inputs = seeded_inputs(self.inputs, point, self.seed, self.examples)
         fed = cast_inputs(inputs, self.fed)
-        return Reference(fed, self.evaluator.outputs(cast_inputs(fed, self.inputs), point))
+        if self.evaluator is None:
+            return Reference(fed, {}), Vouched("")
+        given = cast_inputs(fed, self.inputs)
+        expected = self.evaluator.expected(given, point)
+        random = False
+        if not self.evaluator.is_repeatable:
+            again = self.evaluator.expected(given, point).outputs
+            random = any(
+                difference(again[name], array).unequal for name, array in expected.outputs.items()
+            )
+        return Reference(fed, expected.outputs), Vouched(expected.by, random)
 
 
 def write_reference(
@@ -81,8 +136,10 @@ def write_reference(
     batch = point.get("batch", 1)
     if batch_positions and batch > LARGEST_COMPUTED:
         small = folder / "small.npz"
-        save_reference(str(small), evaluation.at({**point, "batch": LARGEST_COMPUTED}))
+        reference, vouched = evaluation.at({**point, "batch": LARGEST_COMPUTED})
+        save_reference(str(small), reference)
         repeat_reference(str(small), str(path), batch_positions, batch)
     else:
-        save_reference(str(path), evaluation.at(point))
-    return Made({REFERENCE: path})
+        reference, vouched = evaluation.at(point)
+        save_reference(str(path), reference)
+    return Made({REFERENCE: path}, vouched)

@@ -7,8 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporters.cache import Store
+from exporters.codec import from_json
 from exporters.digest import arrays_sha256
-from exporters.evaluation import LARGEST_COMPUTED, REFERENCE, Evaluation, write_reference
+from exporters.evaluation import (
+    LARGEST_COMPUTED,
+    REFERENCE,
+    Evaluation,
+    Vouched,
+    write_reference,
+)
 from exporters.inputs import cast_specs
 from exporters.points import Point
 from exporters.source import Graph, Source
@@ -19,12 +26,14 @@ from exporters.user_data import digest_of
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The file of each point by `axes_key`, and who computed the outputs in it.
+    """The file of each point by `axes_key`, and who computed the outputs in them.
 
-    `stored` says that all of them were there already.
+    `uncompared` is why nothing is to be compared with them, empty where it is. `stored` says
+    that all of them were there already.
     """
 
     by: str
+    uncompared: str
     points: tuple[Point, ...]
     files: Mapping[str, str]
     stored: bool
@@ -40,7 +49,7 @@ class References:
         def is_known(declared: Dimension) -> bool:
             return isinstance(declared, int) or declared in axes
 
-        if all(is_known(size) for spec in outputs for size in spec.shape):
+        if not self.by or all(is_known(size) for spec in outputs for size in spec.shape):
             return tuple(outputs)
         expected = [load_reference(self.files[axes_key(point)]).outputs for point in self.points]
 
@@ -70,22 +79,27 @@ def references_of(
     precision: Precision,
     own_inputs: Path | None,
     seed: int,
+    checked: bool,
 ) -> References:
-    """Inputs and expected outputs at each point: the user's own inputs, packaged or drawn ones."""
-    subject, evaluator = source.subject, source.evaluator(graph)
+    """Inputs at each point, the user's own, packaged or drawn ones, and if `checked` outputs."""
+    subject, evaluator = source.subject, source.evaluator(graph) if checked else None
     packaged = None if own_inputs else source.packaged(points)
     fed = cast_specs(subject.inputs, precision)
     examples = subject.examples
-    evaluation = Evaluation(subject.inputs, fed, seed, own_inputs, packaged, evaluator, examples)
+    evaluation = Evaluation(
+        subject.inputs, fed, seed, own_inputs, packaged, evaluator, examples, subject.called
+    )
     rows = None if own_inputs else _batch_positions(source, graph)
     if packaged is not None:
         by, drawn_from = "packaged", arrays_sha256({**packaged.inputs, **packaged.outputs})
     else:
+        by = evaluator.name if evaluator else ""
         seeded = f"{seed} {subject.inputs} {arrays_sha256(examples)}"
-        by, drawn_from = evaluator.name, digest_of(own_inputs) if own_inputs else seeded
+        drawn_from = digest_of(own_inputs) if own_inputs else seeded
     about = {
         "graph": graph.path.stem,
-        "by": by,
+        "by": by if checked else "",
+        "needs": evaluator.needs if evaluator else (),
         "inputs": drawn_from,
         "types": [spec.dtype for spec in fed],
         "repeated_beyond": LARGEST_COMPUTED if rows else 0,
@@ -98,13 +112,29 @@ def references_of(
             point,
             rows,
             about={**about, "point": dict(point)},
-            packages=("numpy", *evaluator.packages),
-            beside=evaluator.modules,
+            packages=("numpy", *(evaluator.packages if evaluator else ())),
+            beside=evaluator.modules if evaluator else (),
         )
         for point in points
     }
     files = {key: str(reference.entry.files[REFERENCE]) for key, reference in made.items()}
-    return References(by, points, files, all(reference.stored for reference in made.values()))
+    vouched = [from_json(Vouched, reference.entry.facts) for reference in made.values()]
+    return References(
+        " and ".join(dict.fromkeys(told.by for told in vouched)),
+        _why_uncompared(vouched),
+        points,
+        files,
+        all(reference.stored for reference in made.values()),
+    )
+
+
+def _why_uncompared(vouched: Sequence[Vouched]) -> str:
+    by = vouched[0].by
+    if not by:
+        return "outputs are not compared, as --unchecked asks"
+    if any(told.random for told in vouched):
+        return f"not deterministic: two runs of the {by} reference differ, so nothing is compared"
+    return ""
 
 
 def _batch_positions(source: Source, graph: Graph) -> dict[str, int] | None:

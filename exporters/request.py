@@ -24,6 +24,8 @@ class ExportRequest:
     `more_inputs` are further sets, fed in turn with the first where `rotate_inputs` says so.
     `from_nodes` and `to_nodes` cut a part out of a user's graph. `input_range` bounds what is
     drawn, both ends included for integers; `states` maps outputs to the inputs that they become.
+    `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: nothing is expected
+    of the outputs.
     `cache_limit_bytes` 0 is the cache's own limit.
     """
 
@@ -39,6 +41,8 @@ class ExportRequest:
     rotate_inputs: bool = False
     input_range: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
+    custom_ops: tuple[str, ...] = ()
+    checked: bool = True
     cache_dir: str = ""
     seed: int = 0
     cache_limit_bytes: int = 0

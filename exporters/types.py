@@ -158,7 +158,12 @@ class ExportedModel:
 
     `references` maps `axes_key(axes)` to an .npz file holding `input:NAME` and
     `output:NAME` arrays; `reference` says who computed the outputs (`torch`, `onnx`
-    for ONNX's reference evaluator, `packaged` for data that came with the file).
+    for ONNX's reference evaluator, `onnxruntime unoptimised` where that cannot, `packaged`
+    for data that came with the file), empty for nobody. `uncompared` is why outputs are not
+    to be compared with it, empty where they are.
+    `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`) among the graph's weights
+    and products, `depth` how many products follow each other on its longest path.
+    `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
     `parameters` are counted as torch does, `parameters_with_buffers` adds every norm's
     running mean and variance; `macs` are at the default axes. `batch` and `sequence` are
     the axes (or the fixed sizes) that play those parts. None: not known, or there is none.
@@ -193,6 +198,10 @@ class ExportedModel:
     parameters_with_buffers: int | None = None
     macs: int | None = None
     precision_exceptions: tuple[str, ...] = ()
+    uncompared: str = ""
+    narrowest: str = "fp32"
+    depth: int = 0
+    custom_ops: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     inputs_drawn: str = ""
     warnings: tuple[str, ...] = ()
@@ -218,6 +227,9 @@ class ExportedModel:
             fixed={},
         )
 
+
+UNOPTIMISED = "onnxruntime unoptimised"
+"""The reference where ONNX's own evaluator cannot be it."""
 
 _REPEAT = "repeat:"
 
@@ -252,7 +264,8 @@ def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: in
     """
     with np.load(source, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    marks = {f"{_REPEAT}{name}": np.array([axis, size]) for name, axis in axes.items()}
+    there = {name: axis for name, axis in axes.items() if name in arrays}
+    marks = {f"{_REPEAT}{name}": np.array([axis, size]) for name, axis in there.items()}
     with Path(target).open("wb") as file:
         np.savez(file, **arrays, **marks)  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exporters.agreement import difference
 from exporters.complaint import first_line
 from exporters.types import ExportError
 
@@ -18,8 +19,11 @@ TOLERANCE = 1e-4
 """max|a-b| / max|b| that a float32 graph may differ from its torch module by."""
 
 
-def check_file(path: Path) -> None:
-    """ONNX's full check, shape inference included; ExportError carries its first sentence."""
+def check_file(path: Path, called: str = "") -> None:
+    """ONNX's full check, shape inference included; ExportError carries its first sentence.
+
+    `called` is what the file is to the user, its own name if empty.
+    """
     import onnx
 
     try:
@@ -27,7 +31,8 @@ def check_file(path: Path) -> None:
         onnx.checker.check_model(path if _is_text(path) else path.read_bytes(), full_check=True)
     except Exception as error:
         raise ExportError(
-            f"{path.name} is not a valid ONNX graph ({first_line(error)})", "export the file again"
+            f"{called or path.name} is not a valid ONNX graph ({first_line(error)})",
+            "export the file again",
         ) from error
 
 
@@ -71,10 +76,6 @@ def check_numbers(
 
 def relative_error(got: np.ndarray, expected: np.ndarray) -> float:
     """max|got - expected| / max|expected|; infinite where shape, dtype or NaNs differ."""
-    if got.shape != expected.shape or got.dtype != expected.dtype:
+    if got.dtype != expected.dtype:
         return float("inf")
-    if not expected.size or np.array_equal(got, expected, equal_nan=expected.dtype.kind == "f"):
-        return 0.0
-    difference = np.abs(got.astype(np.float64) - expected.astype(np.float64)).max()
-    largest = np.abs(expected.astype(np.float64)).max()
-    return float(difference / largest) if largest and np.isfinite(difference) else float("inf")
+    return difference(got, expected).relative

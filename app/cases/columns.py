@@ -248,7 +248,17 @@ _OUTPUT = (
         "The largest difference from the reference output, over its largest value.",
     ),
     _number("cosine", "Cosine", "", "The cosine between the output and the reference."),
-    _flag("output_ok", "Output right", "Whether the error is within the tolerance."),
+    _number(
+        "tolerance",
+        "Tolerance",
+        "",
+        "The error that is allowed: from the types that the graph computes in, or as asked for.",
+    ),
+    _flag(
+        "output_ok",
+        "Output right",
+        "Whether the error is within the tolerance; empty where nothing was compared.",
+    ),
     Column(
         "accuracy_top1",
         "number",

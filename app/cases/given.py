@@ -1,4 +1,4 @@
-"""What a user gives along with the models: weights, inputs, calibration data, part of a graph.
+"""What a user gives along with the models: weights, data, operators, part of a graph.
 
 The paths go to the export process; a case is known by the files' content, so that its id is
 the same wherever they lie.
@@ -14,6 +14,9 @@ from typing import Any, Self
 from app.cases.errors import PlanError
 from exporters.digest import file_sha256
 from exporters.types import Precision
+
+_REGISTERS = b"RegisterCustomOps"
+"""What ONNX Runtime calls in a library of operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +37,29 @@ class Given:
     rotate_inputs: bool = False
     input_range: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
+    custom_ops: tuple[str, ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, paths: Mapping[str, str], more_inputs: Sequence[str] = (), **others: Any) -> Self:
-        """Paths made absolute and read once; PlanError for a file that can't be.
+    def of(
+        cls,
+        paths: Mapping[str, str],
+        more_inputs: Sequence[str] = (),
+        custom_ops: Sequence[str] = (),
+        **others: Any,
+    ) -> Self:
+        """Paths made absolute and read once; PlanError for a file that can't be, and for a
+        library that holds no operators.
 
         `others` are the fields that are no files.
         """
         named: dict[str, Any] = {name: _absolute(path) for name, path in paths.items()}
-        more = tuple(map(_absolute, more_inputs))
+        more, libraries = tuple(map(_absolute, more_inputs)), tuple(map(_absolute, custom_ops))
         digests = {name: _digest(path) for name, path in named.items()}
         digests |= {f"inputs_{place}": _digest(path) for place, path in enumerate(more, 2)}
-        return cls(**named, more_inputs=more, digests=digests, **others)
+        if libraries:
+            digests["custom_ops"] = ",".join(map(_digest_of_library, libraries))
+        return cls(**named, more_inputs=more, custom_ops=libraries, digests=digests, **others)
 
     def at(self, precision: Precision) -> Given:
         """What matters at this precision: only int8 is calibrated."""
@@ -71,14 +84,19 @@ class Given:
     def files(self) -> tuple[str, ...]:
         """The path of each file that is given."""
         named = (getattr(self, name) for name in _FILES)
-        return (*(path for path in named if path), *self.more_inputs)
+        return (*(path for path in named if path), *self.more_inputs, *self.custom_ops)
 
     def moved(self, place: Callable[[str], str]) -> Given:
         """The same contents, each file where `place` says that it is."""
         named: dict[str, Any] = {
             name: place(path) for name in _FILES if (path := getattr(self, name))
         }
-        return replace(self, more_inputs=tuple(map(place, self.more_inputs)), **named)
+        return replace(
+            self,
+            more_inputs=tuple(map(place, self.more_inputs)),
+            custom_ops=tuple(map(place, self.custom_ops)),
+            **named,
+        )
 
     @property
     def request(self) -> dict[str, Any]:
@@ -97,6 +115,7 @@ class Given:
             "to_nodes": self.to_nodes,
             "input_range": [f"{n}:{low:g}:{high:g}" for n, (low, high) in self.input_range.items()],
             "states": [f"{output}:{given}" for output, given in self.states.items()],
+            "custom_ops": [Path(path).name for path in self.custom_ops],
         }
         told |= {name: ",".join(words) for name, words in lists.items() if words}
         return " ".join(
@@ -110,6 +129,17 @@ NOTHING = Given()
 
 def _absolute(path: str) -> str:
     return str(Path(path).expanduser().absolute())
+
+
+def _digest_of_library(path: str) -> str:
+    digest = _digest(path)
+    if _REGISTERS not in Path(path).read_bytes():
+        raise PlanError(
+            f"{path} is no library of operators for ONNX Runtime: nothing in it is called "
+            f"{_REGISTERS.decode()}",
+            "give the shared library that your operators are built into",
+        )
+    return digest
 
 
 def _digest(path: str) -> str:

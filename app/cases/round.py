@@ -60,7 +60,8 @@ class MeasureJob:
     """One round of one case, with everything resolved.
 
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
-    draws jitter and whatever else is random in this round.
+    draws jitter and whatever else is random in this round. `tolerance` is what outputs may
+    be off by, None for what follows from the arithmetic.
     """
 
     case_id: str
@@ -75,13 +76,15 @@ class MeasureJob:
     seed: int
     samples_path: str
     affinity: tuple[int, ...] = ()
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
 
-    `lane` is the one of several that had it.
+    `unequal` is the share of its elements that differ, where it is to be equal, `nans` are the
+    outputs that hold NaN where the reference does. `lane` is the one of several that had it.
     """
 
     reference: str
@@ -92,6 +95,8 @@ class Check:
     output_ok: bool
     worst_output: str = ""
     lane: int = 0
+    unequal: float | None = None
+    nans: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,12 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--time-limit", f"{plan.time_limit_s:.15g}")
     if plan.budget_s is not None:
         yield from ("--budget", f"{plan.budget_s:.15g}")
+    if not plan.checked:
+        yield "--unchecked"
+    if plan.tolerance is not None:
+        yield from ("--tolerance", f"{plan.tolerance:g}")
+    for library in plan.custom_ops:
+        yield from ("--custom-ops", library)
     if plan.accuracy:
         yield from ("--accuracy", plan.accuracy)
     if plan.profile_ops:

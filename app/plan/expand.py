@@ -121,6 +121,7 @@ def _given(plan: Plan) -> Given:
         rotate_inputs=plan.rotate_inputs,
         input_range=plan.input_range,
         states=plan.states,
+        custom_ops=plan.custom_ops,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
@@ -155,6 +156,13 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--calibration", metavar="FILE", help=".npz of samples for int8")
     own.add_argument("--from-node", metavar="A,B", help="measure part of an .onnx, from here")
     own.add_argument("--to-node", metavar="A,B", help="to here")
+    own.add_argument(
+        "--custom-ops",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a library of operators for ONNX Runtime",
+    )
     how = top.add_argument_group("how long, and where to")
     how.add_argument(
         "--profile", metavar="NAME", help="glance, quick (default), standard or publication"
@@ -170,6 +178,12 @@ def parser() -> argparse.ArgumentParser:
         "--memory-limit",
         metavar="SIZE",
         help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
+    how.add_argument("--unchecked", action="store_true", help="compare no outputs")
+    how.add_argument(
+        "--tolerance",
+        metavar="X",
+        help="what outputs may be off by, of their largest; default: as their types round",
     )
     how.add_argument("--seed", metavar="N", help="of the order of rounds and of all that is drawn")
     how.add_argument("--out", metavar="DIR", help="a new run folder; default: graphlap-results/…")
@@ -309,6 +323,12 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         words = _words(getattr(flags, flag[2:].replace("-", "_")), flag)
         if words:
             given[name] = words
+    if flags.custom_ops:
+        given["custom_ops"] = [w for text in flags.custom_ops for w in _words(text, "--custom-ops")]
+    if flags.unchecked:
+        given["checked"] = False
+    if flags.tolerance is not None:
+        given["tolerance"] = _parsed(_amount, flags.tolerance, "--tolerance")
     if flags.rounds is not None:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
@@ -380,6 +400,16 @@ def _numbers(text: str, flag: str, least: int) -> list[int]:
 
 def _number(text: str, flag: str, least: int) -> int:
     return _parsed(partial(whole, least=least), text, flag)
+
+
+def _amount(word: str) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{word} is no number of at least 0; give one, such as 1e-3")
+    return number
 
 
 def _parsed(parse: Callable[[str], T], word: str, flag: str) -> T:

@@ -91,6 +91,9 @@ class Plan(_Part):
     may be several files, separated by commas: sets that are fed in turn, from run to run, with
     `rotate_inputs`. `save_inputs` keeps what was fed in the run folder. `input_range` bounds
     what is drawn, by input; `states` maps outputs of a graph to the inputs that they become.
+    `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: outputs are not
+    compared; `tolerance` is what they may be off by, relative to the largest, None for what
+    follows from the types that a graph computes in.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -112,6 +115,9 @@ class Plan(_Part):
     save_inputs: Annotated[bool, Field(strict=True)] = False
     input_range: dict[str, tuple[float, float]] = Field(default_factory=dict)
     states: dict[str, str] = Field(default_factory=dict)
+    custom_ops: tuple[str, ...] = ()
+    checked: Annotated[bool, Field(strict=True)] = True
+    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")

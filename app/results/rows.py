@@ -211,6 +211,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
             "max_abs_error": check.max_abs_error,
             "max_rel_error": check.max_rel_error,
             "cosine": check.cosine,
+            "tolerance": check.tolerance,
             "output_ok": check.output_ok,
         }
     values |= {name: value for name, value in last.facts.items() if name in BY_NAME}

@@ -24,13 +24,13 @@ import numpy as np
 from app.cases.round import MEASURED, RECORD, Check, MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.stats.quantiles import order_statistic
-from app.workers.check import check_session
+from app.workers.check import check_session, why_wrong
 from app.workers.conditions import describe_round, peak_rss_mb, round_warnings
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import SeveralLanes
 from app.workers.sampling import Progress, Sampler
-from exporters.types import GraphlapError, Reference, axes_key, load_reference
+from exporters.types import UNOPTIMISED, GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, Lane, Runtime, Session, Unavailable
 from runtimes.execution import AfterCompletion, Execution
@@ -45,6 +45,7 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 """A round that ends so is not recorded: it is measured again when the sweep is resumed."""
 
 _NODES_NAMED = 5
+_ALONE = "since ONNX's evaluator cannot compute the graph"
 # A median needs six samples; more than half a second of them tells nothing further.
 _LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9
 
@@ -226,7 +227,7 @@ class _Round:
             )
             self.note(warnings=(*self.result.warnings, warning))
         after = self._check(session, reference)
-        self._note_check(after if before.output_ok else before)
+        self._note_check(after if before is None or before.output_ok else before)
 
     def _lanes(self, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]) -> Blocks:
         job, streaming = self.job, bool(self.job.model.states)
@@ -267,8 +268,9 @@ class _Round:
         if self.result.status == "partial":
             # Without a timing that a wrong output could put in doubt, the nodes come first.
             self.note(check=check, stop_reason="partial")
-            if not check.output_ok:
-                self.note(warnings=(*self.result.warnings, self._difference(check)))
+            if check is not None and not check.output_ok:
+                why = why_wrong(check, self.result.concurrency)
+                self.note(warnings=(*self.result.warnings, why))
             return
         self._note_check(check)
         self.enter("measure")
@@ -293,27 +295,40 @@ class _Round:
             stop_reason="simulated",
         )
 
-    def _check(self, session: Session, reference: Reference) -> Check:
+    def _check(self, session: Session, reference: Reference) -> Check | None:
+        """None where there is nothing to compare with."""
+        if self.job.model.uncompared:
+            return None
         self.enter("correctness")
-        return check_session(session, reference.inputs, reference.outputs, self.job.model.reference)
+        inputs, expected, job = reference.inputs, reference.outputs, self.job
+        return check_session(session, inputs, expected, job.model, job.tolerance)
 
-    def _note_check(self, check: Check) -> None:
+    def _note_check(self, check: Check | None) -> None:
         """A wrong row keeps its timing and is marked."""
-        self.note(check=check)
+        if check is None:
+            self.note(warnings=(*self.result.warnings, self.job.model.uncompared))
+            return
+        said = (*_of_nans(check), *_of_itself(check, self.job.runtime))
+        self.note(check=check, warnings=(*self.result.warnings, *said))
         if not check.output_ok:
-            self.note(status="wrong_output", reason=self._difference(check))
-
-    def _difference(self, check: Check) -> str:
-        lanes = self.result.concurrency
-        where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
-        return (
-            f"output {check.worst_output!r}{where} differs from the {check.reference} "
-            f"reference by {check.max_rel_error:.2g} of its largest value, "
-            f"and {check.tolerance:g} is allowed"
-        )
+            reason = why_wrong(check, self.result.concurrency)
+            self.note(status="wrong_output", reason=reason)
 
     def _report(self, progress: Progress) -> None:
         self.tell({"event": "progress", **asdict(progress)})
+
+
+def _of_nans(check: Check) -> tuple[str, ...]:
+    """NaN in the same places on both sides is right, and worth a word."""
+    named = ", ".join(map(repr, check.nans))
+    return (f"outputs hold NaN, as the reference does: {named}",) if check.nans else ()
+
+
+def _of_itself(check: Check, runtime: str) -> tuple[str, ...]:
+    """ONNX Runtime checked by ONNX Runtime: what both get wrong does not show."""
+    if check.reference != UNOPTIMISED or not runtime.startswith("ort-"):
+        return ()
+    return (f"compared with ONNX Runtime's own unoptimised self, {_ALONE}",)
 
 
 def _new_file(path: Path) -> BinaryIO:

@@ -1,7 +1,8 @@
 """The step that keeps a user's graph: checked, and copied with the weights of its other files.
 
-The file's own bytes are kept. Only where it cannot be kept so, because a part was cut out,
-its weights lie in other files or an open dimension has no name, is it written anew.
+The file's own bytes are kept. Only where it cannot be kept so, because a part was cut out, its
+weights lie in other files, an open dimension has no name or a node stood before one that it
+reads, is it written anew.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from exporters.validate import check_file
 MODEL = "model"
 
 
-def copied(folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool) -> Made:
+def copied(
+    folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool, is_put_in_order: bool
+) -> Made:
     """The graph and its weights; ExportError if the file is no valid graph.
 
     `proto` is the graph of `face`, and says where the store keeps its weights afterwards.
+    `is_put_in_order` says that its nodes were not, so that it is valid only as it is here.
     """
-    check_file(face.path)
+    if not is_put_in_order:
+        check_file(face.path)
     files = {}
     stored_names = {}
     for index, data in enumerate(face.external):
@@ -34,7 +39,7 @@ def copied(folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool) -> Ma
         stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
         files[f"external_{index}"] = copy
     model = folder / "model.onnx"
-    if face.external or face.unnamed or is_part:
+    if face.external or face.unnamed or is_part or is_put_in_order:
         for tensor in external_tensors(proto):
             for item in tensor.external_data:
                 if item.key == "location":
@@ -43,4 +48,6 @@ def copied(folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool) -> Ma
         model.write_bytes(proto.SerializeToString(deterministic=True))
     else:
         shutil.copyfile(face.path, model)
+    if is_put_in_order:
+        check_file(model, face.path.name)
     return Made({**files, MODEL: model})

@@ -1,6 +1,7 @@
-"""Expected outputs of a user's graph, from ONNX's own reference evaluator.
+"""Expected outputs of a user's graph: ONNX's own evaluator, else ONNX Runtime without rewriting.
 
-Where the graph cannot run at the sizes asked for, the node that fails is named.
+Where neither can compute them, the message blames what failed: an operator that nobody knows,
+the sizes asked for, or the graph.
 """
 
 from __future__ import annotations
@@ -12,71 +13,125 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from onnx.reference import ReferenceEvaluator
+from onnx import ModelProto
 
-from exporters.complaint import first_line
-from exporters.files.nodes import node_name
-from exporters.types import ExportError, NotBenchmarkable, TensorSpec, axes_key
+from exporters.complaint import deepest, first_line
+from exporters.digest import file_sha256
+from exporters.evaluation import Expected
+from exporters.files.nodes import all_nodes, node_name
+from exporters.files.unoptimised import Unoptimised, plain
+from exporters.semantics.evaluator import RANDOM, Evaluator
+from exporters.types import (
+    UNOPTIMISED,
+    ExportError,
+    NotBenchmarkable,
+    TensorSpec,
+    axes_key,
+)
 
-_REMEDY = "lay inputs and expected outputs beside it, as in test_data_set_0/output_0.pb"
+_ONNX_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 
 
 class FileEvaluator:
-    """One file for the evaluator, which reads it when it is first run."""
+    """One file for both evaluators, each of which reads it when it is first run."""
 
     name: ClassVar[str] = "onnx"
-    packages: ClassVar[tuple[str, ...]] = ("onnx",)
+    packages: ClassVar[tuple[str, ...]] = ("onnx", "onnxruntime")
 
-    def __init__(self, called: str, path: Path, outputs: Sequence[TensorSpec]) -> None:
+    def __init__(
+        self,
+        called: str,
+        path: Path,
+        outputs: Sequence[TensorSpec],
+        *,
+        is_repeatable: bool = True,
+        custom_ops: Sequence[str] = (),
+    ) -> None:
         self._called = called
         self._path = path
         self._outputs = [spec.name for spec in outputs]
+        self._custom_ops = tuple(custom_ops)
+        self._unoptimised = Unoptimised(path, self._outputs, custom_ops)
+        self.is_repeatable = is_repeatable
 
-    def outputs(
-        self, inputs: Mapping[str, np.ndarray], point: Mapping[str, int]
-    ) -> dict[str, np.ndarray]:
-        """The outputs by name.
+    def expected(self, inputs: Mapping[str, np.ndarray], point: Mapping[str, int]) -> Expected:
+        """The outputs, and which of the two gave them.
 
-        ExportError, with the node's name, if the graph cannot take these inputs;
-        NotBenchmarkable if the evaluator does not know an operator.
+        NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
+        the graph cannot take these inputs.
         """
-        evaluator = self._evaluator
         try:
-            with np.errstate(all="ignore"):
-                values = evaluator.run(self._outputs, dict(inputs))
-        except NotImplementedError as error:
-            raise self._not_vouched_for(error) from error
+            return Expected(self._by_onnx(inputs), self.name)
         except Exception as error:
-            node = _failing_node(error)
-            at = f" in node {node!r}" if node else ""
-            raise ExportError(
-                f"{self._called} cannot run at {axes_key(point)}: it fails{at} "
-                f"({first_line(error)})",
-                "set its axes to sizes that the graph takes",
-            ) from error
-        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+            refused = error
+        try:
+            return Expected(self._unoptimised.outputs(inputs), UNOPTIMISED)
+        except ExportError:
+            raise
+        except Exception as error:
+            raise self._fault(refused, error, point) from refused
 
     @property
     def modules(self) -> tuple[str, ...]:
         """This one."""
         return (__name__,)
 
-    @cached_property
-    def _evaluator(self) -> ReferenceEvaluator:
-        try:
-            return ReferenceEvaluator(str(self._path))
-        except Exception as error:
-            raise self._not_vouched_for(error) from error
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(file_sha256(Path(library)) for library in self._custom_ops)
 
-    def _not_vouched_for(self, error: Exception) -> NotBenchmarkable:
-        cause = f"ONNX's reference evaluator cannot check {self._called} ({first_line(error)})"
-        return NotBenchmarkable(cause, _REMEDY)
+    def _by_onnx(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        with np.errstate(all="ignore"):
+            values = self._evaluator.run(self._outputs, dict(inputs))
+        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(str(self._path))
+
+    def _fault(
+        self, onnx: Exception, runtime: Exception, point: Mapping[str, int]
+    ) -> ExportError | MemoryError:
+        """What is to blame where both have failed."""
+        if isinstance(onnx, MemoryError):
+            return onnx
+        unknown = "_evaluator" not in self.__dict__ or isinstance(onnx, NotImplementedError)
+        if unknown and not self._unoptimised.is_open:
+            return NotBenchmarkable(
+                f"neither ONNX's evaluator ({first_line(onnx)}) nor ONNX Runtime "
+                f"({plain(runtime)}) can tell what {self._called} should give",
+                "give --custom-ops the library of its operators, lay expected outputs beside it "
+                "(test_data_set_0/output_0.pb), or measure it --unchecked",
+            )
+        node = "" if unknown else _failing_node(onnx)
+        at = f" in node {node!r}" if node else ""
+        reason = plain(runtime) if unknown else first_line(deepest(onnx))
+        if point:
+            return ExportError(
+                f"{self._called} cannot run at {axes_key(point)}: it fails{at} ({reason})",
+                "set its axes to sizes that the graph takes",
+            )
+        return ExportError(
+            f"{self._called} cannot run on its inputs: it fails{at} ({reason})",
+            "give --inputs that it takes, or export the file again",
+        )
+
+
+def is_repeatable(model: ModelProto) -> bool:
+    """Whether all that the graph computes is known to give the same each time."""
+    known = {*_ONNX_DOMAINS, *(function.domain for function in model.functions)}
+    return not any(
+        node.domain not in known
+        or node.op_type in RANDOM
+        or (node.op_type == "Dropout" and len(node.input) > 2)
+        for node in all_nodes(model)
+    )
 
 
 def _failing_node(error: Exception) -> str:
     """The node that the evaluator was at; its error says no name, its frame has the node."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code is ReferenceEvaluator.run.__code__:
+        if frame.f_code is Evaluator.run.__code__:
             node = frame.f_locals.get("node")
             if node is not None:
                 return node_name(node.onnx_node)

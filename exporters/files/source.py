@@ -13,8 +13,9 @@ from exporters.cache import Store
 from exporters.digest import file_sha256
 from exporters.files.copy import MODEL, copied
 from exporters.files.counts import count
-from exporters.files.evaluator import FileEvaluator
+from exporters.files.evaluator import FileEvaluator, is_repeatable
 from exporters.files.face import OnnxFile, describe, name_open_dimensions, read
+from exporters.files.nodes import put_in_order
 from exporters.files.packaged import packaged_reference
 from exporters.files.part import part
 from exporters.points import Point
@@ -29,6 +30,7 @@ class FileSource:
     """The file's face, its graph without external weights, and the ends of the part cut out.
 
     With `has_ranges`, its inputs are to be drawn as the user says, whatever lies beside it.
+    `is_put_in_order` says that the nodes of the graph stand otherwise in the file.
     """
 
     face: OnnxFile
@@ -37,6 +39,8 @@ class FileSource:
     to_nodes: tuple[str, ...]
     states: tuple[StatePair, ...]
     has_ranges: bool
+    custom_ops: tuple[str, ...]
+    is_put_in_order: bool
 
     @property
     def subject(self) -> Subject:
@@ -65,6 +69,7 @@ class FileSource:
             face,
             self.proto,
             self._is_part,
+            self.is_put_in_order,
             about={
                 "file": sources[face.path.name],
                 "external": list(sources.values())[1:],
@@ -86,8 +91,14 @@ class FileSource:
         return (graph,)
 
     def evaluator(self, graph: Graph) -> FileEvaluator:
-        """ONNX's reference evaluator on the file as it is kept."""
-        return FileEvaluator(self.face.path.name, graph.path, self.face.outputs)
+        """ONNX's reference evaluator, or ONNX Runtime, on the file as it is kept."""
+        return FileEvaluator(
+            self.face.path.name,
+            graph.path,
+            self.face.outputs,
+            is_repeatable=is_repeatable(self.proto),
+            custom_ops=self.custom_ops,
+        )
 
     def packaged(self, points: Sequence[Point]) -> Reference | None:
         """Data beside the file, which fits the whole of it only."""
@@ -118,5 +129,15 @@ def file_source(request: ExportRequest) -> FileSource:
     name_open_dimensions(proto, face)
     face = replace(face, inputs=in_ranges(face.inputs, request.input_range, path.name))
     states = paired(face.inputs, [o.name for o in face.outputs], request.states, path.name)
-    ranged = bool(request.input_range)
-    return FileSource(face, proto, request.from_nodes, request.to_nodes, states, ranged)
+    # What ONNX's checker looks at lies with its weights, where the user keeps them.
+    moved = not face.external and put_in_order(proto.graph)
+    return FileSource(
+        face,
+        proto,
+        request.from_nodes,
+        request.to_nodes,
+        states,
+        has_ranges=bool(request.input_range),
+        custom_ops=request.custom_ops,
+        is_put_in_order=moved,
+    )

@@ -12,6 +12,7 @@ import numpy as np
 from exporters import own
 from exporters.brought import Brought
 from exporters.calling import named_outputs
+from exporters.evaluation import Expected
 from exporters.points import Point
 from exporters.pyt.build import build, failing_part
 from exporters.pyt.weights import load_weights
@@ -47,6 +48,20 @@ class ModuleEvaluator:
     def modules(self) -> tuple[str, ...]:
         """This one and the definition's; what a user's file imports is not known."""
         return (__name__, own.module_name(self._definition.factory.target.partition(":")[0]))
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """No file: weights have made the graph another one."""
+        return ()
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Definitions of the catalogue are; a user's module may draw what it likes."""
+        return self._brought is None
+
+    def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
+        """The outputs, computed by torch."""
+        return Expected(self.outputs(inputs, point), self.name)
 
     @cached_property
     def module(self) -> nn.Module:

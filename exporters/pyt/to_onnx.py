@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto
 
-from exporters.complaint import first_line
+from exporters.complaint import deepest, first_line
 from exporters.inputs import NO_EXAMPLES, Arrays
 from exporters.pyt.blame import where_of_user
 from exporters.pyt.lstm import translations
@@ -69,7 +69,7 @@ def to_onnx(
             model = _EXPORTERS[exporter](definition, module, tensors)
         except Exception as error:
             raise ExportError(
-                f"torch cannot export {definition.name} ({first_line(_deepest(error))}"
+                f"torch cannot export {definition.name} ({first_line(deepest(error))}"
                 f"{where_of_user(error)})",
                 "write that part so that torch.onnx.export takes it",
             ) from error
@@ -268,13 +268,6 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
             elif attribute.type == AttributeProto.GRAPHS:
                 for inner in attribute.graphs:
                     yield from _graphs(inner)
-
-
-def _deepest(error: Exception) -> Exception:
-    """The error that began it: the exporter wraps it in a page of advice."""
-    while isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    return error
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pathlib import Path
 from exporters.asked import refuse_unfit_states
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.drawn import guesses, inputs_told
+from exporters.files.arithmetic import Arithmetic, arithmetic_of
 from exporters.inputs import cast_specs
 from exporters.points import Point, full_points
 from exporters.precision.convert import Converted, converted
@@ -61,10 +62,11 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A graph, what is executed of it, and its references."""
+    """A graph, what is executed of it and in which types, and its references."""
 
     graph: Graph
     executed: Converted
+    arithmetic: Arithmetic
     references: References
 
     @property
@@ -90,12 +92,14 @@ def _part(
         points = (graph.point,)
     own_inputs = sets[0] if sets else None
     executed = _in_precision(request, store, subject, graph, subject.default or points[0])
-    references = references_of(store, source, graph, points, precision, own_inputs, request.seed)
+    references = references_of(
+        store, source, graph, points, precision, own_inputs, request.seed, request.checked
+    )
     if request.states:
         types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
         for file in references.files.values():
             refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
-    return _Part(graph, executed, references)
+    return _Part(graph, executed, arithmetic_of(store, executed.path), references)
 
 
 def _source(request: ExportRequest) -> Source:
@@ -189,4 +193,8 @@ def _described(
             for part in parts
             if part.graph.point is not None
         },
+        uncompared=first.references.uncompared,
+        narrowest=first.arithmetic.narrowest,
+        depth=first.arithmetic.depth,
+        custom_ops=request.custom_ops,
     )

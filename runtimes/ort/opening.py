@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Unavailable
+from runtimes.faults import Unsupported
 from runtimes.options import OptionValue
 from runtimes.request import Request
 
@@ -64,8 +65,9 @@ def session_options(
 ) -> onnxruntime.SessionOptions:
     """Options with every axis fixed and the threads as asked for.
 
-    With `recording` the session writes the times of its kernels to a file that begins so, with
-    `graph` the graph that it runs to this file, and its weights beside it.
+    Unsupported for a library of the model's operators that is not to be had. With `recording`
+    the session writes the times of its kernels to a file that begins so, with `graph` the graph
+    that it runs to this file, and its weights beside it.
     """
     import onnxruntime
 
@@ -76,6 +78,14 @@ def session_options(
     wanted.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     for axis, size in request.axes.items():
         wanted.add_free_dimension_override_by_name(axis, size)
+    for library in request.model.custom_ops:
+        try:
+            wanted.register_custom_ops_library(library)
+        except Exception as error:
+            raise Unsupported(
+                f"ONNX Runtime cannot take the operators of {Path(library).name}",
+                "give --custom-ops a library built for this ONNX Runtime",
+            ) from error
     if recording is not None:
         wanted.enable_profiling = True
         wanted.profile_file_prefix = str(recording)

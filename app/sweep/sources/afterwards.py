@@ -53,4 +53,5 @@ class Afterwards(ABC):
 
     def _export(self, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
         """The model of a case whose rounds this run did not have to measure."""
-        return export_work(case, points, self._time_limit_s)
+        # Its outputs are compared with nothing here.
+        return export_work(case, points, self._time_limit_s, checked=False)

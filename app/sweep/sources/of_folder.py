@@ -37,6 +37,8 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
         parse_size(plan.memory_limit) if plan.memory_limit else 0,
         _export_limit_s(plan.time_limit_s),
         Budget(plan.budget_s or math.inf),
+        plan.checked,
+        plan.tolerance,
     )
     statuses = _known(recorded)
     rounds: Rounds

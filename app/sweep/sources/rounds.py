@@ -39,7 +39,8 @@ class Schedule:
 
     `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
     export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
-    `budget` bounds the whole run.
+    `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
+    they may be off by, None for what follows from the arithmetic.
     """
 
     cases: Sequence[Case]
@@ -51,6 +52,8 @@ class Schedule:
     memory_limit_bytes: int = 0
     export_limit_s: float = 600.0
     budget: Budget = field(default_factory=Budget)
+    checked: bool = True
+    tolerance: float | None = None
 
 
 def round_work(
@@ -81,6 +84,7 @@ def round_work(
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
         affinity=cores_for(case.threads * sessions, usable_cores()),
+        tolerance=schedule.tolerance,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -98,15 +102,20 @@ def export_work(
     points: Sequence[Mapping[str, int]],
     time_limit_s: float,
     memory_limit_bytes: int = 0,
+    checked: bool = True,
 ) -> ExportWork:
-    """The export of a case's model, with references at `points`."""
-    request = ExportRequest(case.model, case.precision, tuple(points), **case.given.request)
+    """The export of a case's model, with inputs and if `checked` expected outputs at `points`."""
+    request = ExportRequest(
+        case.model, case.precision, tuple(points), checked=checked, **case.given.request
+    )
     return ExportWork(request, time_limit_s, memory_limit_bytes)
 
 
 def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
-    """The same within the limits of a sweep."""
-    work = export_work(case, points, schedule.export_limit_s, schedule.memory_limit_bytes)
+    """The same within the limits of a sweep, and checked if that is."""
+    work = export_work(
+        case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.checked
+    )
     work.budget_ends_s = schedule.budget.ends_s
     return work
 

@@ -1,7 +1,7 @@
 """A checked ONNX file becomes the card's graph: axes fixed, shape arithmetic folded away.
 
-Nodes are walked once in order. What depends on constants alone is computed by ONNX's
-reference evaluator; of everything else only the type and the shape are inferred.
+Nodes are walked once in order. What depends on constants alone is computed by the evaluator
+that computes expected outputs; of everything else only the type and the shape are inferred.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TypeProto, helper, numpy
 from onnx.defs import OpSchema
 from onnx.inliner import inline_local_functions
 
+from exporters.semantics.evaluator import Evaluator
 from runtimes.faults import CompileFault, Unsupported
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
 
@@ -139,8 +140,6 @@ class _Walk:
         )
 
     def _evaluate(self, node: NodeProto, name: str) -> list[Any]:
-        from onnx.reference import ReferenceEvaluator
-
         inputs = [i for i in dict.fromkeys(node.input) if i]
         graph = helper.make_graph(
             [node],
@@ -150,7 +149,7 @@ class _Walk:
         )
         model = helper.make_model(graph, opset_imports=self._opsets, ir_version=self._ir_version)
         try:
-            results = ReferenceEvaluator(model).run(None, {i: self.constants[i] for i in inputs})
+            results = Evaluator(model).run(None, {i: self.constants[i] for i in inputs})
         except Exception as error:
             raise CompileFault(
                 f"the constant {node.op_type} node {name!r} can't be computed ({error})",

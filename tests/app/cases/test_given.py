@@ -63,6 +63,17 @@ def test_a_case_that_is_fed_otherwise_survives_the_manifest_and_is_another_case(
         assert (again, again.case_id) == (case, case.case_id)
 
 
+def test_libraries_of_operators_make_another_case_and_are_asked_for(tmp_path: Path) -> None:
+    for name, content in (("a.so", b"RegisterCustomOps 1"), ("b.so", b"RegisterCustomOps 2")):
+        (tmp_path / name).write_bytes(content)
+    paths = [str(tmp_path / name) for name in ("a.so", "b.so")]
+    one, other, both = (cases(custom_ops=given)[0] for given in (paths[:1], paths[1:], paths))
+    assert len({case.case_id for case in (cases()[0], one, other, both)}) == 4
+    assert both.given.request["custom_ops"] == tuple(paths)
+    assert str(both.given) == "custom_ops=a.so,b.so"
+    assert from_json(Case, to_json(both)) == both
+
+
 def test_only_int8_is_calibrated(tmp_path: Path) -> None:
     np.savez(tmp_path / "samples.npz", x=np.zeros((1, 256), np.float32))
     fp32, int8 = cases(calibration=str(tmp_path / "samples.npz"), precisions=["fp32", "int8"])
@@ -99,6 +110,11 @@ def test_a_part_of_a_graph_is_planned_with_its_own_axes(tmp_path: Path) -> None:
     [
         ({"weights": "/nowhere/w.safetensors"}, "can't be read"),
         ({"inputs": "/nowhere/x.npz"}, "can't be read"),
+        ({"custom_ops": ["/nowhere/operators.so"]}, "can't be read"),
+        (
+            {"custom_ops": [pytest.__file__]},
+            "no library of operators .*RegisterCustomOps: give the shared",
+        ),
         ({"from_nodes": ["a"]}, "no .onnx file"),
     ],
 )

@@ -51,6 +51,16 @@ PLANS = st.builds(
 )
 
 
+def test_what_is_compared_and_how_is_part_of_the_command(tmp_path: Path) -> None:
+    sweeps = [{"models": ["mlp"], "runtimes": ["fake"]}]
+    plan = parse_plan(
+        {"name": "sweep", "sweeps": sweeps, "checked": False, "tolerance": 0.01}, "test"
+    )
+    line = command_line(plan, tmp_path)
+    assert "--unchecked --tolerance 0.01" in line
+    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+
+
 def _ids(plan: Plan) -> list[str]:
     return [case.case_id for case in expand(plan)]
 

@@ -30,7 +30,8 @@ def test_a_command_says_the_same_as_the_plan_in_its_words(tmp_path: Path) -> Non
         "--axis sequence=4,16 --threads 0,2 --option fake.latency_us=5,10 --option fake.fail=none "
         "--scenario closed_loop,paced:20us --wait sleep --profile standard --rounds 7 --seed 3 "
         "--time-limit 90 --memory-limit 8GiB --profile-ops --largest-batch --accuracy digits "
-        "--weights w.safetensors --inputs x.npz --calibration c.npz --from-node a,b --to-node c"
+        "--weights w.safetensors --inputs x.npz --calibration c.npz --from-node a,b --to-node c "
+        "--custom-ops a.so,b.so --custom-ops c.so --unchecked --tolerance 1e-3"
     )
     sweep = {
         "models": ["mlp", "cnn_tiny"],
@@ -58,6 +59,9 @@ def test_a_command_says_the_same_as_the_plan_in_its_words(tmp_path: Path) -> Non
         "calibration": "c.npz",
         "from_nodes": ["a", "b"],
         "to_nodes": ["c"],
+        "custom_ops": ["a.so", "b.so", "c.so"],
+        "checked": False,
+        "tolerance": 1e-3,
     }
     assert told(*command.split()) == parse_plan(plan, "test")
 
@@ -108,6 +112,8 @@ def test_sizes_are_powers_of_two_and_anything_else_is_refused_with_its_flag() ->
         (["--models", "mlp", "--export", "csv"], "--export csv is not known"),
         (["--models", "mlp", "--option", "fake.fail"], "write it as --option runtime.name=value"),
         (["--models", "mlp", "--scenario", "paced:5"], "paced:5"),
+        (["--models", "mlp", "--tolerance", "-1"], "--tolerance -1 is no number"),
+        (["--models", "mlp", "--tolerance", "nan"], "--tolerance nan is no number"),
         (["--headless"], "nothing to measure"),
     ],
 )
@@ -123,7 +129,7 @@ PLAN_FLAGS = (
     "--suite starter --models mlp --runtimes fake --batch 2 --axis a=1 --option fake.fail=none "
     "--wait sleep --accuracy d --profile-ops --largest-batch --weights w --inputs x "
     "--calibration c --from-node a --to-node b --profile quick --rounds 3 --time-limit 9 "
-    "--memory-limit 1GiB --seed 3 --out d"
+    "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1"
 )
 
 

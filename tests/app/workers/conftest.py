@@ -88,6 +88,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         affinity: tuple[int, ...] = (),
         threads: int = 1,
         precision: Precision = "fp32",
+        tolerance: float | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -102,6 +103,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             seed=7,
             samples_path=str(samples),
             affinity=affinity,
+            tolerance=tolerance,
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],

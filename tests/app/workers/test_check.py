@@ -1,9 +1,13 @@
 """Correctness: a wrong, missing or unwritten output never passes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from app.workers.check import compare
+from app.workers.check import TOLERANCE, compare, tolerance_of, why_wrong
+from exporters.types import ExportedModel, TensorSpec
+from runtimes.fpga.numerics.bf16 import round_bf16
 
 WANTED = {"y": np.array([[1.0, -2.0, 4.0]], np.float32)}
 
@@ -60,3 +64,77 @@ def test_an_error_is_found_in_any_part_of_a_large_output() -> None:
         assert found.cosine == pytest.approx(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
         actual[position] = np.nan
         assert compare({"y": actual}, {"y": wanted}, "torch", 1e-4).max_rel_error == np.inf
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.bool_])
+def test_classes_and_masks_must_be_equal_and_the_share_that_differs_is_told(dtype: type) -> None:
+    wanted: dict[str, np.ndarray] = {"k": np.array([1, 0, 1, 1], dtype)}
+    assert compare(dict(wanted), wanted, "onnx", 0.5).output_ok
+    check = compare({"k": np.array([1, 0, 1, 0], dtype)}, wanted, "onnx", 10.0)
+    assert not check.output_ok
+    assert check.unequal == 0.25
+    assert "in 25 % of its elements, and integers must be equal" in why_wrong(check, 1)
+
+
+def test_large_integers_that_are_one_double_are_told_apart() -> None:
+    wanted = {"k": np.array([2**53 + 1])}
+    assert not compare({"k": np.array([2**53])}, wanted, "onnx", 1e-4).output_ok
+
+
+def test_a_quantised_output_may_be_a_step_off_and_a_class_may_not() -> None:
+    bytes_, classes = np.array([200, 100], np.uint8), np.array([7])
+    wanted: dict[str, np.ndarray] = {"q": bytes_, "k": classes}
+    near = {"q": bytes_ + np.uint8(1), "k": classes}
+    assert compare(near, wanted, "onnx", 0.1, steps=True).output_ok
+    assert not compare(near, wanted, "onnx", 0.1).output_ok
+    assert not compare({"q": bytes_, "k": classes + 1}, wanted, "onnx", 0.5, steps=True).output_ok
+
+
+def test_nan_in_the_same_place_is_right_and_told() -> None:
+    wanted = {"y": np.array([np.nan, 1.0], np.float32), "z": np.ones(1, np.float32)}
+    check = compare(dict(wanted), wanted, "torch", 1e-4)
+    assert (check.output_ok, check.nans) == (True, ("y",))
+    moved = {**wanted, "y": np.array([1.0, np.nan], np.float32)}
+    assert not compare(moved, wanted, "torch", 1e-4).output_ok
+
+
+def _model(**facts: Any) -> ExportedModel:
+    empty: dict[str, Any] = dict.fromkeys(("name", "suite", "family", "path", "sha256"), "")
+    half = facts.pop("half", False)
+    outputs = (TensorSpec("y", "float16" if half else "float32", (1,)),)
+    return ExportedModel(
+        **empty,
+        opset=17,
+        precision="fp32",
+        inputs=(),
+        outputs=outputs,
+        axes={},
+        references={},
+        reference="onnx",
+        **facts,
+    )
+
+
+def test_the_tolerance_is_that_of_the_narrowest_type_whatever_the_engine_says() -> None:
+    assert tolerance_of("fp32", _model()) == TOLERANCE["fp32"]
+    assert tolerance_of("fp32", _model(narrowest="fp16")) == TOLERANCE["fp16"]
+    assert tolerance_of("fp32", _model(narrowest="int8")) == TOLERANCE["int8"]
+    assert tolerance_of("bf16", _model()) == TOLERANCE["bf16"]
+    assert tolerance_of("fp32", _model(half=True)) == TOLERANCE["fp16"]
+    assert tolerance_of("unknown", _model()) == TOLERANCE["fp32"]
+
+
+def test_bf16_is_given_more_the_more_products_follow_each_other() -> None:
+    """The bound is above what a chain of rounded products does, and not far above it."""
+    assert tolerance_of("fp32", _model(depth=100)) == TOLERANCE["fp32"]
+    rng = np.random.default_rng(0)
+    exact = rounded = rng.standard_normal((16, 128)).astype(np.float32)
+    depth = 100
+    for _ in range(depth):
+        weights, _ = np.linalg.qr(rng.standard_normal((128, 128)))
+        exact = exact @ weights.astype(np.float32)
+        rounded = round_bf16(rounded) @ round_bf16(weights.astype(np.float32))
+    found = compare({"y": rounded}, {"y": exact}, "onnx", tolerance_of("bf16", _model(depth=depth)))
+    assert found.output_ok
+    assert found.max_rel_error > found.tolerance / 10
+    assert tolerance_of("bf16", _model(depth=depth)) == pytest.approx(2**-8 * 10)

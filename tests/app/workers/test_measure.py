@@ -14,7 +14,13 @@ import pytest
 from app.cases.round import MEASURED, WARMUP, Limits
 from exporters import own
 from exporters.codec import to_json
-from exporters.types import ExportedModel, Reference, load_reference, save_reference
+from exporters.types import (
+    UNOPTIMISED,
+    ExportedModel,
+    Reference,
+    load_reference,
+    save_reference,
+)
 from runtimes import registry
 from tests.app.workers.conftest import SHORT, Measure
 
@@ -73,6 +79,48 @@ def test_the_check_starts_from_the_references_own_state(
     assert result.status == "wrong_output"
     assert result.check is not None
     assert result.check.max_abs_error == pytest.approx(1.0)
+
+
+def test_what_is_not_to_be_compared_is_measured_and_says_why(
+    measure: Measure, counter: ExportedModel
+) -> None:
+    path = next(iter(counter.references.values()))
+    save_reference(path, Reference(load_reference(path).inputs, {}))
+    why = "outputs are not compared, as --unchecked asks"
+    result, records, _ = measure(model=replace(counter, reference="", uncompared=why))
+    assert (result.status, result.check) == ("ok", None)
+    assert why in result.warnings
+    assert len(records)
+
+
+def test_a_tolerance_that_is_given_goes_before_that_of_the_arithmetic(
+    measure: Measure, counter: ExportedModel
+) -> None:
+    path = next(iter(counter.references.values()))
+    known = load_reference(path)
+    off = {name: array * np.float32(1.01) for name, array in known.outputs.items()}
+    save_reference(path, Reference(known.inputs, off))
+    strict, _, _ = measure()
+    lax, _, _ = measure(tolerance=0.05)
+    assert (strict.status, lax.status) == ("wrong_output", "ok")
+    assert lax.check is not None
+    assert lax.check.tolerance == 0.05
+
+
+def test_onnxruntime_beside_onnxruntime_and_nan_beside_nan_are_told(
+    measure: Measure, counter: ExportedModel
+) -> None:
+    path = next(iter(counter.references.values()))
+    known = load_reference(path)
+    inputs = {name: array * np.float32(np.nan) for name, array in known.inputs.items()}
+    outputs = {name: array * np.float32(np.nan) for name, array in known.outputs.items()}
+    save_reference(path, Reference(inputs, outputs))
+    result, _, _ = measure(model=replace(counter, reference=UNOPTIMISED))
+    assert result.status == "ok"
+    assert any("own unoptimised self" in warning for warning in result.warnings)
+    assert any("outputs hold NaN" in warning for warning in result.warnings)
+    other, _, _ = measure("openvino-cpu", model=replace(counter, reference=UNOPTIMISED))
+    assert not any("unoptimised" in warning for warning in other.warnings)
 
 
 @pytest.mark.parametrize(

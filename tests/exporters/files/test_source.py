@@ -242,3 +242,27 @@ def test_an_operator_nobody_can_vouch_for_asks_for_expected_outputs(tmp_path: Pa
     onnx.save(graph([node], [tensor("x", [2])], [tensor("y", [2])], vendor="a.vendor"), path)
     with pytest.raises(NotBenchmarkable, match=r"Sharpen.*test_data_set_0"):
         _export(path, tmp_path / "cache")
+
+
+def test_nodes_in_any_order_are_sorted_as_onnxruntime_sorts_them(tmp_path: Path) -> None:
+    """ONNX Runtime's converter to fp16 appends the casts of the inputs to the end of the graph."""
+    path = tmp_path / "unsorted.onnx"
+    late = [
+        helper.make_node("Neg", ["doubled"], ["y"]),
+        helper.make_node("Add", ["x", "x"], ["doubled"]),
+    ]
+    ends = [tensor("x", ["batch", 4])], [tensor("y", ["batch", 4])]
+    onnx.save(graph(late, *ends), path)
+    model = _export(path, tmp_path / "cache", {"batch": 2})
+    assert [node.op_type for node in onnx.load(model.path).graph.node] == ["Add", "Neg"]
+    reference = load_reference(model.references["batch=2"])
+    assert np.array_equal(reference.outputs["y"], -2 * reference.inputs["x"])
+
+
+def test_nodes_in_a_circle_are_refused_under_the_files_name(tmp_path: Path) -> None:
+    path = tmp_path / "circle.onnx"
+    circle = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Neg", ["a"], ["b"])]
+    nodes = [*circle, helper.make_node("Neg", ["b"], ["y"])]
+    onnx.save(graph(nodes, [tensor("x", ["batch", 4])], [tensor("y", ["batch", 4])]), path)
+    with pytest.raises(ExportError, match=r"circle\.onnx is not a valid ONNX graph"):
+        _export(path, tmp_path / "cache", {"batch": 2})

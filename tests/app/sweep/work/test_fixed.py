@@ -164,3 +164,15 @@ def test_measurements_leave_a_core_to_the_parent_where_there_is_one() -> None:
     assert cores_for(3, {0, 1, 2, 3}) == (1, 2, 3)
     assert cores_for(4, {0, 1, 2, 3}) == ()
     assert cores_for(0, {0, 1, 2, 3}) == ()
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_what_is_compared_and_how_closely_reaches_exports_and_rounds(
+    model: ExportedModel, checked: bool
+) -> None:
+    schedule = Schedule(
+        CASES[:1], 1, SHORT, 60.0, 5, Path("samples"), checked=checked, tolerance=0.5
+    )
+    done = run_through(FixedSweep(schedule, {}), model)
+    assert [w.request.checked for w in done if isinstance(w, ExportWork)] == [checked]
+    assert [w.job.tolerance for w in done if isinstance(w, RoundWork)] == [0.5]

@@ -33,6 +33,17 @@ def test_shape_arithmetic_is_folded_once_the_axes_are_fixed() -> None:
     assert graph.values[graph.outputs[0]].shape == (3, 8)
 
 
+def test_a_long_table_of_positions_is_gathered_beforehand() -> None:
+    """As each BERT does with its token types; onnx's own evaluator stops at 64 entries."""
+    made = ModelBuilder()
+    table, places = np.arange(512.0, dtype=np.float32)[None], np.arange(511, 447, -1)[None]
+    gathered = made.add("GatherElements", made.constant(table), made.constant(places), axis=1)
+    made.output(made.add("Add", made.input("x", [1, 64]), gathered), [1, 64])
+    graph = import_model(made.model(), {})
+    assert [node.op for node in graph.nodes] == ["Add"]
+    assert np.array_equal(graph.constants[gathered], table[:, 511:447:-1])
+
+
 def test_an_open_dimension_is_named_with_the_flag_that_sets_it() -> None:
     with pytest.raises(Unsupported, match=r"batch.*'x'.*--axis batch=1"):
         import_model(dynamic().model(), {})

@@ -1,0 +1,68 @@
+"""A user's graph run by ONNX Runtime as it is written, with no rewriting: the second reference.
+
+For what ONNX's own evaluator does not know: operators of other domains, of libraries, and those
+that it gets wrong. Engines are imported in the export process, where this runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exporters.complaint import first_line
+from exporters.types import ExportError
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+_LOG_FATAL = 4
+_NOISE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed: ?")
+
+
+class Unoptimised:
+    """One file on the CPU provider, opened when it is first run."""
+
+    def __init__(self, path: Path, outputs: Sequence[str], custom_ops: Sequence[str]) -> None:
+        self._path = path
+        self._outputs = list(outputs)
+        self._custom_ops = tuple(custom_ops)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether ONNX Runtime has taken the graph."""
+        return "_session" in self.__dict__
+
+    def outputs(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
+        values = self._session.run(self._outputs, dict(inputs))
+        return dict(zip(self._outputs, values, strict=True))
+
+    @cached_property
+    def _session(self) -> onnxruntime.InferenceSession:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _LOG_FATAL
+        options.intra_op_num_threads = os.cpu_count() or 1
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        for library in self._custom_ops:
+            try:
+                options.register_custom_ops_library(library)
+            except Exception as error:
+                raise ExportError(
+                    f"ONNX Runtime cannot take the operators of {Path(library).name} "
+                    f"({plain(error)})",
+                    "give --custom-ops a library built for this ONNX Runtime",
+                ) from error
+        return onnxruntime.InferenceSession(self._path, options, providers=["CPUExecutionProvider"])
+
+
+def plain(error: Exception) -> str:
+    """What ONNX Runtime complains of, without its codes and paths."""
+    return _NOISE.sub("", first_line(error)).rstrip(".")

@@ -1,0 +1,157 @@
+"""Pooling over windows, all of them at once: the shapes and counts of ONNX's definition.
+
+onnx's evaluator walks the windows one by one, refuses `auto_pad` with `ceil_mode`, and gives
+wrong shapes for SAME_LOWER and wrong indices for sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_roi_align import RoiAlign as _OnnxRoiAlign
+
+Ints = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """Where the windows of a pool lie, by spatial axis; `pads` are before and behind."""
+
+    kernel: Ints
+    strides: Ints
+    dilations: Ints
+    pads: tuple[tuple[int, int], ...]
+    counts: Ints
+
+    def view(self, x: np.ndarray, fill: float, fill_behind: float) -> np.ndarray:
+        """The windows [n, c, *counts, *kernel] of x [n, c, *sizes].
+
+        `fill` stands in the pads, `fill_behind` where the last windows reach beyond them.
+        """
+        spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+        padded = np.pad(x, ((0, 0), (0, 0), *self.pads), constant_values=fill)
+        needed = [
+            (count - 1) * stride + span
+            for count, stride, span in zip(self.counts, self.strides, spans, strict=True)
+        ]
+        more = [(0, max(0, n - s)) for n, s in zip(needed, padded.shape[2:], strict=True)]
+        padded = np.pad(padded, ((0, 0), (0, 0), *more), constant_values=fill_behind)
+        axes = tuple(range(2, x.ndim))
+        windows = sliding_window_view(padded, spans, axis=axes)
+        starts = [
+            slice(0, (count - 1) * stride + 1, stride)
+            for count, stride in zip(self.counts, self.strides, strict=True)
+        ]
+        taken = [slice(None, None, dilation) for dilation in self.dilations]
+        view: np.ndarray = windows[(slice(None), slice(None), *starts, *taken)]
+        return view
+
+
+def _windows(
+    sizes: Ints,
+    kernel: Ints,
+    strides: Ints | None,
+    dilations: Ints | None,
+    pads: Ints | None,
+    auto_pad: str | None,
+    ceil_mode: int | None,
+) -> _Windows:
+    """By the formulas of MaxPool's definition."""
+    ndim = len(kernel)
+    strides, dilations = strides or [1] * ndim, dilations or [1] * ndim
+    given = pads or [0] * 2 * ndim
+    both, counts = [], []
+    for axis, size in enumerate(sizes):
+        stride, span = strides[axis], (kernel[axis] - 1) * dilations[axis] + 1
+        before, behind = given[axis], given[ndim + axis]
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            count = ceil(size / stride)
+            total = max(0, (count - 1) * stride + span - size)
+            less, rest = total // 2, total - total // 2
+            before, behind = (less, rest) if auto_pad == "SAME_UPPER" else (rest, less)
+        else:
+            if auto_pad == "VALID":
+                before = behind = 0
+            rounded = ceil if ceil_mode and auto_pad != "VALID" else floor
+            count = rounded((size + before + behind - span) / stride) + 1
+            if (count - 1) * stride >= size + before:  # it would begin behind the input
+                count -= 1
+        both.append((before, behind))
+        counts.append(count)
+    return _Windows(kernel, strides, dilations, tuple(both), counts)
+
+
+class MaxPool(OpRun):
+    """The largest of each window, and where asked for its index in the flattened input."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        auto_pad: str | None = None,
+        ceil_mode: int | None = None,
+        dilations: Ints | None = None,
+        kernel_shape: Ints = (),
+        pads: Ints | None = None,
+        storage_order: int | None = None,
+        strides: Ints | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        where = _windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+        least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        windows = where.view(x, least, least)
+        inner = tuple(range(x.ndim, windows.ndim))
+        largest = windows.max(inner)
+        if len(self.onnx_node.output) == 1:
+            return (largest,)
+        if storage_order:
+            spatial = np.arange(np.prod(x.shape[2:])).reshape(x.shape[:1:-1]).T
+        else:
+            spatial = np.arange(np.prod(x.shape[2:])).reshape(x.shape[2:])
+        planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1 for _ in inner))
+        flat = np.broadcast_to(spatial, x.shape) + planes * spatial.size
+        places = where.view(flat, -1, -1).reshape(*largest.shape, -1)
+        best = windows.reshape(*largest.shape, -1).argmax(-1)
+        return largest, np.take_along_axis(places, best[..., None], -1)[..., 0].astype(np.int64)
+
+
+class AveragePool(OpRun):
+    """The mean of each window, over its elements of the input or of the padded input."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        auto_pad: str | None = None,
+        ceil_mode: int | None = None,
+        count_include_pad: int | None = None,
+        dilations: Ints | None = None,
+        kernel_shape: Ints = (),
+        pads: Ints | None = None,
+        strides: Ints | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        where = _windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+        windows = where.view(x.astype(np.float64), 0, 0)
+        inner = tuple(range(x.ndim, windows.ndim))
+        one = np.ones((1, 1, *x.shape[2:]))
+        counted = where.view(one, 1 if count_include_pad else 0, 0).sum(inner)
+        return ((windows.sum(inner) / counted).astype(x.dtype),)
+
+
+class RoiAlign(_OnnxRoiAlign):
+    """Below opset 16, where regions were not yet shifted by half an element."""
+
+    def _run(  # type: ignore[override]
+        self,
+        X: np.ndarray,  # noqa: N803 - the definition's name
+        rois: np.ndarray,
+        batch_indices: np.ndarray,
+        **settings: Any,
+    ) -> tuple[np.ndarray, ...]:
+        results: tuple[np.ndarray, ...] = super()._run(  # type: ignore[no-untyped-call]
+            X, rois, batch_indices, "output_half_pixel", **settings
+        )
+        return results

@@ -1,0 +1,187 @@
+"""Resize and Upsample: one matrix for each axis, of the weights that its definition gives.
+
+onnx's evaluator takes wrong neighbours where a coordinate is a whole number but for rounding,
+and knows neither opset 10 nor most of Upsample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_grid_sample import GridSample as _OnnxGridSample
+from onnx.reference.ops.op_resize import Resize as _OnnxResize
+
+_FIRST_WITH_MODES = 11
+"""Before this opset coordinates were asymmetric and the nearest was the one below."""
+_ROUNDING = 1e-6
+"""A coordinate so close to a whole number is meant to be it."""
+
+
+class Resize(_OnnxResize):
+    """`antialias` and crops are left to onnx's."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        roi: np.ndarray | None = None,
+        scales: np.ndarray | None = None,
+        sizes: np.ndarray | None = None,
+        antialias: int | None = None,
+        axes: Sequence[int] | None = None,
+        coordinate_transformation_mode: str | None = None,
+        cubic_coeff_a: float | None = None,
+        exclude_outside: int | None = None,
+        extrapolation_value: float | None = None,
+        keep_aspect_ratio_policy: str | None = None,
+        mode: str | None = None,
+        nearest_mode: str | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        if self._schema.since_version < _FIRST_WITH_MODES:
+            if mode == "nearest" and roi is not None and roi.min() < 1:
+                raise NotImplementedError("opset 10 does not say how Resize rounds downwards")
+            given, transformation, nearest = roi, "asymmetric", "floor"
+        else:
+            given = None if scales is None or not scales.size else scales
+            transformation = str(coordinate_transformation_mode)
+            nearest = str(nearest_mode)
+        policy = keep_aspect_ratio_policy or "stretch"
+        if antialias or transformation == "tf_crop_and_resize" or policy != "stretch":
+            return super()._run(
+                x,
+                roi,
+                scales,
+                sizes,
+                antialias=antialias,
+                axes=axes,
+                coordinate_transformation_mode=coordinate_transformation_mode,
+                cubic_coeff_a=cubic_coeff_a,
+                exclude_outside=exclude_outside,
+                extrapolation_value=extrapolation_value,
+                keep_aspect_ratio_policy=policy,
+                mode=mode,
+                nearest_mode=nearest_mode,
+            )
+        kernel = _Kernel(str(mode), nearest, cubic_coeff_a or -0.75, bool(exclude_outside))
+        along = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in axes]
+        return (_resized(x, along, given, sizes, transformation, kernel),)
+
+
+class Upsample(OpRun):
+    """What Resize was called below opset 10; the scales are an attribute below opset 9."""
+
+    def _run(
+        self, x: np.ndarray, scales: Sequence[float] | np.ndarray = (), mode: str | None = None
+    ) -> tuple[np.ndarray, ...]:
+        kernel = _Kernel(mode or "nearest", "floor", -0.75, False)
+        given = np.asarray(scales)
+        return (_resized(x, range(x.ndim), given, None, "asymmetric", kernel),)
+
+
+class GridSample(_OnnxGridSample):
+    """Below opset 20, where two of the modes had other names."""
+
+    def _run(  # type: ignore[override]
+        self, x: np.ndarray, grid: np.ndarray, mode: str | None = None, **settings: Any
+    ) -> tuple[np.ndarray, ...]:
+        today = {"bilinear": "linear", "bicubic": "cubic"}.get(str(mode), mode)
+        results: tuple[np.ndarray, ...] = super()._run(  # type: ignore[no-untyped-call]
+            x, grid, today, **settings
+        )
+        return results
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """How an output is made of the inputs beside its coordinate."""
+
+    mode: str
+    nearest: str
+    cubic_a: float
+    exclude_outside: bool
+
+    def matrix(self, coordinates: np.ndarray, size: int) -> np.ndarray:
+        """[outputs, size]: the weight of each input in each output."""
+        whole = np.round(coordinates)
+        coordinates = np.where(np.abs(coordinates - whole) < _ROUNDING, whole, coordinates)
+        below = np.floor(coordinates).astype(int)
+        beyond = coordinates - below
+        if self.mode == "nearest":
+            places, weights = self._nearest(below, beyond), np.ones((len(below), 1))
+        elif self.mode == "linear":
+            places, weights = below[:, None] + (0, 1), np.stack([1 - beyond, beyond], 1)
+        else:
+            places = below[:, None] + (-1, 0, 1, 2)
+            weights = _cubic(np.abs(coordinates[:, None] - places), self.cubic_a)
+        if self.exclude_outside:
+            weights = np.where((places < 0) | (places >= size), 0, weights)
+            weights = weights / weights.sum(1, keepdims=True)
+        matrix = np.zeros((len(below), size))
+        rows = np.broadcast_to(np.arange(len(below))[:, None], places.shape)
+        np.add.at(matrix, (rows, places.clip(0, size - 1)), weights)
+        return matrix
+
+    def _nearest(self, below: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+        up = {
+            "floor": np.zeros_like(below),
+            "ceil": beyond > 0,
+            "round_prefer_floor": beyond > 0.5,
+            "round_prefer_ceil": beyond >= 0.5,
+        }[self.nearest]
+        return (below + up)[:, None]
+
+
+def _resized(
+    x: np.ndarray,
+    axes: Sequence[int],
+    scales: np.ndarray | None,
+    sizes: np.ndarray | None,
+    transformation: str,
+    kernel: _Kernel,
+) -> np.ndarray:
+    result = x.astype(np.float64)
+    for place, axis in enumerate(axes):
+        size = x.shape[axis]
+        if scales is not None:
+            scale = float(scales[place])
+            count = int(np.float32(scale) * np.float32(size))  # as shape inference does
+        else:
+            assert sizes is not None, "a Resize has scales or sizes"
+            count = int(sizes[place])
+            scale = count / size
+        if count == size and scale == 1.0:
+            continue
+        matrix = kernel.matrix(_coordinates(transformation, count, size, scale), size)
+        result = np.moveaxis(np.tensordot(matrix, result, (1, axis)), 0, axis)
+    if x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        result = np.rint(result).clip(limits.min, limits.max)
+    return result.astype(x.dtype)
+
+
+def _coordinates(transformation: str, count: int, size: int, scale: float) -> np.ndarray:
+    """Where each of the outputs lies among the inputs, by the table in Resize's definition."""
+    x = np.arange(count, dtype=np.float64)
+    centred: np.ndarray = (x + 0.5) / scale - 0.5
+    match transformation:
+        case "half_pixel":
+            return centred
+        case "pytorch_half_pixel":
+            return centred if count > 1 else np.zeros(1)
+        case "half_pixel_symmetric":
+            return centred + size / 2 * (1 - count / (size * scale))
+        case "align_corners":
+            return x * (size - 1) / (size * scale - 1) if size * scale != 1 else np.zeros(count)
+        case "asymmetric":
+            return x / scale
+    raise NotImplementedError(f"it does not know the coordinates of {transformation}")
+
+
+def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
+    """Keys' kernel."""
+    near: np.ndarray = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))

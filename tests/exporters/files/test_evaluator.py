@@ -1,0 +1,147 @@
+"""Every graph has a reference, the row can tell whose, and what fails is blamed for it."""
+
+from __future__ import annotations
+
+from math import erf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from exporters.request import ExportRequest
+from exporters.types import (
+    UNOPTIMISED,
+    ExportedModel,
+    ExportError,
+    NotBenchmarkable,
+    Reference,
+    load_reference,
+)
+from exporters.worker.export import export
+from tests.exporters.graphs import LIGHT, graph, tensor
+from tests.operators.built import library, save_twice
+
+X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
+
+
+def _exported(path: Path, cache: Path, **asked: object) -> tuple[ExportedModel, Reference]:
+    request = ExportRequest(str(path), points=({"batch": 3},), cache_dir=str(cache), **asked)  # type: ignore[arg-type]
+    model, _ = export(request)
+    return model, load_reference(model.references["batch=3"])
+
+
+def _save(path: Path, *nodes: onnx.NodeProto, vendor: str = "", opset: int = 17) -> Path:
+    onnx.save(graph(nodes, [X], [Y], opset=opset, vendor=vendor), path)
+    return path
+
+
+def test_a_microsoft_operator_has_a_reference_and_says_whose(tmp_path: Path) -> None:
+    node = helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft")
+    path = _save(tmp_path / "gelu.onnx", node, vendor="com.microsoft")
+    model, reference = _exported(path, tmp_path / "cache")
+    assert (model.reference, model.uncompared) == (UNOPTIMISED, "")
+    x = reference.inputs["x"]
+    wanted = [0.5 * value * (1 + erf(value / 2**0.5)) for value in x.ravel()]
+    assert reference.outputs["y"].ravel() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_what_the_first_evaluator_lacks_or_would_get_wrong_the_second_computes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "pool.onnx"
+    pool = helper.make_node("GlobalLpPool", ["x"], ["y"])
+    x, y = tensor("x", ["batch", 2, 4]), tensor("y", ["batch", 2, 1])
+    onnx.save(graph([pool], [x], [y]), path)
+    model, reference = _exported(path, tmp_path / "cache")
+    assert model.reference == UNOPTIMISED
+    wanted = (reference.inputs["x"].astype(float) ** 2).sum(2, keepdims=True) ** 0.5
+    assert reference.outputs["y"] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_operators_of_a_library_are_computed_by_it(tmp_path: Path) -> None:
+    path, operators = save_twice(tmp_path / "twice.onnx"), library(tmp_path)
+    model, reference = _exported(path, tmp_path / "cache", custom_ops=(operators,))
+    assert model.custom_ops == (operators,)
+    assert model.reference == UNOPTIMISED
+    assert np.array_equal(reference.outputs["y"], 2 * reference.inputs["x"])
+
+
+def test_operators_that_nobody_knows_ask_for_their_library(tmp_path: Path) -> None:
+    path = save_twice(tmp_path / "twice.onnx")
+    with pytest.raises(NotBenchmarkable, match=r"Twice.*: give --custom-ops .* --unchecked$"):
+        _exported(path, tmp_path / "cache")
+    model, reference = _exported(path, tmp_path / "cache", checked=False)
+    assert (model.reference, dict(reference.outputs)) == ("", {})
+    assert "--unchecked" in model.uncompared
+
+
+def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
+    text = tmp_path / "operators.so"
+    text.write_text("RegisterCustomOps", "ascii")
+    path = save_twice(tmp_path / "twice.onnx")
+    with pytest.raises(ExportError, match=r"cannot take the operators of operators\.so .*: give"):
+        _exported(path, tmp_path / "cache", custom_ops=(str(text),))
+
+
+@pytest.mark.parametrize("attributes", [{}, {"seed": 3.0}])
+def test_a_graph_that_draws_is_told_from_one_that_is_wrong(
+    tmp_path: Path, attributes: dict[str, Any]
+) -> None:
+    """Two engines make different numbers of one seed, so that a seed does not help."""
+    drawn = helper.make_node("RandomNormalLike", ["x"], ["r"], **attributes)
+    path = _save(tmp_path / "drawn.onnx", drawn, helper.make_node("Add", ["x", "r"], ["y"]))
+    model, _ = _exported(path, tmp_path / "cache")
+    assert model.uncompared.startswith("not deterministic: two runs of the onnx reference differ")
+
+
+def test_sizes_are_blamed_where_there_are_any(tmp_path: Path) -> None:
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    path = tmp_path / "open.onnx"
+    weights = {"w": np.ones((8, 8), np.float32)}
+    onnx.save(graph([node], [tensor("x", ["batch", "k"])], [Y], weights), path)
+    request = ExportRequest(str(path), points=({"batch": 1, "k": 5},), cache_dir=str(tmp_path))
+    with pytest.raises(ExportError, match=r"batch=1,k=5: .* in node 'y' .*: set its axes"):
+        export(request)
+
+
+def test_a_graph_without_sizes_to_set_is_not_asked_for_others(tmp_path: Path) -> None:
+    """What is drawn for a shape is no shape."""
+    path = tmp_path / "reshape.onnx"
+    node = helper.make_node("Reshape", ["x", "shape"], ["y"])
+    ends = [tensor("x", [2, 7]), tensor("shape", [1], TensorProto.INT64)]
+    onnx.save(graph([node], ends, [tensor("y", ["a"])]), path)
+    with pytest.raises(ExportError, match=r"on its inputs: .*: give --inputs"):
+        export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
+
+
+def test_memory_is_blamed_where_it_is_short(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    fill = helper.make_node("ConstantOfShape", ["size"], ["large"])
+    total = helper.make_node("ReduceSum", ["large"], ["sum"], keepdims=0)
+    nodes = [fill, total, helper.make_node("Add", ["x", "sum"], ["y"])]
+    onnx.save(graph(nodes, [X], [Y], {"size": np.array([2**46])}), path)
+    with pytest.raises(ExportError, match="more memory than there is at batch=3: make it"):
+        _exported(path, tmp_path / "cache")
+
+
+def test_an_old_network_of_the_zoo_is_computed_as_its_makers_did(tmp_path: Path) -> None:
+    """SqueezeNet, opset 9, ends in a Softmax without an axis; its data lies in the package."""
+    with_data, _ = export(
+        ExportRequest(str(LIGHT / "light_squeezenet.onnx"), cache_dir=str(tmp_path))
+    )
+    (file,) = with_data.references.values()
+    theirs = load_reference(file)
+    assert with_data.reference == "packaged"
+    arrays: dict[str, Any] = dict(theirs.inputs)
+    np.savez(tmp_path / "inputs.npz", **arrays)
+    alone = tmp_path / "squeezenet.onnx"
+    alone.write_bytes((LIGHT / "light_squeezenet.onnx").read_bytes())
+    inputs = str(tmp_path / "inputs.npz")
+    ours, _ = export(ExportRequest(str(alone), inputs=inputs, cache_dir=str(tmp_path)))
+    assert ours.reference == "onnx"
+    (file,) = ours.references.values()
+    for name, wanted in theirs.outputs.items():
+        assert load_reference(file).outputs[name] == pytest.approx(wanted, rel=1e-4)

@@ -1,0 +1,111 @@
+"""ONNX's own node tests hold for our evaluator, at their own opset and at each that takes them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from exporters.semantics.evaluator import Evaluator
+from tests.exporters.semantics.nodes import NEWEST_OPSET, at_older_opsets
+
+_RANDOM = "its outputs are random"
+_OLD_SCAN = "Scan of opset 8 has a batch, which the evaluator does not know"
+_REFUSED = "refused, since the evaluator does not heed sequence_lens"
+
+KNOWN = {
+    "test_bernoulli": _RANDOM,
+    "test_bernoulli_double": _RANDOM,
+    "test_bernoulli_double_expanded": _RANDOM,
+    "test_bernoulli_expanded": _RANDOM,
+    "test_bernoulli_seed": _RANDOM,
+    "test_bernoulli_seed_expanded": _RANDOM,
+    "test_if_opt": "the case is not packed as its graph's type says",
+    "test_lstm_with_peepholes": _REFUSED,
+    "test_scan_sum": _OLD_SCAN,
+}
+KNOWN_AT_OLDER_OPSETS = {
+    "test_reduce_max_empty_set_bool": "ReduceMax took no booleans",
+    "test_scan9_multi_state": _OLD_SCAN,
+    "test_scan9_scalar": _OLD_SCAN,
+    "test_scan9_sum": _OLD_SCAN,
+}
+_REDEFINED = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13}
+"""Operators that meant another thing below an opset: see test_operators."""
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        return list(collect_testcases())
+
+
+def test_each_node_test_holds_at_its_own_opset(cases: list[Any]) -> None:
+    wrong = {case.name: fault for case in cases if (fault := _fault(case.model, case))}
+    assert wrong.keys() == KNOWN.keys(), {n: f for n, f in wrong.items() if n not in KNOWN}
+
+
+def test_each_node_test_holds_at_the_older_opsets_that_take_its_node(cases: list[Any]) -> None:
+    wrong = {
+        case.name: f"at {opset}: {fault}"
+        for case in cases
+        for opset, model, given in _older(case)
+        if (fault := _fault(model, case, given)) and case.name not in KNOWN
+    }
+    known = KNOWN_AT_OLDER_OPSETS
+    assert wrong.keys() == known.keys(), {n: f for n, f in wrong.items() if n not in known}
+
+
+def _older(case: Any) -> Iterator[Any]:
+    nodes = case.model.graph.node
+    if len(nodes) != 1 or nodes[0].domain or case.model.functions:
+        return
+    least = _REDEFINED.get(nodes[0].op_type, 0)
+    for opset, model, given in at_older_opsets(case.model, _inputs(case)):
+        if least <= opset <= NEWEST_OPSET:
+            yield opset, model, given
+
+
+def _inputs(case: Any) -> dict[str, Any]:
+    values = case.data_sets[0][0]
+    ends = [value.name for value in case.model.graph.input]
+    return {name: _plain(value) for name, value in zip(ends, values, strict=False)}
+
+
+def _fault(model: onnx.ModelProto, case: Any, given: dict[str, Any] | None = None) -> str:
+    """What is wrong with the outputs; empty for nothing."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            got = Evaluator(model).run(None, _inputs(case) if given is None else given)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+    return next(filter(None, map(_differs, got, map(_plain, case.data_sets[0][1]))), "")
+
+
+def _plain(value: Any) -> Any:
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
+def _differs(got: Any, wanted: Any) -> str:
+    if isinstance(wanted, list):
+        same = isinstance(got, list) and len(got) == len(wanted)
+        return next(filter(None, map(_differs, got, wanted)), "") if same else "no such sequence"
+    if wanted is None:
+        return "" if got is None else "something where nothing is expected"
+    a, b = np.asarray(got), np.asarray(wanted)
+    if a.dtype.kind in "OUS":
+        return "" if a.tolist() == b.tolist() else "other texts"
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        return f"{a.dtype} {a.shape}, not {b.dtype} {b.shape}"
+    kind: Any = np.complex128 if a.dtype.kind == "c" else np.float64
+    close = np.allclose(a.astype(kind), b.astype(kind), rtol=1e-3, atol=1e-5, equal_nan=True)
+    return "" if close else "other values"
