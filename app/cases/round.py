@@ -41,7 +41,8 @@ class Limits:
     """How long a round lasts: the part of a profile that the measuring process needs.
 
     A round ends after `min_s` and `min_samples`, once the p50's interval is narrower than
-    `interval_fraction` of it (0: not asked), at the latest after `max_s`. Simulated
+    `interval_fraction` of it (0: not asked), at the latest after `max_s`. Warm-up is followed
+    in windows of `window_s`, of which ten must agree. Simulated
     sessions give exactly `simulated_samples`.
     """
 
@@ -49,6 +50,7 @@ class Limits:
     max_s: float = 10.0
     min_samples: int = 368
     interval_fraction: float = 0.0
+    window_s: float = 0.05
     warmup_min_s: float = 0.2
     warmup_max_s: float = 3.0
     warmup_min_iterations: int = 20

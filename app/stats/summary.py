@@ -20,8 +20,9 @@ from runtimes.execution import Samples
 QUANTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 MEAN = "mean"
 _TAIL = "p99"
-WINDOW_S, LEAST_RUNS = 0.05, 30
-"""A round's level is followed in windows of so long, with at least so many runs each."""
+WINDOW_S, LEAST_RUNS, WINDOWS = 0.05, 30, 10
+"""A round's level is followed in windows of so long, shorter ones where it would be fewer than so
+many, with at least so many runs each."""
 ROUNDS_APART = 0.05
 """Rounds whose medians differ by more are warned of."""
 OUTLIER_SHARE = 0.01
@@ -130,7 +131,9 @@ def _in_time(samples: Samples) -> np.ndarray:
 def _movement(samples: Samples) -> Movement | None:
     order = np.argsort(samples.started_ns, kind="stable")
     started, latency = samples.started_ns[order], samples.latency_ns[order]
-    return movement(window_medians(started, latency, WINDOW_S, LEAST_RUNS))
+    shorter_s = float(started[-1] - started[0]) * 1e-9 / WINDOWS
+    window_s = min(WINDOW_S, shorter_s) or WINDOW_S
+    return movement(window_medians(started, latency, window_s, LEAST_RUNS))
 
 
 def _median_of_few(ascending: np.ndarray) -> Estimate:

@@ -20,7 +20,6 @@ from app.stats.steadiness import settled
 from app.workers.lane import Blocks, counted, latency_ns
 
 BLOCK_S = 0.2
-WINDOW_S = 0.05
 
 
 @dataclass(slots=True)
@@ -72,7 +71,7 @@ class Sampler:
         medians: list[float] = []
         iterations, is_settled = 0, None
         while True:
-            records = self.lanes.block(WINDOW_S, least=3, rewarm=False)
+            records = self.lanes.block(limits.window_s, least=3, rewarm=False)
             # A first window may be so short that several lanes never ran at once.
             known = counted(records)
             medians.append(float(np.median(latency_ns(known if len(known) else records))))

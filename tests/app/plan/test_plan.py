@@ -87,7 +87,7 @@ def test_the_profiles_are_the_documented_ones() -> None:
     lengths = {name: (p.rounds, p.limits.min_s) for name, p in named_lengths().items()}
     assert lengths == {
         "glance": (2, 0.3),
-        "quick": (4, 0.4),
+        "quick": (4, 0.25),
         "standard": (8, 3.0),
         "publication": (10, 20.0),
     }
