@@ -234,7 +234,12 @@ _RESOURCES = (
         "mJ",
         "Energy of the whole device for one run, whatever its batch.",
     ),
-    _number("power_w", "Power (W)", "W", "Mean power of the whole device."),
+    _number(
+        "power_w",
+        "Power (W)",
+        "W",
+        "Mean power of the whole device; a round of less than half a second tells none.",
+    ),
     _number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     _text("throttle", "Throttle", "What held the device's clock down, or none."),
 )

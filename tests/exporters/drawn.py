@@ -29,6 +29,8 @@ def drawn(hint: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(arguments)
     if origin is tuple and arguments[1:] == (...,):
         return st.lists(drawn(arguments[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(drawn, arguments))
     if origin is frozenset:
         return st.frozensets(drawn(arguments[0]), max_size=3)
     if origin is not None and issubclass(origin, Mapping):

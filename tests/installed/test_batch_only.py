@@ -117,7 +117,7 @@ def test_the_base_alone_lists_and_refuses_in_one_sentence(
     assert done.stderr.count("\n") == 1
     assert "pip install 'graphlap[cpu]'" in done.stderr
     named = environment.run("graphlap", *sweep, "--runtimes", "ort-cpu,fpga", cwd=tmp_path)
-    assert named.stdout.count("ONNX Runtime is not installed") == 2
+    assert "2 cases (ort-cpu, fpga): ONNX Runtime is not installed" in named.stdout
 
 
 def test_on_windows_the_programming_interface_says_where_it_runs(

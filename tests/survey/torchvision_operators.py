@@ -28,7 +28,7 @@ def _compiled_part_fits() -> bool:
     return True
 
 
-if not _compiled_part_fits():
+if not hasattr(torch.ops.torchvision, _DETECTORS[0]) and not _compiled_part_fits():
     for _name in _DETECTORS:
         torch.library.define(
             f"torchvision::{_name}",

@@ -19,6 +19,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def work(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to stand in, with one small graph in it."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("COLUMNS", "400")  # so that no sentence is folded
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.chdir(tmp_path)
     write_add_graph(tmp_path / "add.onnx")

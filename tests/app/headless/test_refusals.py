@@ -35,7 +35,10 @@ from tests.app.sweep.sweeps import write_add_graph
         (["--models", "mlp", "--wait", "spinn"], "did you mean 'spin'?"),
         (["--models", "mlp", "--export", "parket"], "did you mean 'parquet'?"),
         (["--models", "mlp", "--option", "fake.latency=1"], "did you mean 'latency_us'?"),
-        (["--models", "mlp", "--option", "fake.latency=1"], "distribution, spread_us, wait"),
+        (
+            ["--models", "mlp", "--option", "fake.latency=1"],
+            "distribution, spread_us, slowing, wait",
+        ),
         (["--models", "mlp", "--option", "fake.seed=x"], "fake.seed=x is no whole number"),
         (["--models", "mlp", "--option", "fake.latency_us=nan"], "is no number"),
         (["--models", "mlp", "--option", "fake.latency_us=-1"], "the least is 0"),

@@ -21,12 +21,12 @@ from exporters.codec import to_json
 from exporters.types import ExportedModel
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
-NEVER_FILLED = {"rate_hz"}
-"""Waits for scenarios with arrivals of their own."""
+NEVER_FILLED = {"rate_hz", "ci_absent"}
+"""One waits for scenarios with arrivals of their own, the other tells what is empty."""
 ROUNDS = 3
 LATENCY_US = 400.0
-RUNS = 4000
-"""So many support a p99.9, and last long enough for the energy of a counter."""
+RUNS = 24_000
+"""So many support a p99.9 with its interval, and last long enough for the energy of a counter."""
 FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
@@ -52,6 +52,7 @@ MODEL = ExportedModel(
     parameters=4096,
     parameters_with_buffers=4160,
     macs=262144,
+    inputs_drawn="x normal",
 )
 
 

@@ -45,7 +45,7 @@ def test_a_name_near_to_none_points_at_the_list() -> None:
 
 def test_listing_imports_no_engine() -> None:
     code = (
-        "import sys; from exporters import catalogue; catalogue.by_suite();"
+        "import sys; from exporters.models import catalogue; catalogue.by_suite();"
         "print([m for m in ('torch', 'onnx', 'onnxruntime') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

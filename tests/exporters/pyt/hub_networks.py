@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tests import torchvision_operators  # noqa: F401 - before any of the packages below
+from tests.survey import torchvision_operators  # noqa: F401 - before any of the packages below
 
 TEXT = {"axes": {name: ["batch", "sequence"] for name in ("input_ids", "attention_mask")}}
 

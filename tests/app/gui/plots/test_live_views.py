@@ -26,8 +26,8 @@ from tests.app.gui.synthetic import series, summary_of
 
 
 def test_percentiles_are_provisional_until_the_raw_samples_are_summarised() -> None:
-    measuring = series(finished=False, count=20_000)
-    finished = series(finished=True, count=20_000)
+    measuring = series(finished=False, count=60_000)
+    finished = series(finished=True, count=60_000)
     for early, late in zip(percentiles(measuring), percentiles(finished), strict=True):
         assert early.provisional and early.interval_s is None
         assert not late.provisional and late.interval_s is not None

@@ -110,7 +110,7 @@ def test_the_energy_of_a_round_is_in_its_row(
     graph = write_add_graph(tmp_path / "add.onnx")
     folder = package(tmp_path / "powercap", 0, 0, span_uj=10**12)
     grid = Sweep(models=(str(graph),), runtimes=("fake",), options={"fake.latency_us": (1000.0,)})
-    plan = Plan(rounds=1, sweeps=(grid,))
+    plan = Plan(rounds=1, profile="standard", sweeps=(grid,))
     telemetry = Telemetry(rapl=Rapl(tmp_path / "powercap"))
     with (
         moving(folder / "energy_uj"),
