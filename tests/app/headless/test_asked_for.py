@@ -79,8 +79,11 @@ def build():
 """
 
 
-def test_runtimes_stand_side_by_side_by_the_nodes_of_the_file(work: Path) -> None:
+def test_runtimes_stand_side_by_side_by_the_nodes_of_the_file(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each names and fuses them in its own way; the work of a node is the file's own."""
+    monkeypatch.delenv("COLUMNS")
     (work / "net.py").write_text(NETWORK)
     code, out, log = run(
         *("--headless", "--models", "net.py:build", "--batch", "4", "--rounds", "1"),

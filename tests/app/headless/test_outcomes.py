@@ -103,7 +103,10 @@ def build():
 """
 
 
-def test_one_cause_of_many_cases_is_printed_once(work: Path) -> None:
+def test_one_cause_of_many_cases_is_printed_once(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
     (work / "net.py").write_text(FACTORY)
     code, out, log = run(
         *("--headless", "--models", "net.py:build,add.onnx", "--runtimes", "ort-cpu,fake"),
