@@ -1,4 +1,4 @@
-"""The command line: what it may say, and the plan that it amounts to."""
+"""What a command line says, and the plan that it amounts to."""
 
 from __future__ import annotations
 
@@ -7,195 +7,18 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from app.cases.axes import AXES, whole
 from app.cases.case import WAIT_POLICIES
 from app.cases.errors import PlanError, suggestion
 from app.plan.duration import parse_duration
+from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
 
 T = TypeVar("T")
-_EPILOG = """\
-examples:
-  graphlap runs/nets
-  graphlap --headless --suite starter
-  graphlap --headless --models cnn_tiny,lstm_tiny --runtimes ort-cpu --scenario paced:20us
-  graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --profile standard --out runs/nets
-  graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
-  graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
-  graphlap --resume runs/nets
-  graphlap --headless --plan runs/nets
-  graphlap --compare runs/before runs/after --fail-on slower --markdown
-
-exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured,
-a disk failed, the table could not be printed,
-or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
-3 --compare found a case slower and --fail-on asked for that, 130 interrupted. Ctrl-C once
-ends after the block in flight, twice at once; --resume goes on from there.
-"""
-
-
 _OF_EVERY_RUN = frozenset({"headless", "cache_limit", "export", "sort", "strict", "debug"})
 """What may be said of any run; all other flags are of its plan, or other commands."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """Mistakes become a PlanError in one sentence, with the nearest flag."""
-
-    def error(self, message: str) -> NoReturn:
-        raise PlanError(message, "see graphlap --help")
-
-
-def parser() -> argparse.ArgumentParser:
-    """All flags, grouped as they are used."""
-    top = _Parser(
-        prog="graphlap",
-        description="Lap times for ONNX graphs: one graph, every runtime, the whole latency "
-        "distribution. Without --headless, --resume, --list or --doctor it opens the window.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    top.add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH",
-        help="for the window: a run folder to open, a plan or .onnx files for its editor",
-    )
-    mode = top.add_argument_group("what to do")
-    mode.add_argument("--headless", action="store_true", help="measure without a window")
-    mode.add_argument("--list", action="store_true", help="list the models, or those of --suite")
-    mode.add_argument("--format", default="table", help="of --list: table, csv or json")
-    mode.add_argument("--doctor", action="store_true", help="what is here, what is missing")
-    mode.add_argument(
-        "--install-desktop",
-        action="store_true",
-        help="put the window among the desktop's applications",
-    )
-    mode.add_argument("--cache-info", action="store_true", help="what the cache holds")
-    mode.add_argument("--cache-clear", action="store_true", help="empty the cache, engines too")
-    mode.add_argument("--cache-limit", metavar="SIZE", help="what it may hold; default 16GiB")
-    mode.add_argument(
-        "--compare", nargs=2, metavar=("A", "B"), help="two run folders, case by case"
-    )
-    mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
-    what = top.add_argument_group("what to measure")
-    what.add_argument("--suite", metavar="NAME", help="a plan that ships, such as starter")
-    what.add_argument(
-        "--plan", metavar="FILE|RUN", help="a plan of your own, in TOML, or a run folder to repeat"
-    )
-    what.add_argument(
-        "--models",
-        metavar="A,B,…",
-        help="names of --list, .onnx paths or globs, file.py:factory, hf:folder; comma-separated",
-    )
-    what.add_argument("--runtimes", metavar="A,B,…", help="default: all that are available")
-    what.add_argument("--batch", metavar="N,…", help="batch sizes")
-    what.add_argument(
-        "--axis", metavar="NAME=N,…", action="append", default=[], help="sizes of any other axis"
-    )
-    for axis in AXES:
-        what.add_argument(axis.flag, metavar=axis.metavar, help=axis.help)
-    what.add_argument(
-        "--option",
-        metavar="RUNTIME.NAME=V,…",
-        action="append",
-        default=[],
-        help="values of a runtime's option, each a case of its own",
-    )
-    what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
-    what.add_argument(
-        "--accuracy",
-        metavar="PATH",
-        help="test each model on a folder of classes, or an .npz of images and labels",
-    )
-    what.add_argument(
-        "--profile-ops",
-        action="store_true",
-        help="tell the times of the operators too, in processes of their own",
-    )
-    what.add_argument(
-        "--largest-batch",
-        action="store_true",
-        help="search for the largest batch that fits, from --batch or 1 on",
-    )
-    against = top.add_argument_group("of --compare")
-    against.add_argument("--band", metavar="P", help="a change within this is none; default 2%%")
-    against.add_argument("--fail-on", metavar="slower", help="exit with 3 if a case is slower")
-    against.add_argument("--markdown", action="store_true", help="print Markdown")
-    against.add_argument("--json", metavar="FILE", help="write the verdicts as JSON")
-    against.add_argument("--junit", metavar="FILE", help="write them as JUnit XML")
-    own = top.add_argument_group("of your own")
-    own.add_argument("--weights", metavar="FILE", help="safetensors for the models named")
-    own.add_argument(
-        "--inputs", metavar="FILE,…", help=".npz of inputs by name, or several sets; default: drawn"
-    )
-    own.add_argument(
-        "--input-range",
-        metavar="NAME=LO:HI",
-        action="append",
-        default=[],
-        help="what an input is drawn from; integers take both ends",
-    )
-    own.add_argument(
-        "--rotate-inputs",
-        action="store_true",
-        help="feed another set from run to run: those of --inputs, or eight that are drawn",
-    )
-    own.add_argument(
-        "--save-inputs", action="store_true", help="keep what was fed in the run folder"
-    )
-    own.add_argument(
-        "--state",
-        metavar="OUT=IN",
-        action="append",
-        default=[],
-        help="an output that becomes this input in the next run",
-    )
-    own.add_argument("--calibration", metavar="FILE", help=".npz of samples for int8")
-    own.add_argument("--from-node", metavar="A,B", help="measure part of an .onnx, from here")
-    own.add_argument("--to-node", metavar="A,B", help="to here")
-    own.add_argument(
-        "--custom-ops",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="a library of operators for ONNX Runtime",
-    )
-    how = top.add_argument_group("how long, and where to")
-    how.add_argument(
-        "--profile", metavar="NAME", help="glance, quick (default), standard or publication"
-    )
-    how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
-    how.add_argument(
-        "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"
-    )
-    how.add_argument(
-        "--budget", metavar="TIME", help="of the whole run: first one round of each case, then more"
-    )
-    how.add_argument(
-        "--memory-limit",
-        metavar="SIZE",
-        help="of the host's memory that a measuring process may hold, such as 8GiB",
-    )
-    how.add_argument("--unchecked", action="store_true", help="compare no outputs")
-    how.add_argument(
-        "--tolerance",
-        metavar="X",
-        help="what outputs may be off by, of their largest; default: as their types round",
-    )
-    how.add_argument("--seed", metavar="N", help="of the order of rounds and of all that is drawn")
-    how.add_argument("--out", metavar="DIR", help="a new run folder; default: graphlap-results/…")
-    how.add_argument("--export", metavar="parquet", help="write rows and samples as Parquet too")
-    how.add_argument(
-        "--sort", metavar="COLUMN", help="order of the table at the end: p99, model, batch_size, …"
-    )
-    how.add_argument(
-        "--strict", action="store_true", help="unavailable, unsupported and partial rows fail too"
-    )
-    how.add_argument("--debug", action="store_true", help="show tracebacks")
-    return top
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

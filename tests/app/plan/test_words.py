@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from app import plan
-from app.plan.flags import parser
+from app.plan.parser import parser
 
 PAGE = Path(str(plan.__file__)).with_name("README.md")
 
