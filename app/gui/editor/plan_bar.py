@@ -21,7 +21,6 @@ from app.gui.look.terms import TERMS
 from app.plan.draft import EMPTY
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan
-from app.results.text import duration
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
 _NUMBER = QRegularExpression("[0-9]{0,18}")
@@ -39,7 +38,7 @@ class PlanBar(QWidget):
         self.name.setValidator(QRegularExpressionValidator(_NAME, self))
         self.profile = QComboBox()
         for name, profile in named_lengths().items():
-            length = f"{profile.rounds} rounds of {duration(profile.limits.min_s)} or more"
+            length = f"{profile.rounds} rounds of {profile.limits.min_s:g} s or more"
             self.profile.addItem(f"{name} ({length})", name)
         self.rounds, self.seed = QLineEdit(), QLineEdit()
         for field in (self.rounds, self.seed):

@@ -15,10 +15,12 @@ from pytestqt.qtbot import QtBot
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
 from app.gui.editor.models import ModelTree
+from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.presets import FIRST
 from app.gui.look.preferences import Preferences
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
+from app.plan.lengths import named_lengths
 from runtimes.base import Available
 from runtimes.options import OptionValue
 from runtimes.registry import RUNTIMES
@@ -240,3 +242,13 @@ def test_every_control_has_a_name_for_screen_readers(editor: SweepEditor) -> Non
                 text = control.text() if isinstance(control, QAbstractButton) else ""
                 inner = isinstance(control.parent(), (QLineEdit, QComboBox))
                 assert inner or control.accessibleName() or text, control
+
+
+def test_no_length_of_a_round_is_rounded_to_nothing(qtbot: QtBot) -> None:
+    bar = PlanBar()
+    qtbot.addWidget(bar)
+    told = [bar.profile.itemText(place) for place in range(bar.profile.count())]
+    assert [text.partition(" ")[0] for text in told] == list(named_lengths())
+    for text, lengths in zip(told, named_lengths().values(), strict=True):
+        shown = float(text.partition(" rounds of ")[2].partition(" s or more")[0])
+        assert shown == lengths.limits.min_s
