@@ -73,10 +73,10 @@ class Summary:
 
 def summarise(rounds: Sequence[Samples]) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none."""
-    timed = [samples for samples in rounds if len(samples.started_ns)]
+    timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
         return None
-    latencies = Rounds.of([_in_time(samples) / 1e3 for samples in timed])
+    latencies = Rounds.of([samples.latency_ns / 1e3 for samples in timed])
     pooled = latencies.pooled
     figures = {
         MEAN: typical_mean(latencies),
@@ -90,7 +90,7 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
     medians = [median for median in each if median is not None]
     first, third = order_statistic(pooled, 0.25), order_statistic(pooled, 0.75)
     outliers = int(np.count_nonzero(pooled > third + 3.0 * (third - first)))
-    moved = [_movement(samples) for samples in timed]
+    drift = _drift([_movement(samples) for samples in timed])
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
     return Summary(
         iterations=len(pooled),
@@ -106,11 +106,11 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
         response_p99_us=supported_quantile(response, 0.99),
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
-        drift=_drift(moved),
+        drift=drift,
         round_p50_spread=spread,
         warnings=(
             *_few(len(pooled)),
-            *_warnings(spread, outliers / len(pooled), _tail(figures), _drift(moved)),
+            *_warnings(spread, outliers / len(pooled), _tail(figures), drift),
         ),
     )
 
@@ -122,18 +122,23 @@ def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
     return order_statistic(ascending, quantile)
 
 
-def _in_time(samples: Samples) -> np.ndarray:
-    """Latencies in nanoseconds by their start: several lanes are kept one after another."""
+def _in_time(samples: Samples) -> Samples:
+    """By their start: several lanes are kept one after another."""
     order = np.argsort(samples.started_ns, kind="stable")
-    return samples.latency_ns[order]
+    return Samples(
+        samples.scheduled_ns[order],
+        samples.started_ns[order],
+        samples.finished_ns[order],
+        samples.clock,
+    )
 
 
 def _movement(samples: Samples) -> Movement | None:
-    order = np.argsort(samples.started_ns, kind="stable")
-    started, latency = samples.started_ns[order], samples.latency_ns[order]
+    """Of samples in order of time."""
+    started = samples.started_ns
     shorter_s = float(started[-1] - started[0]) * 1e-9 / WINDOWS
     window_s = min(WINDOW_S, shorter_s) or WINDOW_S
-    return movement(window_medians(started, latency, window_s, LEAST_RUNS))
+    return movement(window_medians(started, samples.latency_ns, window_s, LEAST_RUNS))
 
 
 def _median_of_few(ascending: np.ndarray) -> Estimate:

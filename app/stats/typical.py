@@ -67,13 +67,9 @@ class Rounds:
         """
         if quantile <= TAIL:
             return tuple(map(len, self.ascending))
-        shares = (
-            extremal_index(latencies, order_statistic(ascending, quantile))
-            for latencies, ascending in zip(self.in_time, self.ascending, strict=True)
-        )
         return tuple(
-            int(share * len(latencies))
-            for share, latencies in zip(shares, self.in_time, strict=True)
+            int(len(latencies) * extremal_index(latencies, order_statistic(ascending, quantile)))
+            for latencies, ascending in zip(self.in_time, self.ascending, strict=True)
         )
 
 
