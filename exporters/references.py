@@ -29,7 +29,7 @@ class References:
     """The file of each point by `axes_key`, and who computed the outputs in them.
 
     `uncompared` is why nothing is to be compared with them, empty where it is. `stored` says
-    that all of them were there already.
+    that all of them were there already, `is_packaged` that the inputs came with the model.
     """
 
     by: str
@@ -37,6 +37,7 @@ class References:
     points: tuple[Point, ...]
     files: Mapping[str, str]
     stored: bool
+    is_packaged: bool
 
     def resolved(self, outputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
         """Output shapes in terms of the axes, where a file has other names or none.
@@ -125,6 +126,7 @@ def references_of(
         points,
         files,
         all(reference.stored for reference in made.values()),
+        packaged is not None,
     )
 
 

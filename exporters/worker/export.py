@@ -157,9 +157,10 @@ def _described(
 ) -> ExportedModel:
     first, precision = parts[0], request.precision
     graph, executed = first.graph, first.executed
-    is_drawn = not sets and first.references.by != "packaged"
+    is_packaged = first.references.is_packaged
+    is_drawn = not sets and not is_packaged
     drawn = inputs_told(subject.inputs, subject.examples)
-    given = "packaged" if first.references.by == "packaged" else "given"
+    given = "packaged" if is_packaged else "given"
     return ExportedModel(
         name=subject.name,
         suite=subject.suite,

@@ -83,6 +83,9 @@ def test_a_packaged_data_set_is_used_only_for_its_own_sizes(affine: Path, tmp_pa
     assert model.reference == "packaged"
     assert np.array_equal(load_reference(model.references["batch=2"]).outputs["y"], claimed)
     assert _export(affine, cache, {"batch": 4}).reference == "onnx"
+    asked = ExportRequest(str(affine), points=({"batch": 2},), checked=False, cache_dir=str(cache))
+    unchecked, _ = export(asked)
+    assert unchecked.inputs_drawn == model.inputs_drawn == "packaged", "what is fed is the same"
 
 
 def test_external_data_is_kept_with_the_model(tmp_path: Path) -> None:
