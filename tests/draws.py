@@ -15,9 +15,11 @@ from hypothesis.internal.constants_ast import Constants
 FAILING = "Failing test case: "
 """How Hypothesis begins the note that it adds to an error."""
 
-# A deadline, or a slow draw, would let the load of the machine decide.
+# A deadline, or a slow draw, would let the load of the machine decide; and what is not said
+# here is otherwise where a variable like CI is set (Hypothesis loads a profile for it).
 settings.register_profile(
     "fresh",
+    derandomize=False,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     database=None,

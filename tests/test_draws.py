@@ -45,7 +45,13 @@ def test_draws_depend_neither_on_the_run_nor_on_what_is_loaded(
     assert run_pytest(test, *arguments) == alone
 
 
-def test_fresh_draws_differ_from_seed_to_seed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("continuous_integration", [False, True])
+def test_fresh_draws_differ_from_seed_to_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, continuous_integration: bool
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    if continuous_integration:
+        monkeypatch.setenv("CI", "true")
     test = tmp_path / "test_drawn.py"
     test.write_text(PROPERTY)
     fresh = ("--hypothesis-profile=fresh", "--hypothesis-seed")
