@@ -45,7 +45,7 @@ wheel: $(STAMP)  ## a wheel in dist/
 wheel-check: $(STAMP)  ## the whole suite and the starter sweep on an installed wheel, about an hour
 	$(BIN)/python -m tests.installed.check
 
-$(STAMP): pyproject.toml setup.py constraints.txt $(wildcard runtimes/fpga/provider/*.c)
+$(STAMP): pyproject.toml setup.py constraints.txt $(shell find runtimes -name "*.c")
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt setuptools wheel
 	$(BIN)/pip install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'

@@ -17,6 +17,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from exporters.types import ExportedModel, Precision
+from runtimes.calls.call import Call, Copy
 from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Samples, Spans
 from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
 from runtimes.options import Option, Settings, checked_options
@@ -60,6 +61,8 @@ class Lane(ABC):
     """
 
     run: Callable[[], object]
+    calls: tuple[Call, ...] = ()
+    """The same run as calls for the loop in C; empty where the engine offers none."""
 
     @abstractmethod
     def bind(self, inputs: Arrays) -> None:
@@ -83,6 +86,14 @@ class Lane(ABC):
             f"{type(self).__name__} takes no other inputs from run to run",
             "leave --rotate-inputs out",
         )
+
+    def advancing(self) -> tuple[Copy, ...] | None:
+        """What `advance` copies, for the loop in C; None where it does more than that."""
+        return None
+
+    def feeding(self, inputs: Arrays) -> tuple[Copy, ...] | None:
+        """What `feed` copies, in the same way."""
+        return None
 
     def enter(self) -> None:  # noqa: B027 - most engines run in any thread
         """Make the calling thread able to run the lane, until it enters another.

@@ -109,9 +109,9 @@ def _open(request: Request, provider_options: Mapping[str, str]) -> onnxruntime.
 
     from runtimes.fpga import provider
     from runtimes.ort.faults import compile_fault
-    from runtimes.ort.opening import session_options
+    from runtimes.ort.opening import Opening, session_options
 
-    wanted = session_options(request)
+    wanted = session_options(Opening.of(request))
     wanted.add_provider_for_devices([provider.device()], dict(provider_options))
     try:
         return ort.InferenceSession(request.model.path, wanted)

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
     Open = Callable[[Path], onnxruntime.InferenceSession]
 
-_FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
+Record = Callable[[Path, Arrays], Path]
+"""Runs once on some inputs with a profile whose name begins so; gives the profile's file."""
+
+FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
 _KEEPS_TYPE_DOMAINS = frozenset({"", "ai.onnx"})
 # Operators that read one element type and write another, or hide their nodes in a body.
 _CHANGES_TYPE = frozenset(
@@ -60,31 +63,51 @@ class Executed:
     inspection_ms: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a session tells of itself: (name, operator, domain, provider) of its nodes, and which
+    types of floats are at the graph's ends, in the engine's words."""
+
+    nodes: tuple[tuple[str, str, str, str], ...]
+    floats: frozenset[str]
+
+
 def read(session: onnxruntime.InferenceSession, open_recording: Open, request: Request) -> Executed:
-    """What `session` executes.
+    """What a session of the Python interface executes.
 
     `open_recording(prefix)` opens a second session like it that records its kernels in files that
     begin with `prefix`, which is run with the inputs of the reference. A graph of one type
     needs none.
     """
-    assigned = [
+    nodes = tuple(
         (node.name, node.op_type, node.domain, part.ep_name)
         for part in session.get_provider_graph_assignment_info()
         for node in part.get_nodes()
-    ]
+    )
     types = {value.type for value in (*session.get_inputs(), *session.get_outputs())}
-    floats = {name for name in _FLOAT_NAMES if f"tensor({name})" in types}
-    whole = len({ep for *_, ep in assigned}) <= 1
-    keeps_type = all(_keeps_type(op, domain) for _, op, domain, _ in assigned)
-    if whole and keeps_type and floats <= {"float"}:
-        precision = "fp32" if floats else INTEGER
-        return Executed(precision, _placed(assigned, precision))
+    floats = frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types)
+
+    def record(prefix: Path, inputs: Arrays) -> Path:
+        recording = open_recording(prefix)
+        recording.run(None, dict(inputs))
+        return Path(recording.end_profiling())
+
+    return executed(Told(nodes, floats), record, request)
+
+
+def executed(told: Told, record: Record, request: Request) -> Executed:
+    """The same of any interface; `record` runs a second session once, and gives its file."""
+    whole = len({provider for *_, provider in told.nodes}) <= 1
+    keeps_type = all(_keeps_type(op, domain) for _, op, domain, _ in told.nodes)
+    if whole and keeps_type and told.floats <= {"float"}:
+        precision = "fp32" if told.floats else INTEGER
+        return Executed(precision, _placed(told.nodes, precision))
     begun = time.perf_counter()
     try:
-        kernels = _recorded(open_recording, request.reference().inputs)
+        kernels = _recorded(record, request.reference().inputs)
     except Exception as error:
         reason = f"the executed precision could not be read ({type(error).__name__})"
-        return Executed(UNKNOWN, _placed(assigned, UNKNOWN), (reason,))
+        return Executed(UNKNOWN, _placed(told.nodes, UNKNOWN), (reason,))
     placement = tuple(_placement(kernel) for kernel in kernels)
     precision, warnings = of_graph(placement)
     return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)
@@ -100,12 +123,11 @@ def _keeps_type(op: str, domain: str) -> bool:
     return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
 
 
-def _recorded(open_recording: Open, inputs: Arrays) -> list[Event]:
+def _recorded(record: Record, inputs: Arrays) -> list[Event]:
     """One record for each kernel that one run executed, in the engine's own format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
-        session = open_recording(Path(folder) / "kernels")
-        session.run(None, dict(inputs))
-        events = json.loads(Path(session.end_profiling()).read_text("utf-8"))
+        path = record(Path(folder) / "kernels", inputs)
+        events = json.loads(path.read_text("utf-8"))
     return [event for event in events if "input_type_shape" in event.get("args", {})]
 
 
@@ -131,5 +153,5 @@ def _of_kernel(op: str, types: Iterable[str]) -> str:
     found = set(types)
     if is_matrix_op(op) and found & {"int8", "uint8"} and "NBits" not in op:
         return "int8"
-    floats = [_FLOAT_NAMES[name] for name in found & _FLOAT_NAMES.keys()]
+    floats = [FLOAT_NAMES[name] for name in found & FLOAT_NAMES.keys()]
     return max(floats, key=NARROWEST_FIRST.index, default=INTEGER)

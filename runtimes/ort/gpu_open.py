@@ -7,13 +7,14 @@ to the standard error stream of C code.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters import own
 from runtimes.cuda import libraries
 from runtimes.faults import NotAvailable
-from runtimes.ort.opening import session_options
+from runtimes.ort.opening import Opening, session_options
 from runtimes.request import Request
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def open_session(
 
     from runtimes.ort.faults import compile_fault
 
-    wanted = session_options(request, recording)
+    wanted = session_options(replace(Opening.of(request), recording=recording))
     session, failure = None, None
     with libraries.standard_error_captured() as said:
         try:

@@ -12,7 +12,8 @@ from functools import partial
 import numpy as np
 import onnxruntime as ort
 
-from runtimes.faults import Unsupported
+from runtimes.base import Arrays
+from runtimes.ort.element_types import no_numbers
 from runtimes.request import Request
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
@@ -62,6 +63,14 @@ class OrtLane(HostLane):
         if self._allocated:
             self.call_path += ", outputs allocated by the engine"
 
+    def bind(self, inputs: Arrays) -> None:
+        super().bind(inputs)
+        self._renew()
+
+    def feed(self, inputs: Arrays) -> None:
+        super().feed(inputs)
+        self._renew()
+
     def outputs(self) -> dict[str, np.ndarray]:
         arrays = super().outputs()
         if self._allocated:
@@ -72,22 +81,23 @@ class OrtLane(HostLane):
 
     def poison(self) -> None:
         super().poison()
-        for name in self._allocated:
-            self._binding.bind_output(name)
+        self._renew()
 
     def close(self) -> None:
         super().close()
         self._binding = None
         self._allocated = []
 
+    def _renew(self) -> None:
+        """Forget what the engine has allocated: other inputs may ask for another size."""
+        for name in self._allocated:
+            self._binding.bind_output(name)
+
 
 def tensor_type(value: ort.NodeArg) -> np.dtype:
     """The numpy dtype of an output; Unsupported for what is no plain array of numbers."""
     if value.type not in _DTYPES:
-        raise Unsupported(
-            f"output {value.name!r} is a {value.type}, which is no array of numbers",
-            "use a graph whose outputs are numeric tensors",
-        )
+        raise no_numbers(value.name, value.type)
     return np.dtype(_DTYPES[value.type])
 
 

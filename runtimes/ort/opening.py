@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Unavailable
-from runtimes.faults import Unsupported
+from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import OptionValue
 from runtimes.request import Request
 
 if TYPE_CHECKING:
     import onnxruntime
 
-_LOG_ERRORS = 3
+LOG_ERRORS = 3
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)", re.MULTILINE)
 
 OLDEST = (1, 24)
@@ -54,46 +56,99 @@ def has_provider(name: str) -> bool:
     return folder is not None and any((folder / "capi").glob(f"*onnxruntime_providers_{name}.*"))
 
 
+def capi_folder() -> Path:
+    """Where the libraries of the installed module lie."""
+    folder = _folder()
+    if folder is None:
+        raise NotAvailable("ONNX Runtime is not installed", "pip install 'graphlap[cpu]'")
+    return folder / "capi"
+
+
 def _folder() -> Path | None:
     """Where the module lies; None also for a folder that only has its name."""
     spec = find_spec("onnxruntime")
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
-def session_options(
-    request: Request, recording: Path | None = None, graph: Path | None = None
-) -> onnxruntime.SessionOptions:
-    """Options with every axis fixed and the threads as asked for.
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a session is opened with, by whichever of the engine's interfaces.
 
-    Unsupported for a library of the model's operators that is not to be had. With `recording`
-    the session writes the times of its kernels to a file that begins so, with `graph` the graph
-    that it runs to this file, and its weights beside it.
+    `level` is how far the graph is rewritten, in the words of the option `graph_optimization`.
+    With `recording` the session writes the times of its kernels to a file that begins so, with
+    `graph` the graph that it runs to this file, and its weights beside it.
     """
+
+    axes: Mapping[str, int]
+    threads: int
+    custom_ops: tuple[str, ...] = ()
+    level: str = "all"
+    parallel: bool = False
+    memory_pattern: bool = True
+    memory_arena: bool = True
+    entries: Mapping[str, str] = field(default_factory=dict)
+    recording: Path | None = None
+    graph: Path | None = None
+
+    @staticmethod
+    def of(request: Request) -> Opening:
+        """What all providers are opened with."""
+        return Opening(
+            request.axes,
+            request.settings.threads,
+            request.model.custom_ops,
+            entries={"session.record_ep_graph_assignment_info": "1"},
+        )
+
+    @property
+    def inter_op_threads(self) -> int:
+        """Nodes beside each other only where they may be."""
+        return self.threads if self.parallel else 1
+
+
+LEVELS: Mapping[str, int] = {"all": 99, "extended": 2, "basic": 1, "off": 0}
+"""GraphOptimizationLevel of the C interface, by the words of the option."""
+
+
+def session_options(opening: Opening) -> onnxruntime.SessionOptions:
+    """The same for the Python interface; Unsupported for a library of operators that is not to
+    be had."""
     import onnxruntime
 
     wanted = onnxruntime.SessionOptions()
-    wanted.log_severity_level = _LOG_ERRORS
-    wanted.intra_op_num_threads = request.settings.threads
-    wanted.inter_op_num_threads = 1
-    wanted.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-    for axis, size in request.axes.items():
+    wanted.log_severity_level = LOG_ERRORS
+    wanted.intra_op_num_threads = opening.threads
+    wanted.inter_op_num_threads = opening.inter_op_threads
+    wanted.enable_mem_pattern = opening.memory_pattern
+    wanted.enable_cpu_mem_arena = opening.memory_arena
+    wanted.graph_optimization_level = onnxruntime.GraphOptimizationLevel(LEVELS[opening.level])
+    if opening.parallel:
+        wanted.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+    for name, value in opening.entries.items():
+        wanted.add_session_config_entry(name, value)
+    for axis, size in opening.axes.items():
         wanted.add_free_dimension_override_by_name(axis, size)
-    for library in request.model.custom_ops:
+    for library in opening.custom_ops:
         try:
             wanted.register_custom_ops_library(library)
         except Exception as error:
-            raise Unsupported(
-                f"ONNX Runtime cannot take the operators of {Path(library).name}",
-                "give --custom-ops a library built for this ONNX Runtime",
-            ) from error
-    if recording is not None:
+            raise refused_operators(library) from error
+    if opening.recording is not None:
         wanted.enable_profiling = True
-        wanted.profile_file_prefix = str(recording)
-    if graph is not None:
-        wanted.optimized_model_filepath = str(graph)
+        wanted.profile_file_prefix = str(opening.recording)
+    if opening.graph is not None:
+        wanted.optimized_model_filepath = str(opening.graph)
         weights = "session.optimized_model_external_initializers_file_name"
-        wanted.add_session_config_entry(weights, f"{graph.name}.weights")
+        wanted.add_session_config_entry(weights, f"{opening.graph.name}.weights")
     return wanted
+
+
+def refused_operators(library: str) -> Unsupported:
+    """What a library is answered with that the engine does not take."""
+    return Unsupported(
+        f"ONNX Runtime cannot take the operators of {Path(library).name}",
+        "give --custom-ops a library built for this ONNX Runtime",
+    )
 
 
 def flag(value: OptionValue) -> str:

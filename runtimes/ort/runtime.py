@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters.types import ExportedModel, Precision
 from runtimes.base import Availability, Runtime, Session
+from runtimes.calls.choice import CALL, REMEDY, takes_c
 from runtimes.execution import Execution
 from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.options import SESSIONS, Option
-from runtimes.ort.opening import availability, flag, session_options
+from runtimes.ort.opening import LEVELS, Opening, availability, flag, session_options
 from runtimes.ort.operators import Recording
 from runtimes.request import Request
 from runtimes.session.host_cpu import cpu_name
@@ -19,21 +21,17 @@ from runtimes.session.host_cpu import cpu_name
 if TYPE_CHECKING:
     import onnxruntime
 
+    from runtimes.ort.execution import Executed
+
 _PROVIDER = "CPUExecutionProvider"
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
-_OPTIMISATION = {
-    "all": "ORT_ENABLE_ALL",
-    "extended": "ORT_ENABLE_EXTENDED",
-    "basic": "ORT_ENABLE_BASIC",
-    "off": "ORT_DISABLE_ALL",
-}
 
 OPTIONS = (
     Option(
         "graph_optimization",
         "all",
         "how far the graph is rewritten before it runs",
-        tuple(_OPTIMISATION),
+        tuple(LEVELS),
     ),
     Option(
         "execution_mode",
@@ -45,6 +43,13 @@ OPTIONS = (
     Option("memory_pattern", True, "activations are laid out in one block beforehand"),
     Option("memory_arena", True, "memory comes from the engine's arena, not from the system"),
     Option("flush_denormals", False, "denormal floats count as zero"),
+    CALL,
+    Option(
+        "build",
+        "module",
+        "which of the package's two builds runs: the Python module's, or libonnxruntime",
+        ("module", "library"),
+    ),
     SESSIONS,
 )
 
@@ -87,6 +92,8 @@ class OrtCpu(Runtime):
         from runtimes.ort import lane, session  # noqa: F401 - and with them onnxruntime
 
     def _compile(self, request: Request) -> Session:
+        if _without_python(request):
+            return _compile_native(request)
         from runtimes.ort import execution as ort_execution
         from runtimes.ort.lane import OrtLane
         from runtimes.ort.session import OrtSession
@@ -94,19 +101,93 @@ class OrtCpu(Runtime):
         recording = Recording() if request.settings.operator_times else None
         engine = _open_recorded(request, recording) if recording else _open(request)
         executed = ort_execution.read(engine, partial(_open, request), request)
-        idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
         lane = OrtLane(engine, request)
-        execution = Execution(
-            provider=_PROVIDER,
-            precision=executed.precision,
-            device_name=cpu_name(),
-            call_path=lane.call_path,
-            placement=executed.placement,
-            inspection_ms=executed.inspection_ms,
-            warnings=executed.warnings
-            + (("execution_mode=parallel does nothing with one thread",) if idle else ()),
-        )
+        execution = _execution(request, executed, lane.call_path)
         return OrtSession(engine, lane, execution, recording)
+
+
+def _without_python(request: Request) -> bool:
+    """Whether the session is opened through the C interface; Unsupported for what can't be."""
+    call, build = str(request.options["call"]), str(request.options["build"])
+    if build == "library":
+        if call == "python":
+            raise Unsupported("libonnxruntime has no Python call", "use call=c, or build=module")
+        if request.settings.operator_times:
+            raise Unsupported(
+                "operator times are told by ONNX Runtime's module", "use build=module for them"
+            )
+    # The Python interface has the same engine's operator times, and they are not timed by us.
+    if request.settings.operator_times:
+        return False
+    if takes_c(call):
+        return build == "library" or _native_is_built(call)
+    if build == "library":
+        raise Unsupported("libonnxruntime is timed by the loop in C, which was not built", REMEDY)
+    return False
+
+
+def _native_is_built(call: str) -> bool:
+    """Whether the module's C functions can be had; Unsupported if they must be."""
+    from runtimes.ort.native.api import built
+
+    if call == "c" and not built():
+        raise Unsupported("the extension that finds ONNX Runtime's C functions is missing", REMEDY)
+    return built()
+
+
+def _compile_native(request: Request) -> Session:
+    from runtimes.ort.execution import executed
+    from runtimes.ort.faults import compile_fault
+    from runtimes.ort.native.api import BUILDS, native
+    from runtimes.ort.native.engine import Engine
+    from runtimes.ort.native.lane import NativeLane
+    from runtimes.ort.native.session import NativeSession
+
+    build = BUILDS[BUILDS.index(request.options["build"])]
+    try:
+        engine = Engine(native(build), request.model.path, _opening(request))
+    except RuntimeFault:
+        raise
+    except Exception as error:
+        raise compile_fault(error) from error
+    try:
+        found = executed(engine.told(), engine.record, request)
+        lane = NativeLane(engine, request)
+    except BaseException:
+        engine.close()
+        raise
+    return NativeSession(engine, lane, _execution(request, found, lane.call_path))
+
+
+def _execution(request: Request, executed: Executed, call_path: str) -> Execution:
+    idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
+    return Execution(
+        provider=_PROVIDER,
+        precision=executed.precision,
+        device_name=cpu_name(),
+        call_path=call_path,
+        placement=executed.placement,
+        inspection_ms=executed.inspection_ms,
+        warnings=executed.warnings
+        + (("execution_mode=parallel does nothing with one thread",) if idle else ()),
+    )
+
+
+def _opening(request: Request) -> Opening:
+    """What either interface opens a session with."""
+    options, common = request.options, Opening.of(request)
+    return replace(
+        common,
+        level=str(options["graph_optimization"]),
+        parallel=options["execution_mode"] == "parallel",
+        memory_pattern=bool(options["memory_pattern"]),
+        memory_arena=bool(options["memory_arena"]),
+        entries={
+            **common.entries,
+            "session.intra_op.allow_spinning": flag(options["intra_op_spinning"]),
+            "session.set_denormal_as_zero": flag(options["flush_denormals"]),
+        },
+    )
 
 
 def _open_recorded(request: Request, recording: Recording) -> onnxruntime.InferenceSession:
@@ -120,26 +201,12 @@ def _open_recorded(request: Request, recording: Recording) -> onnxruntime.Infere
 def _open(
     request: Request, recording: Path | None = None, graph: Path | None = None
 ) -> onnxruntime.InferenceSession:
-    """A session of the engine with every axis fixed; raises what `compile` may raise."""
+    """A session of the Python interface; raises what `compile` may raise."""
     import onnxruntime as ort
 
     from runtimes.ort.faults import compile_fault
 
-    options = request.options
-    wanted = session_options(request, recording, graph)
-    if options["execution_mode"] == "parallel":
-        wanted.execution_mode = ort.ExecutionMode.ORT_PARALLEL
-        wanted.inter_op_num_threads = request.settings.threads
-    level = _OPTIMISATION[str(options["graph_optimization"])]
-    wanted.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-    wanted.enable_mem_pattern = bool(options["memory_pattern"])
-    wanted.enable_cpu_mem_arena = bool(options["memory_arena"])
-    wanted.add_session_config_entry(
-        "session.intra_op.allow_spinning", flag(options["intra_op_spinning"])
-    )
-    wanted.add_session_config_entry(
-        "session.set_denormal_as_zero", flag(options["flush_denormals"])
-    )
+    wanted = session_options(replace(_opening(request), recording=recording, graph=graph))
     try:
         return ort.InferenceSession(request.model.path, wanted, providers=[_PROVIDER])
     except Exception as error:

@@ -7,6 +7,7 @@ from ctypes import c_void_p
 
 import numpy as np
 
+from runtimes.calls.choice import takes_c
 from runtimes.ov.library import Kernel, Library
 from runtimes.request import Request
 from runtimes.session.host import HostLane, aligned_empty, input_buffers, poison, tensor_dtype
@@ -38,6 +39,8 @@ class OpenVinoLane(HostLane):
                 engine.share(held, self._request, port, self.output_buffers[spec.name])
             self._held = held.pop_all()
         self.run = engine.timed(self._request)
+        if takes_c(str(request.options["call"])):
+            self.calls = (engine.call(self._request),)
 
     @property
     def allocates(self) -> bool:
@@ -58,7 +61,7 @@ class OpenVinoLane(HostLane):
 
     def close(self) -> None:
         super().close()
-        self._allocated = {}
+        self._allocated, self.calls = {}, ()
         self._held.close()
 
     def _views(self) -> dict[str, np.ndarray]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from runtimes.calls.call import Call
 from runtimes.faults import NotAvailable
 from runtimes.foreign import from_library
 from runtimes.ov.interface import (
@@ -115,6 +116,13 @@ class Library:
         infer.argtypes = (c_void_p,)
         infer.restype = self._raise_on
         return partial(infer, request)
+
+    def call(self, request: c_void_p) -> Call:
+        """The same for C."""
+        address = ctypes.cast(self._loaded["ov_infer_request_infer"], c_void_p).value
+        assert address is not None
+        assert request.value is not None
+        return Call(address, (request.value,), lambda _status: self._error())
 
     def input(self, held: ExitStack, compiled: c_void_p, name: str) -> c_void_p:
         """The port of an input."""

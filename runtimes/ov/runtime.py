@@ -13,6 +13,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
+from runtimes.calls.choice import CALL
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
@@ -43,6 +44,7 @@ OPTIONS = (
     ),
     Option("cpu_pinning", True, "the engine's threads stay on their cores"),
     Option("flush_denormals", False, "denormal floats count as zero"),
+    CALL,
     SESSIONS,
 )
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from exporters.types import StatePair, TensorSpec
 from runtimes.base import Arrays, Lane
+from runtimes.calls.call import Copy
 from runtimes.faults import RunFault, Unsupported
 from runtimes.request import Request
 
@@ -118,6 +119,18 @@ class HostLane(Lane):
         # the copy is outside the clock.
         for pair in self._states:
             np.copyto(self.input_buffers[pair.input], self.output_buffers[pair.output])
+
+    def advancing(self) -> tuple[Copy, ...] | None:
+        return tuple(
+            Copy(self.input_buffers[pair.input], self.output_buffers[pair.output])
+            for pair in self._states
+        )
+
+    def feeding(self, inputs: Arrays) -> tuple[Copy, ...] | None:
+        return tuple(
+            Copy(self.input_buffers[name], np.ascontiguousarray(array))
+            for name, array in inputs.items()
+        )
 
     def close(self) -> None:
         """Drop the buffers; a run is refused from now on."""

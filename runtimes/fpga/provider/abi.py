@@ -7,7 +7,7 @@ needed. Slots and prototypes are those of onnxruntime_c_api.h and onnxruntime_ep
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -30,24 +30,6 @@ NPU = 2
 
 WARNING = 2
 """OrtLoggingLevel."""
-
-DTYPES: Mapping[int, str] = {
-    1: "float32",
-    2: "uint8",
-    3: "int8",
-    4: "uint16",
-    5: "int16",
-    6: "int32",
-    7: "int64",
-    8: "string",
-    9: "bool",
-    10: "float16",
-    11: "float64",
-    12: "uint32",
-    13: "uint64",
-    16: "bfloat16",
-}
-"""ONNXTensorElementDataType to numpy's name; a number that is missing here has none."""
 
 ATTRIBUTE_INT, ATTRIBUTE_INTS = 1, 2
 ATTRIBUTE_FLOAT, ATTRIBUTE_FLOATS = 3, 4

@@ -14,6 +14,7 @@ import numpy as np
 
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
 from runtimes.fpga.provider import abi
+from runtimes.ort.element_types import ELEMENT_TYPES
 
 _WRITABLE = 0x200
 _memory = c.PYFUNCTYPE(c.py_object, c.c_void_p, c.c_ssize_t, c.c_int)(
@@ -49,7 +50,7 @@ def read_tensor(api: abi.OrtApi, value: int) -> np.ndarray:
     finally:
         api.ReleaseTensorTypeAndShapeInfo(info)
     try:
-        kind = np.dtype(abi.DTYPES[dtype])
+        kind = np.dtype(ELEMENT_TYPES[dtype])
     except (KeyError, TypeError):
         raise TypeError(f"tensor element type {dtype} has no numpy type") from None
     size = int(np.prod(shape, dtype=np.int64))
@@ -153,7 +154,9 @@ class _Reader:
         if any(size < 0 for size in shape):
             self._unfixed[name] = self._open_dimension(name, tensor, shape)
         else:
-            self._values[name] = Value(name, abi.DTYPES.get(dtype, f"element type {dtype}"), shape)
+            self._values[name] = Value(
+                name, ELEMENT_TYPES.get(dtype, f"element type {dtype}"), shape
+            )
 
     def _open_dimension(self, name: str, tensor: c.c_void_p, shape: tuple[int, ...]) -> str:
         symbols = abi.array_of(c.c_char_p, len(shape))()

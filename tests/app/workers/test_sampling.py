@@ -19,8 +19,8 @@ class Counting(Lane):
     """Counts its runs and its steps of state, in the order in which they come."""
 
     def __init__(self) -> None:
-        self.calls: list[str] = []
-        self.run = lambda: self.calls.append("run")
+        self.made: list[str] = []
+        self.run = lambda: self.made.append("run")
 
     def bind(self, inputs: Arrays) -> None: ...
 
@@ -30,7 +30,7 @@ class Counting(Lane):
     def poison(self) -> None: ...
 
     def advance(self) -> None:
-        self.calls.append("advance")
+        self.made.append("advance")
 
 
 def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
@@ -46,17 +46,17 @@ def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
 
 def test_a_streaming_model_advances_its_state_after_every_run() -> None:
     lane, records, _, _ = sample(streaming=True)
-    assert lane.calls == ["run", "advance"] * len(records)
+    assert lane.made == ["run", "advance"] * len(records)
 
 
 def test_a_model_without_state_is_only_run() -> None:
     lane, records, _, _ = sample(streaming=False)
-    assert lane.calls == ["run"] * len(records)
+    assert lane.made == ["run"] * len(records)
 
 
 def test_every_run_is_recorded_and_the_measured_ones_are_marked() -> None:
     lane, records, told, iterations = sample(streaming=False)
-    assert len(records) == len(lane.calls)
+    assert len(records) == len(lane.made)
     assert np.count_nonzero(records["phase"] == MEASURED) == iterations >= LIMITS.min_samples
     assert told[-1].phase == "measure"
     assert told[-1].iterations == iterations

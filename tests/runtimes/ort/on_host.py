@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from dataclasses import replace
 
 import onnxruntime
 
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Execution
 from runtimes.ort.gpu_lane import OrtGpuLane
-from runtimes.ort.opening import session_options
+from runtimes.ort.opening import Opening, session_options
 from runtimes.ort.operators import Recording
 from runtimes.ort.session import OrtSession
 from tests.runtimes.requests import request_of
@@ -42,7 +43,8 @@ def on_host(
 ) -> OrtSession:
     """The session that a GPU provider has, of the model at one batch size."""
     request = request_of(model, batch, boundary=boundary)
-    options = session_options(request, recording.prefix if recording else None)
+    opening = replace(Opening.of(request), recording=recording.prefix if recording else None)
+    options = session_options(opening)
     engine = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
     lane = OrtGpuLane(engine, request, HostMemory())
     execution = Execution(CPU, "fp32", "host", lane.call_path, boundary=boundary)

@@ -24,6 +24,8 @@ from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, referen
 from tests.runtimes.graphs import Graphs, constant, node, vector
 from tests.runtimes.torch_factories import weights
 
+IN_PYTHON = Settings(threads=1, options={"call": "python"})
+
 
 class TestOrtCpu(RuntimeContract):
     name = "ort-cpu"
@@ -173,7 +175,7 @@ def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Gra
 
 
 def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) -> None:
-    with opened(graphs.dense, batch=1) as session:
+    with opened(graphs.dense, IN_PYTHON, batch=1) as session:
         assert session.execution.call_path == DIRECT_CALL
     engine = onnxruntime.InferenceSession(graphs.dense.path, providers=["CPUExecutionProvider"])
     binding = engine.io_binding()
@@ -189,7 +191,7 @@ def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) 
 
 
 def test_a_run_writes_into_the_same_memory_every_time(graphs: Graphs) -> None:
-    with opened(graphs.dense, batch=3) as session:
+    with opened(graphs.dense, IN_PYTHON, batch=3) as session:
         lane = session.lanes[0]
         assert isinstance(lane, OrtLane)
         lane.bind(reference_of(graphs.dense, 3).inputs)

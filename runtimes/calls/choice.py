@@ -1,0 +1,23 @@
+"""The option `call`: whether the loop in C or Python's times a runtime's runs."""
+
+from __future__ import annotations
+
+from runtimes.calls.timed import REMEDY, built
+from runtimes.faults import Unsupported
+from runtimes.options import Option
+
+__all__ = ["CALL", "REMEDY", "takes_c"]
+
+CALL = Option(
+    "call",
+    "auto",
+    "which loop times the runs: c, python, or auto, which is c where it was built",
+    ("auto", "c", "python"),
+)
+
+
+def takes_c(call: str) -> bool:
+    """Whether the loop in C is to time; Unsupported where it must and was not built."""
+    if call == "c" and not built():
+        raise Unsupported("the loop in C was not built", REMEDY)
+    return call != "python" and built()

@@ -1,0 +1,127 @@
+/* A block of timed runs in C: two clock reads around a lane's calls, states fed back and inputs
+ * changed outside them, and waits by the policies of the Python loop. The interpreter is not
+ * needed, and not held, until the block ends. `timed.py` mirrors the structures. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define SECOND 1000000000LL
+
+enum { SPIN, SLEEP, HYBRID };
+
+/* A function of up to four words; `checked` is the width of its result, zero for success. */
+struct call {
+    void *function;
+    intptr_t arguments[4];
+    int32_t count;
+    int32_t checked;
+};
+
+struct copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
+struct block {
+    int64_t *scheduled, *started, *finished;
+    const struct call *calls;
+    const struct copy *states;
+    const struct copy *sets;
+    int64_t n_calls, n_states, n_sets, copies_of_set;
+    int64_t set; /* which of the sets is fed next; goes on from block to block */
+    int64_t gap_ns;
+    int64_t hybrid_margin_ns;
+    int32_t wait;
+    int32_t failed; /* which call failed */
+    const int64_t *arrivals; /* absolute times, ascending; null for a closed loop */
+    int64_t n_arrivals;
+    _Atomic int64_t *next_arrival; /* shared by all lanes */
+    int64_t until_ns; /* of an open loop: nothing is begun later */
+    intptr_t status; /* what that call returned */
+};
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+}
+
+static void sleep_until(int64_t until_ns) {
+    int64_t left = until_ns - now_ns();
+    if (left <= 0) return;
+    struct timespec t = {(time_t)(left / SECOND), (long)(left % SECOND)};
+    while (nanosleep(&t, &t) && errno == EINTR) {}
+}
+
+static void wait_until(const struct block *b, int64_t until_ns) {
+    if (b->wait == SLEEP) {
+        sleep_until(until_ns);
+        return;
+    }
+    if (b->wait == HYBRID) sleep_until(until_ns - b->hybrid_margin_ns);
+    while (now_ns() < until_ns) {}
+}
+
+#define CALLED_AS(type)                                                                      \
+    switch (c->count) {                                                                      \
+    case 0: return ((type (*)(void))c->function)();                                          \
+    case 1: return ((type (*)(intptr_t))c->function)(a[0]);                                  \
+    case 2: return ((type (*)(intptr_t, intptr_t))c->function)(a[0], a[1]);                  \
+    case 3: return ((type (*)(intptr_t, intptr_t, intptr_t))c->function)(a[0], a[1], a[2]);  \
+    default:                                                                                 \
+        return ((type (*)(intptr_t, intptr_t, intptr_t, intptr_t))c->function)(a[0], a[1],   \
+                                                                               a[2], a[3]);  \
+    }
+
+static inline intptr_t called(const struct call *c) {
+    const intptr_t *a = c->arguments;
+    if (c->checked == sizeof(int32_t)) CALLED_AS(int32_t)
+    CALLED_AS(intptr_t)
+}
+
+static void copy_all(const struct copy *copies, int64_t count) {
+    for (int64_t k = 0; k < count; k++) memcpy(copies[k].to, copies[k].from, copies[k].bytes);
+}
+
+/* Times up to `count` runs, and returns how many there were: fewer where a call failed, or where
+ * there were no more arrivals. */
+EXPORT int64_t graphlap_time_block(struct block *b, int64_t count) {
+    int64_t due = now_ns() + b->gap_ns;
+    b->failed = -1;
+    for (int64_t i = 0; i < count; i++) {
+        if (b->arrivals) {
+            int64_t mine = atomic_fetch_add(b->next_arrival, 1);
+            if (mine >= b->n_arrivals) return i;
+            due = b->arrivals[mine];
+            if (due >= b->until_ns || now_ns() >= b->until_ns) return i;
+        }
+        int paced = b->arrivals || b->gap_ns;
+        if (paced) wait_until(b, due);
+        int64_t begin = now_ns();
+        for (int64_t k = 0; k < b->n_calls; k++) {
+            intptr_t status = called(&b->calls[k]);
+            if (status) {
+                b->failed = (int32_t)k;
+                b->status = status;
+                return i;
+            }
+        }
+        int64_t end = now_ns();
+        b->scheduled[i] = paced ? due : begin;
+        b->started[i] = begin;
+        b->finished[i] = end;
+        due = end + b->gap_ns;
+        copy_all(b->states, b->n_states);
+        if (b->n_sets) {
+            copy_all(b->sets + b->set * b->copies_of_set, b->copies_of_set);
+            b->set = (b->set + 1) % b->n_sets;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,181 @@
+"""The loop in C (`timed.c`): a lane's calls timed in blocks, without the interpreter.
+
+It is built with the package where there is a C compiler. Two threads may each time a block of
+their own at once: ctypes gives up the interpreter for as long as a block takes.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import sys
+import time
+from array import array
+from collections.abc import Sequence
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import numpy as np
+
+from runtimes.calls.call import MOST_ARGUMENTS, Call, Copy
+
+REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
+_POLICIES = {"spin": 0, "sleep": 1, "hybrid": 2}
+_CLOCK = "clock_gettime(CLOCK_MONOTONIC)"
+_FOREVER = 2**63 - 1
+
+
+class _Call(c.Structure):
+    """`struct call`."""
+
+    _fields_ = (
+        ("function", c.c_void_p),
+        ("arguments", c.c_ssize_t * MOST_ARGUMENTS),
+        ("count", c.c_int32),
+        ("checked", c.c_int32),
+    )
+
+
+class _Copy(c.Structure):
+    """`struct copy`."""
+
+    _fields_ = (("to", c.c_void_p), ("source", c.c_void_p), ("bytes", c.c_size_t))
+
+
+class _Block(c.Structure):
+    """`struct block`."""
+
+    _fields_ = (
+        ("scheduled", c.c_void_p),
+        ("started", c.c_void_p),
+        ("finished", c.c_void_p),
+        ("calls", c.POINTER(_Call)),
+        ("states", c.POINTER(_Copy)),
+        ("sets", c.POINTER(_Copy)),
+        ("n_calls", c.c_int64),
+        ("n_states", c.c_int64),
+        ("n_sets", c.c_int64),
+        ("copies_of_set", c.c_int64),
+        ("set", c.c_int64),
+        ("gap_ns", c.c_int64),
+        ("hybrid_margin_ns", c.c_int64),
+        ("wait", c.c_int32),
+        ("failed", c.c_int32),
+        ("arrivals", c.c_void_p),
+        ("n_arrivals", c.c_int64),
+        ("next_arrival", c.c_void_p),
+        ("until_ns", c.c_int64),
+        ("status", c.c_ssize_t),
+    )
+
+
+def built() -> bool:
+    """Whether the loop in C is there, on a machine whose `perf_counter` is the clock it reads."""
+    return _path() is not None and time.get_clock_info("perf_counter").implementation == _CLOCK
+
+
+class TimedCalls:
+    """The calls of one lane, ready to be timed.
+
+    After each run `states` are copied, then the copies of the next of `sets` in turn; all sets
+    have equally many. A gap is waited out by the policy, of which `hybrid` sleeps until
+    `hybrid_margin_ns` before its end.
+    """
+
+    def __init__(
+        self,
+        calls: Sequence[Call],
+        states: Sequence[Copy] = (),
+        sets: Sequence[Sequence[Copy]] = (),
+        gap_ns: int = 0,
+        wait: str = "spin",
+        hybrid_margin_ns: int = 0,
+    ) -> None:
+        self._time = _library().graphlap_time_block
+        self._calls = tuple(calls)
+        in_turn = [copy for one in sets for copy in one]
+        # What C is given the addresses of has to outlive this object's blocks.
+        self._kept = (*states, *in_turn)
+        self._block = _Block(
+            calls=(_Call * len(calls))(*map(_call, calls)),
+            states=(_Copy * len(states))(*map(_copy, states)),
+            sets=(_Copy * len(in_turn))(*map(_copy, in_turn)),
+            n_calls=len(calls),
+            n_states=len(states),
+            n_sets=len(sets),
+            copies_of_set=len(sets[0]) if sets else 0,
+            gap_ns=gap_ns,
+            hybrid_margin_ns=hybrid_margin_ns,
+            wait=_POLICIES[wait],
+        )
+
+    def time(
+        self, scheduled: array[int], started: array[int], finished: array[int], count: int
+    ) -> None:
+        """Time `count` runs in a closed loop into int64 arrays of at least so many entries.
+
+        Raises what a call that fails stands for.
+        """
+        self._block.arrivals, self._block.next_arrival = None, None
+        self._run(scheduled, started, finished, count)
+
+    def serve(
+        self,
+        scheduled: array[int],
+        started: array[int],
+        finished: array[int],
+        arrivals_ns: np.ndarray,
+        following: array[int],
+        until_ns: int = _FOREVER,
+    ) -> int:
+        """Serve arrivals, int64 [n] ascending on the clock of `perf_counter_ns`, in their order.
+
+        `following[0]` is the number of the next one, shared by all lanes that serve them. What
+        arrives later than `until_ns`, or was not begun by then, is left. Returns how many this
+        lane served; raises what a call that fails stands for.
+        """
+        block = self._block
+        block.arrivals, block.n_arrivals = arrivals_ns.ctypes.data, len(arrivals_ns)
+        block.next_arrival, block.until_ns = following.buffer_info()[0], until_ns
+        return self._run(scheduled, started, finished, len(started))
+
+    def _run(
+        self, scheduled: array[int], started: array[int], finished: array[int], count: int
+    ) -> int:
+        block = self._block
+        block.scheduled, block.started, block.finished = (
+            times.buffer_info()[0] for times in (scheduled, started, finished)
+        )
+        done = int(self._time(c.byref(block), count))
+        if block.failed >= 0:
+            raise self._calls[block.failed].fault(block.status)
+        return done
+
+
+def _call(call: Call) -> _Call:
+    width = c.sizeof(c.c_void_p) if call.returns_pointer else c.sizeof(c.c_int32)
+    words = (*call.arguments, *[0] * (MOST_ARGUMENTS - len(call.arguments)))
+    return _Call(call.function, words, len(call.arguments), width)
+
+
+def _copy(copy: Copy) -> _Copy:
+    if copy.target.nbytes != copy.source.nbytes:
+        raise ValueError(f"{copy.source.nbytes} bytes do not fill {copy.target.nbytes}")
+    return _Copy(copy.target.ctypes.data, copy.source.ctypes.data, copy.target.nbytes)
+
+
+def _path() -> Path | None:
+    folder = Path(__file__).resolve().parent
+    found = (folder / f"_timed{suffix}" for suffix in EXTENSION_SUFFIXES)
+    return next((path for path in found if path.is_file()), None)
+
+
+@cache
+def _library() -> c.CDLL:
+    path = _path()
+    if path is None or sys.platform == "win32":
+        raise OSError(f"the loop in C was not built: {REMEDY}")
+    library = c.CDLL(str(path))
+    library.graphlap_time_block.argtypes = (c.c_void_p, c.c_int64)
+    library.graphlap_time_block.restype = c.c_int64
+    return library

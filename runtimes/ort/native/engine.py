@@ -1,0 +1,284 @@
+"""A session of ONNX Runtime opened through its C interface, on the CPU provider.
+
+It is the same engine as behind the Python interface, without Python around its run. Handles are
+freed by the `ExitStack` that they were made for.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from runtimes.base import Arrays
+from runtimes.calls.call import Call
+from runtimes.ort.element_types import ELEMENT_TYPES
+from runtimes.ort.execution import FLOAT_NAMES, Told
+from runtimes.ort.native.api import Native, OrtError
+from runtimes.ort.opening import LEVELS, LOG_ERRORS, Opening, refused_operators
+
+_PARALLEL = 1
+_ARENA_ALLOCATOR, _DEFAULT_MEMORY = 1, 0
+_CODES = {name: code for code, name in ELEMENT_TYPES.items()}
+_FLOATS = {"float32": "float", "float64": "double"}
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """An input or output of a graph; `dtype` and `shape` are None where they are not known."""
+
+    name: str
+    dtype: str | None
+    shape: tuple[int, ...] | None
+
+
+class Engine:
+    """An open session; raises OrtError. `close` gives everything back."""
+
+    def __init__(self, native: Native, path: str, opening: Opening) -> None:
+        self._native, self._path, self._opening = native, path, opening
+        self._api = native.api
+        with ExitStack() as held:
+            options = _options(native, held, opening)
+            session, memory = c.c_void_p(), c.c_void_p()
+            self._api.CreateSession(native.environment, path.encode(), options, c.byref(session))
+            self.handle = self._owned(held, self._api.ReleaseSession, session)
+            self._api.CreateCpuMemoryInfo(_ARENA_ALLOCATOR, _DEFAULT_MEMORY, c.byref(memory))
+            self._memory = self._owned(held, self._api.ReleaseMemoryInfo, memory)
+            self._held = held.pop_all()
+        self.inputs = tuple(self._ends(self._api.SessionGetInputCount, "Input"))
+        self.outputs = tuple(self._ends(self._api.SessionGetOutputCount, "Output"))
+
+    def told(self) -> Told:
+        """Where the engine put which node, and the floats at the graph's ends."""
+        api, nodes = self._api, []
+        for part in _list(partial(api.Session_GetEpGraphAssignmentInfo, self.handle)):
+            provider = _text(api.EpAssignedSubgraph_GetEpName, part)
+            for node in _list(partial(api.EpAssignedSubgraph_GetNodes, part)):
+                nodes.append(
+                    (
+                        _text(api.EpAssignedNode_GetName, node),
+                        _text(api.EpAssignedNode_GetOperatorType, node),
+                        _text(api.EpAssignedNode_GetDomain, node),
+                        provider,
+                    )
+                )
+        types = {end.dtype for end in (*self.inputs, *self.outputs) if end.dtype}
+        names = {_FLOATS.get(name, name) for name in types}
+        return Told(tuple(nodes), frozenset(names & FLOAT_NAMES.keys()))
+
+    def record(self, prefix: Path, inputs: Arrays) -> Path:
+        """Run a second session like this one once; the file that it wrote of its kernels."""
+        opening = replace(self._opening, recording=prefix)
+        second = Engine(self._native, self._path, opening)
+        try:
+            binding = Binding(second)
+            for name, array in inputs.items():
+                binding.bind_input(name, array)
+            for end in second.outputs:
+                binding.allocate_output(end.name)
+            binding.run()
+            written = c.c_void_p()
+            self._api.SessionEndProfiling(second.handle, self._native.allocator, c.byref(written))
+            return Path(self._taken(written))
+        finally:
+            second.close()
+
+    def binding(self) -> int:
+        """A new binding, which this engine frees."""
+        binding = c.c_void_p()
+        self._api.CreateIoBinding(self.handle, c.byref(binding))
+        return self._owned(self._held, self._api.ReleaseIoBinding, binding)
+
+    def tensor(self, array: np.ndarray) -> int:
+        """A value over the memory of a C-contiguous array, which must outlive the engine's runs."""
+        value, shape = c.c_void_p(), (c.c_int64 * array.ndim)(*array.shape)
+        self._api.CreateTensorWithDataAsOrtValue(
+            self._memory,
+            array.ctypes.data,
+            array.nbytes,
+            shape,
+            array.ndim,
+            _CODES[array.dtype.name],
+            c.byref(value),
+        )
+        return self._owned(self._held, self._api.ReleaseValue, value)
+
+    @property
+    def memory(self) -> int:
+        """Where outputs lie that the engine allocates."""
+        return self._memory
+
+    @property
+    def native(self) -> Native:
+        return self._native
+
+    def close(self) -> None:
+        """Free the session and all that was made of it; idempotent."""
+        self._held.close()
+
+    def _ends(self, count: Callable[..., None], side: str) -> Iterator[End]:
+        api, size = self._api, c.c_size_t()
+        count(self.handle, c.byref(size))
+        for index in range(size.value):
+            name, kind = c.c_void_p(), c.c_void_p()
+            name_of = getattr(api, f"SessionGet{side}Name")
+            name_of(self.handle, index, self._native.allocator, c.byref(name))
+            getattr(api, f"SessionGet{side}TypeInfo")(self.handle, index, c.byref(kind))
+            try:
+                yield End(self._taken(name), *self._tensor_type(kind))
+            finally:
+                api.ReleaseTypeInfo(kind)
+
+    def _tensor_type(self, kind: c.c_void_p) -> tuple[str | None, tuple[int, ...] | None]:
+        info, code = c.c_void_p(), c.c_int()
+        self._api.CastTypeInfoToTensorInfo(kind, c.byref(info))
+        if not info.value:
+            return None, None
+        self._api.GetTensorElementType(info, c.byref(code))
+        shape = self._shape(info)
+        known = all(size >= 0 for size in shape)
+        return ELEMENT_TYPES.get(code.value), shape if known else None
+
+    def _shape(self, info: c.c_void_p) -> tuple[int, ...]:
+        rank = c.c_size_t()
+        self._api.GetDimensionsCount(info, c.byref(rank))
+        sizes = (c.c_int64 * rank.value)()
+        self._api.GetDimensions(info, sizes, rank.value)
+        return tuple(sizes)
+
+    def array(self, value: int) -> np.ndarray:
+        """A copy of a tensor that the engine allocated; empty for an optional one that is not."""
+        info, code, data, there = c.c_void_p(), c.c_int(), c.c_void_p(), c.c_int()
+        self._api.HasValue(value, c.byref(there))
+        if not there.value:
+            return np.empty(0)
+        self._api.GetTensorTypeAndShape(value, c.byref(info))
+        try:
+            self._api.GetTensorElementType(info, c.byref(code))
+            shape = self._shape(info)
+        finally:
+            self._api.ReleaseTensorTypeAndShapeInfo(info)
+        array = np.empty(shape, np.dtype(ELEMENT_TYPES[code.value]))
+        self._api.GetTensorMutableData(value, c.byref(data))
+        if array.nbytes:
+            c.memmove(array.ctypes.data, data.value or 0, array.nbytes)
+        return array
+
+    def _owned(self, held: ExitStack, free: Callable[[int], None], handle: c.c_void_p) -> int:
+        assert handle.value is not None
+        held.callback(free, handle.value)
+        return handle.value
+
+    def _taken(self, text: c.c_void_p) -> str:
+        """The text that the engine allocated, which is given back."""
+        assert text.value is not None
+        copied = c.string_at(text.value).decode(errors="replace")
+        self._api.AllocatorFree(self._native.allocator, text)
+        return copied
+
+
+class Binding:
+    """Inputs and outputs of one lane of an engine, and its run."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._api = engine, engine.native.api
+        self._handle = engine.binding()
+        self._kept: list[np.ndarray] = []
+
+    def bind_input(self, name: str, array: np.ndarray) -> None:
+        """Read this memory in every run."""
+        contiguous = np.ascontiguousarray(array)
+        self._kept.append(contiguous)
+        self._api.BindInput(self._handle, name.encode(), self._engine.tensor(contiguous))
+
+    def bind_output(self, name: str, array: np.ndarray) -> None:
+        """Write this memory in every run."""
+        self._kept.append(array)
+        self._api.BindOutput(self._handle, name.encode(), self._engine.tensor(array))
+
+    def allocate_output(self, name: str) -> None:
+        """Let the engine allocate this output in every run."""
+        self._api.BindOutputToDevice(self._handle, name.encode(), self._engine.memory)
+
+    def run(self) -> None:
+        """One run; raises OrtError."""
+        self._api.RunWithBinding(self._engine.handle, None, self._handle)
+
+    def call(self) -> Call:
+        """The same for C."""
+        native = self._engine.native
+        return Call(
+            native.run_address,
+            (self._engine.handle, 0, self._handle),
+            native.error,
+            returns_pointer=True,
+        )
+
+    def timed(self) -> Callable[[], object]:
+        """The same as an object without arguments."""
+        return partial(self._api.RunWithBinding, self._engine.handle, None, self._handle)
+
+    def values(self) -> list[np.ndarray]:
+        """Copies of all outputs, in the order in which they were bound."""
+        native, values, count = self._engine.native, c.c_void_p(), c.c_size_t()
+        self._api.GetBoundOutputValues(
+            self._handle, native.allocator, c.byref(values), c.byref(count)
+        )
+        if values.value is None:
+            return []
+        handles = c.cast(values, c.POINTER(c.c_void_p))[: count.value]
+        try:
+            return [self._engine.array(handle or 0) for handle in handles]
+        finally:
+            for handle in handles:
+                self._api.ReleaseValue(handle)
+            self._api.AllocatorFree(native.allocator, values)
+
+
+def _options(native: Native, held: ExitStack, opening: Opening) -> c.c_void_p:
+    """As `session_options` of the Python interface."""
+    api, options = native.api, c.c_void_p()
+    api.CreateSessionOptions(c.byref(options))
+    held.callback(api.ReleaseSessionOptions, options)
+    api.SetSessionLogSeverityLevel(options, LOG_ERRORS)
+    api.SetIntraOpNumThreads(options, opening.threads)
+    api.SetInterOpNumThreads(options, opening.inter_op_threads)
+    api.SetSessionGraphOptimizationLevel(options, LEVELS[opening.level])
+    (api.EnableMemPattern if opening.memory_pattern else api.DisableMemPattern)(options)
+    (api.EnableCpuMemArena if opening.memory_arena else api.DisableCpuMemArena)(options)
+    if opening.parallel:
+        api.SetSessionExecutionMode(options, _PARALLEL)
+    for name, value in opening.entries.items():
+        api.AddSessionConfigEntry(options, name.encode(), value.encode())
+    for axis, size in opening.axes.items():
+        api.AddFreeDimensionOverrideByName(options, axis.encode(), size)
+    for library in opening.custom_ops:
+        handle = c.c_void_p()
+        try:
+            api.RegisterCustomOpsLibrary(options, library.encode(), c.byref(handle))
+        except OrtError as error:
+            raise refused_operators(library) from error
+    if opening.recording is not None:
+        api.EnableProfiling(options, str(opening.recording).encode())
+    return options
+
+
+def _list(function: Callable[..., None]) -> list[int]:
+    """The handles that a `function(handles***, count*)` gives; they stay the engine's."""
+    handles, count = c.c_void_p(), c.c_size_t()
+    function(c.byref(handles), c.byref(count))
+    if handles.value is None:
+        return []
+    return [handle or 0 for handle in c.cast(handles, c.POINTER(c.c_void_p))[: count.value]]
+
+
+def _text(get: Callable[..., None], handle: int) -> str:
+    text = c.c_char_p()
+    get(handle, c.byref(text))
+    return (text.value or b"").decode(errors="replace")

@@ -1,0 +1,13 @@
+"""The loop in C, or the remedy of what it lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtimes.calls import timed
+
+
+@pytest.fixture(autouse=True)
+def _loop_is_built() -> None:
+    if not timed.built():
+        pytest.skip(f"the loop in C was not built; {timed.REMEDY}")

@@ -1,0 +1,170 @@
+"""The loop in C does what the Python loop does: calls, states, sets, gaps, failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+
+import numpy as np
+import pytest
+
+from runtimes.calls.call import Copy
+from runtimes.calls.timed import TimedCalls
+from tests.runtimes.calls.counted import Failed, call_of, room
+
+
+def test_every_run_makes_all_calls_in_order_with_their_arguments() -> None:
+    made: list[tuple[int, ...]] = []
+
+    def noted(*words: int) -> int:
+        made.append(words)
+        return 0
+
+    calls = [
+        call_of(noted),
+        call_of(noted, 7),
+        call_of(noted, 1, 2, 3),
+        call_of(noted, -4, 2**40, 0, 9),
+    ]
+    TimedCalls(calls).time(*room(2), 2)
+    assert made == [(), (7,), (1, 2, 3), (-4, 2**40, 0, 9)] * 2
+
+
+def test_times_are_those_of_perf_counter_around_the_calls_and_nothing_else() -> None:
+    inside: list[int] = []
+
+    def noted() -> int:
+        inside.append(time.perf_counter_ns())
+        return 0
+
+    state = np.zeros(1 << 22)
+    scheduled, started, finished = room(20)
+    before = time.perf_counter_ns()
+    TimedCalls([call_of(noted)], [Copy(np.empty_like(state), state)]).time(
+        scheduled, started, finished, 20
+    )
+    edges = [before]
+    for begin, within, end in zip(started, inside, finished, strict=True):
+        assert edges[-1] <= begin <= within <= end
+        edges.append(end)
+    assert edges[-1] <= time.perf_counter_ns()
+    assert scheduled == started
+
+
+def test_states_are_fed_back_after_every_run() -> None:
+    state, output = np.zeros(3, np.float32), np.zeros(3, np.float32)
+
+    def increment() -> int:
+        np.add(state, 1, out=output)
+        return 0
+
+    timed = TimedCalls([call_of(increment)], [Copy(state, output)])
+    timed.time(*room(4), 4)
+    timed.time(*room(3), 3)
+    assert state.tolist() == [7, 7, 7]
+
+
+def test_sets_are_fed_in_turn_from_block_to_block() -> None:
+    fed, seen = np.array([0]), []
+
+    def noted() -> int:
+        seen.append(int(fed[0]))
+        return 0
+
+    sets = [[Copy(fed, np.array([number]))] for number in (1, 2, 0)]
+    timed = TimedCalls([call_of(noted)], sets=sets)
+    timed.time(*room(4), 4)
+    timed.time(*room(3), 3)
+    assert seen == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_a_copy_that_does_not_fill_its_target_is_refused() -> None:
+    with pytest.raises(ValueError, match="4 bytes do not fill 8"):
+        TimedCalls([], [Copy(np.zeros(1), np.zeros(1, np.float32))])
+
+
+@pytest.mark.parametrize(("status", "returns_pointer"), [(5, False), (-3, False), (2**40, True)])
+def test_a_call_that_fails_ends_the_block_and_says_what_it_returned(
+    status: int, returns_pointer: bool
+) -> None:
+    ran: list[int] = []
+
+    def fails_third() -> int:
+        ran.append(1)
+        return status if len(ran) == 3 else 0
+
+    after: list[int] = []
+
+    def counted() -> int:
+        after.append(1)
+        return 0
+
+    calls = [
+        call_of(fails_third, returns_pointer=returns_pointer),
+        call_of(counted),
+    ]
+    scheduled, started, finished = room(10)
+    with pytest.raises(Failed) as failed:
+        TimedCalls(calls).time(scheduled, started, finished, 10)
+    assert failed.value.args == (status,)
+    assert len(ran) == 3
+    assert len(after) == 2
+    assert (np.array(started) >= 0).tolist() == [True] * 2 + [False] * 8
+
+
+@pytest.mark.parametrize("wait", ["spin", "sleep", "hybrid"])
+def test_a_paced_run_is_due_a_gap_after_the_last_and_never_begins_before(wait: str) -> None:
+    scheduled, started, finished = room(8)
+    gap_ns = 2_000_000
+    begun = time.perf_counter_ns()
+    TimedCalls([call_of(lambda: 0)], gap_ns=gap_ns, wait=wait, hybrid_margin_ns=300_000).time(
+        scheduled, started, finished, 8
+    )
+    assert scheduled[0] >= begun + gap_ns
+    assert scheduled[1:].tolist() == [end + gap_ns for end in finished[:-1]]
+    assert all(due <= begin for due, begin in zip(scheduled, started, strict=True))
+
+
+def test_arrivals_are_served_once_each_in_their_order_by_whichever_lane_is_free() -> None:
+    lanes, arrivals = 3, 60
+    due = time.perf_counter_ns() + 20_000_000 + np.arange(arrivals) * 300_000
+    following = array("q", [0])
+    served: list[list[tuple[int, int, int]]] = [[] for _ in range(lanes)]
+
+    def serve(lane: int) -> None:
+        def busy() -> int:
+            time.sleep(0.0005)
+            return 0
+
+        times = room(arrivals)
+        done = TimedCalls([call_of(busy)]).serve(*times, due, following)
+        served[lane] = [(times[0][i], times[1][i], times[2][i]) for i in range(done)]
+
+    threads = [threading.Thread(target=serve, args=(lane,)) for lane in range(lanes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = sorted(run for lane in served for run in lane)
+    assert [run[0] for run in everything] == due.tolist()
+    assert all(due_ns <= begin < end for due_ns, begin, end in everything)
+    for lane in served:
+        assert [run[0] for run in lane] == sorted(run[0] for run in lane)
+    assert sum(len(lane) > 0 for lane in served) > 1
+
+
+def test_what_was_not_begun_in_time_is_left() -> None:
+    now = time.perf_counter_ns()
+    due = now + np.arange(100) * 1_000_000
+    times = room(100)
+    until_ns = now + 30_000_000
+
+    def slow() -> int:
+        time.sleep(0.004)
+        return 0
+
+    done = TimedCalls([call_of(slow)]).serve(*times, due, array("q", [0]), until_ns)
+    assert 0 < done < 30
+    assert all(begin < until_ns for begin in times[1][:done])
+    assert times[0][:done].tolist() == due[:done].tolist()
