@@ -126,6 +126,11 @@ _CASE = (
         "Inputs drawn",
         "What each input holds: a range, normal, as in the example, given or packaged.",
     ),
+    _text(
+        "inputs_fed",
+        "Inputs fed",
+        "One set for all runs, cache-hot, or how many in turn.",
+    ),
     _count("threads", "Threads", "How many threads the engine may use; 0 leaves it to the engine."),
     _text("options", "Options", "All options of the runtime with the values that held."),
     _count("concurrency", "Concurrency", "How many runs were in flight at once."),
@@ -145,6 +150,7 @@ _CASE = (
     _text("fidelity", "Fidelity", "Whether the card's model was calibrated on such a graph."),
 )
 _MEASURING = (
+    _text("profile", "Profile", "The lengths of the run by name: how long, and how many rounds."),
     _count("warmup_iterations", "Warm-up runs", "Runs before the measurement, of all rounds."),
     _number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
     _flag("settled", "Settled", "Whether every round settled in its warm-up; empty: not known."),
@@ -152,6 +158,8 @@ _MEASURING = (
     _text("stop_reason", "Stopped by", "What ended the measurement of the rounds."),
     _count("iterations", "Samples", "Measured runs, of all rounds."),
     _number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
+    _number("gap_had_p50_us", "Gap p50 (µs)", "us", "The median of the pauses between two runs."),
+    _number("gap_had_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
 )
 _LATENCY = (
     _latency("mean", "Mean", "The mean, in a typical process."),

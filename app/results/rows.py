@@ -16,6 +16,7 @@ from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
+from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
@@ -58,6 +59,7 @@ class Rows:
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
             )
         values |= _setting_columns(run, case)
+        values["profile"] = run.manifest.plan.get("profile")
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
@@ -65,7 +67,10 @@ class Rows:
             values |= devices
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
+                values |= gap_columns(case, summary)
+                values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
+                said += gap_warnings(case, values)
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 values["warnings"] = joined(said)
         return {name: values[name] for name in NAMES}

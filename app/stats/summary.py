@@ -54,6 +54,7 @@ class Summary:
     marks: tuple[str, ...]
     response_p50_us: float | None
     response_p99_us: float | None
+    start_lateness_p50_us: float | None
     start_lateness_p99_us: float | None
     outliers: int
     drift: str
@@ -104,6 +105,7 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
         marks=marks_of(latencies),
         response_p50_us=supported_quantile(response, 0.5),
         response_p99_us=supported_quantile(response, 0.99),
+        start_lateness_p50_us=supported_quantile(lateness, 0.5),
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
         drift=drift,

@@ -1,7 +1,7 @@
 """The lanes of a bound session as something to time in blocks: one here, several in lanes.py.
 
-A block is an array of `RECORD` records in the order of their start; those marked `MEASURED`
-count, whatever the block was run for.
+A block is an array of `RECORD` records in the order of their start, of one loop; those marked
+`MEASURED` count, whatever the block was run for, and its first runs never do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runtimes.base import Arrays, Lane
 
 BLOCK_CAPACITY = 1 << 20
 REWARM = 5
-"""Runs after each pause between blocks that are recorded as warm-up: caches were disturbed."""
+"""So many runs after a pause at most are recorded as warm-up: caches were disturbed."""
 _LOOP_NS = 150.0
 """About what the loop itself adds to a run, beside the clock: enough to plan a block by."""
 
@@ -27,10 +27,15 @@ _LOOP_NS = 150.0
 class Blocks(Protocol):
     """All lanes of one session, ready to run."""
 
-    def block(self, seconds: float, least: int, rewarm: bool) -> np.ndarray:
-        """Records [n] of about so many seconds, but of `least` runs; raises what a run raises.
+    @property
+    def run_s(self) -> float:
+        """About how long a run takes, the pause before it included."""
 
-        With `rewarm` the first runs of a block of many do not count.
+    def block(self, seconds: float, least: int) -> np.ndarray:
+        """Records [n] of about so many seconds, of which at least `least` count.
+
+        The first runs, from 1 to `REWARM`, do not: there was a pause before them. Raises what a
+        run raises.
         """
 
     def __enter__(self) -> Self: ...
@@ -58,21 +63,30 @@ class TimedLane:
         self._advance = between_runs(lane, streaming, sets)
         self._gap_ns = round(scenario.gap_us * 1e3)
         self._block = Block(1024)
+        self._counting = 0
 
-    def count(self, seconds: float, least: int) -> int:
-        """How many runs, pauses between them included, take so long."""
-        wanted = int(seconds * 1e9 / (self.typical_ns + self._gap_ns + _LOOP_NS))
-        return min(max(wanted, least), BLOCK_CAPACITY)
+    @property
+    def run_s(self) -> float:
+        """About how long a run takes, the pause before it included."""
+        return (self.typical_ns + self._gap_ns + _LOOP_NS) * 1e-9
 
-    def time(self, count: int) -> None:
-        """Run so many times, with the clock around each."""
+    def plan(self, seconds: float, least: int) -> None:
+        """So many runs as take so long are to count; `time` makes those before them too."""
+        self._counting = min(max(int(seconds / self.run_s), least), BLOCK_CAPACITY)
+
+    def time(self) -> None:
+        """Run as often as was planned, with the clock around each."""
+        count = self._counting + rewarming(self._counting)
         if count > self._block.capacity:
             self._block = Block(count)
         run_block(self._block, count, self._run, self._advance, self._gap_ns, self._wait)
 
-    def records(self, count: int, phase: int) -> np.ndarray:
-        """The last runs as records [count]."""
-        return self._block.records(count, phase)
+    def records(self) -> np.ndarray:
+        """The last runs as records [n]."""
+        first = rewarming(self._counting)
+        records = self._block.records(first + self._counting, MEASURED)
+        records["phase"][:first] = WARMUP
+        return records
 
 
 class OneLane:
@@ -89,16 +103,17 @@ class OneLane:
     ) -> None:
         self._lane = TimedLane(lane, scenario, WAIT[wait_policy], streaming, first_ns, sets)
 
-    def block(self, seconds: float, least: int, rewarm: bool) -> np.ndarray:
-        lane, before = self._lane, []
-        count = lane.count(seconds, least)
-        if rewarm and many(count):
-            lane.time(REWARM)
-            before = [lane.records(REWARM, WARMUP)]
-        lane.time(count)
-        records = lane.records(count, MEASURED)
-        lane.typical_ns = float(np.median(latency_ns(records)))
-        return np.concatenate([*before, records])
+    @property
+    def run_s(self) -> float:
+        return self._lane.run_s
+
+    def block(self, seconds: float, least: int) -> np.ndarray:
+        lane = self._lane
+        lane.plan(seconds, least)
+        lane.time()
+        records = lane.records()
+        lane.typical_ns = float(np.median(latency_ns(counted(records))))
+        return records
 
     def __enter__(self) -> Self:
         return self
@@ -106,9 +121,9 @@ class OneLane:
     def __exit__(self, *_: object) -> None: ...
 
 
-def many(count: int) -> bool:
-    """Whether a block is so long that some runs to warm up again cost little of it."""
-    return count > 20 * REWARM
+def rewarming(counting: int) -> int:
+    """How many runs warm up again before so many that count: one in twenty, from 1 to `REWARM`."""
+    return min(max(counting // 20, 1), REWARM)
 
 
 def counted(records: np.ndarray) -> np.ndarray:

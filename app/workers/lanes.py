@@ -17,8 +17,8 @@ from typing import Self
 import numpy as np
 
 from app.cases.case import Scenario, WaitPolicy
-from app.cases.round import MEASURED, WARMUP
-from app.workers.lane import REWARM, TimedLane, latency_ns, many
+from app.cases.round import WARMUP
+from app.workers.lane import TimedLane, latency_ns
 from app.workers.loop import SLEEP_MARGIN_NS, WAIT, clock_ns
 from runtimes.base import Arrays, Lane
 
@@ -56,7 +56,6 @@ class SeveralLanes:
     ) -> None:
         wait = GIVING_WAIT[wait_policy]
         self._timed = [TimedLane(lane, scenario, wait, streaming, first_ns, sets) for lane in lanes]
-        self._counts = [0] * len(lanes)
         self._gate = threading.Barrier(len(lanes) + 1)
         self._threads = [
             threading.Thread(target=self._serve, args=(number, lane), daemon=True)
@@ -82,22 +81,22 @@ class SeveralLanes:
                 thread.join()
         sys.setswitchinterval(self._switch_s)
 
-    def block(self, seconds: float, least: int, rewarm: bool) -> np.ndarray:
-        """As `Blocks.block`; of each lane the first and the last run may not count."""
-        counts = [timed.count(seconds, least + 2) for timed in self._timed]
-        skipped = [REWARM if rewarm and many(count) else 0 for count in counts]
-        self._counts = [count + skip for count, skip in zip(counts, skipped, strict=True)]
+    @property
+    def run_s(self) -> float:
+        return max(timed.run_s for timed in self._timed)
+
+    def block(self, seconds: float, least: int) -> np.ndarray:
+        """As `Blocks.block`; of each lane the last run may not count either."""
+        for timed in self._timed:
+            timed.plan(seconds, least + 1)
         self._gate.wait()
         self._gate.wait()
         if self._failures:
             raise self._failures[0]
-        records = [
-            timed.records(count, MEASURED)
-            for timed, count in zip(self._timed, self._counts, strict=True)
-        ]
+        records = [timed.records() for timed in self._timed]
         for timed, own in zip(self._timed, records, strict=True):
             timed.typical_ns = float(np.mean(latency_ns(own)))
-        return in_company(records, skipped)
+        return in_company(records)
 
     def _serve(self, number: int, lane: Lane) -> None:
         """What a lane's thread does until the gate is broken."""
@@ -110,23 +109,21 @@ class SeveralLanes:
                 self._gate.wait()
                 try:
                     if not self._failures:
-                        self._timed[number].time(self._counts[number])
+                        self._timed[number].time()
                 except Exception as error:
                     self._failures.append(error)
                 self._gate.wait()
 
 
-def in_company(lanes: list[np.ndarray], skipped: list[int]) -> np.ndarray:
+def in_company(lanes: list[np.ndarray]) -> np.ndarray:
     """One block's records by lane as one array in the order of their start.
 
-    Those become warm-up that are among the first `skipped` of their lane, or began before
-    every lane had begun, or ended after a lane had ended.
+    Those become warm-up that began before every lane had begun, or ended after one had ended.
     """
     begun = max(records["started_ns"][0] for records in lanes)
     ended = min(records["finished_ns"][-1] for records in lanes)
-    for number, (records, skip) in enumerate(zip(lanes, skipped, strict=True)):
+    for number, records in enumerate(lanes):
         records["lane"] = number
-        records["phase"][:skip] = WARMUP
         alone = (records["started_ns"] < begun) | (records["finished_ns"] > ended)
         records["phase"][alone] = WARMUP
     together = np.concatenate(lanes)

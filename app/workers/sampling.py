@@ -20,6 +20,8 @@ from app.stats.steadiness import settled
 from app.workers.lane import Blocks, counted, latency_ns
 
 BLOCK_S = 0.2
+SEVERAL, SLOW_BLOCK_S = 9, 2.0
+"""A block holds so many runs that count, since its first does not, unless they take longer."""
 
 
 @dataclass(slots=True)
@@ -71,7 +73,7 @@ class Sampler:
         medians: list[float] = []
         iterations, is_settled = 0, None
         while True:
-            records = self.lanes.block(limits.window_s, least=3, rewarm=False)
+            records = self.lanes.block(limits.window_s, least=2)
             # A first window may be so short that several lanes never ran at once.
             known = counted(records)
             medians.append(float(np.median(latency_ns(known if len(known) else records))))
@@ -94,9 +96,7 @@ class Sampler:
         kept: list[np.ndarray] = []
         iterations, next_look, begun = 0, 0, time.perf_counter()
         while True:
-            left = max(limits.min_s - (time.perf_counter() - begun), 0.0)
-            seconds = min(BLOCK_S, left) if left else BLOCK_S / 2
-            records = self.lanes.block(seconds, least=1, rewarm=iterations > 0)
+            records = self.lanes.block(self._block_s(time.perf_counter() - begun), least=1)
             self.file.write(records.tobytes())
             latency = latency_ns(counted(records))
             iterations += len(latency)
@@ -116,6 +116,12 @@ class Sampler:
                 next_look = iterations * 5 // 4
                 if _narrow(np.concatenate(kept), limits.interval_fraction):
                     return Measured(iterations, elapsed, "interval")
+
+    def _block_s(self, elapsed_s: float) -> float:
+        """How long the next block is: to the end of what is asked for, but never far beyond."""
+        least_left, most_left = self.limits.min_s - elapsed_s, self.limits.max_s - elapsed_s
+        usual = min(BLOCK_S, least_left) if least_left > 0 else BLOCK_S / 2
+        return max(usual, min(SEVERAL * self.lanes.run_s, SLOW_BLOCK_S, most_left))
 
 
 def _running(quantile_s: Callable[[float], float | None]) -> tuple[float | None, float | None]:

@@ -19,6 +19,7 @@ from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2
+_PAUSE_NS = 100_000
 
 
 class FakeLane(HostLane):
@@ -43,13 +44,15 @@ class FakeLane(HostLane):
         wrong = script["fail"] == "wrong"
         left = int(script["fail_after"])
         slowing_per_ns = float(script["slowing"]) * 1e-9
-        begun_ns = time.perf_counter_ns()
+        after_pause_ns = int(float(script["after_pause_us"]) * 1e3)
+        begun_ns = ended_ns = time.perf_counter_ns()
         buffers = self.output_buffers
 
         def run() -> None:
-            nonlocal left
+            nonlocal left, ended_ns
             now = time.perf_counter_ns()
             until = now + int(next(latencies) * (1.0 + slowing_per_ns * (now - begun_ns)))
+            until += after_pause_ns * (now - ended_ns > _PAUSE_NS)
             failing = left <= 0
             left -= 1
             if failing and failure is not None:
@@ -60,7 +63,7 @@ class FakeLane(HostLane):
                     _spoil(buffer)
             if not spin:
                 time.sleep(max(0, until - time.perf_counter_ns()) * 1e-9)
-            while time.perf_counter_ns() < until:
+            while (ended_ns := time.perf_counter_ns()) < until:
                 pass
 
         return run

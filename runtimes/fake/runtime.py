@@ -28,6 +28,12 @@ OPTIONS = (
         minimum=0,
     ),
     Option("slowing", 0.0, "by what share of its time a run grows each second", minimum=0),
+    Option(
+        "after_pause_us",
+        0.0,
+        "how much longer a run takes that begins over 0.1 ms after the last one ended",
+        minimum=0,
+    ),
     Option("wait", "spin", "how a run passes its time", ("spin", "sleep")),
     Option(
         "fail",

@@ -80,7 +80,7 @@ def _two_processes(model: ExportedModel) -> np.ndarray:
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(_records, model, 1) for _ in range(2)]
         records = [one.result() for one in both]
-    return latency_ns(counted(in_company(records, [0, 0])))
+    return latency_ns(counted(in_company(records)))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ def test_drawn_inputs_are_told_rotated_and_kept(step: Path, work: Path) -> None:
     assert {row["status"] for row in table} == {"ok"}
     assert {row["inputs_drawn"] for row in table} == {"x 2..3, h normal"}
     assert {row["given"] for row in table} == {"input_range=x:2:3 rotated"}
+    assert {row["inputs_fed"] for row in table} == {"8 sets in turn"}
+    assert {row["profile"] for row in table} == {"quick"}
     files = sorted((work / "run" / "inputs").iterdir())
     assert len(files) == 2 * 8
     with np.load(files[0]) as first, np.load(files[1]) as second:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 
 import numpy as np
 
 from app.cases.case import Scenario
-from app.cases.round import MEASURED, RECORD, Limits
+from app.cases.round import MEASURED, RECORD, WARMUP, Limits
 from app.workers.lane import OneLane
 from app.workers.sampling import Progress, Sampler
 from runtimes.base import Arrays, Lane
@@ -52,6 +53,21 @@ def test_a_streaming_model_advances_its_state_after_every_run() -> None:
 def test_a_model_without_state_is_only_run() -> None:
     lane, records, _, _ = sample(streaming=False)
     assert lane.made == ["run"] * len(records)
+
+
+def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
+    lane, file, pauses = Counting(), io.BytesIO(), [0]
+    one = OneLane(lane, Scenario(), "spin", False, 1000.0)
+    sampler = Sampler(one, LIMITS, file, lambda _: pauses.append(len(lane.calls)), lambda: False)
+    sampler.warm_up()
+    sampler.measure()
+    records = np.frombuffer(file.getvalue(), RECORD)
+    assert len(pauses) > 4
+    for first, end in pairwise(pauses):
+        counting = records["phase"][first:end] == MEASURED
+        assert not counting[0]
+        assert counting[5:].all() or not counting.any(), "no more than five are lost"
+    assert records["phase"][0] == WARMUP
 
 
 def test_every_run_is_recorded_and_the_measured_ones_are_marked() -> None:

@@ -1,0 +1,51 @@
+"""What held while a case was measured, beside what was asked for: its pauses, how it was fed."""
+
+from __future__ import annotations
+
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.stats.summary import Summary
+from exporters.types import ExportedModel, axes_key
+from runtimes.execution import Clock
+
+GAP_SHARE_OFF, GAP_OFF_US = 0.1, 1.0
+"""A pause that is off by more than both at its median is not the one that was asked for."""
+
+
+def gap_columns(case: Case, summary: Summary) -> Row:
+    """The pauses that were had in microseconds, from a run's end to the next one's start.
+
+    A run is due `gap_us` after the last one of its lane has ended, so they are as much longer
+    as it began late.
+    """
+    late = {"p50": summary.start_lateness_p50_us, "p99": summary.start_lateness_p99_us}
+    if case.scenario.kind != "paced":
+        return {}
+    return {
+        f"gap_had_{name}_us": None if late_us is None else case.scenario.gap_us + late_us
+        for name, late_us in late.items()
+    }
+
+
+def gap_warnings(case: Case, row: Row) -> list[str]:
+    """One sentence where the median of the pauses is not what was asked for."""
+    asked, had = case.scenario.gap_us, row["gap_had_p50_us"]
+    if row["clock"] == "simulated" or not isinstance(had, float):
+        return []
+    if had - asked <= max(GAP_OFF_US, GAP_SHARE_OFF * asked):
+        return []
+    remedy = {
+        "sleep": "use --wait spin or hybrid, since a sleeping thread is woken late",
+        "hybrid": "use --wait spin, or a quieter machine",
+        "spin": "use a longer gap or a quieter machine",
+    }[case.wait_policy]
+    told = f"{had:.0f}" if had >= 100 else f"{had:.1f}"
+    return [f"the median pause was {told} us and {asked:g} us was asked for: {remedy}"]
+
+
+def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | None:
+    """Whether every run found the inputs of the last one, likely in a cache; None on a card."""
+    if model is None or clock == "simulated":
+        return None
+    further = model.rotation.get(axes_key(model.at(case.axes).axes), ())
+    return f"{1 + len(further)} sets in turn" if further else "one set, cache-hot"

@@ -1,0 +1,99 @@
+"""The pauses that a row tells are those between its records, and a row says how it was fed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.case import Scenario, WaitPolicy
+from app.cases.columns import Row
+from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
+from app.results.folder import RunFolder
+from app.results.lines import Exported
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.workers.lane import OneLane
+from runtimes.base import Arrays, Lane
+from tests.app.results.filled import MODEL
+from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of
+
+SLEEPING = replace(CASE, model="net", scenario=Scenario.parse("paced:1ms"), wait_policy="sleep")
+
+
+class Idle(Lane):
+    def __init__(self) -> None:
+        self.run = int
+
+    def bind(self, inputs: Arrays) -> None: ...
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def poison(self) -> None: ...
+
+    def advance(self) -> None: ...
+
+
+def paced_records(late_us: float, lanes: int = 1) -> np.ndarray:
+    """Runs of 100 us in each lane, a gap of 1 ms that is `late_us` longer, its first a warm-up."""
+    per_lane = []
+    for lane in range(lanes):
+        records = np.zeros(400, RECORD)
+        started = 1e3 * ((1100 + late_us) * np.arange(400) + 50 * lane)
+        records["started_ns"], records["finished_ns"] = started, started + 100_000
+        records["scheduled_ns"] = started - 1e3 * late_us
+        records["phase"], records["lane"] = MEASURED, lane
+        records["phase"][:1] = WARMUP
+        per_lane.append(records)
+    together = np.concatenate(per_lane)
+    return together[np.argsort(together["started_ns"], kind="stable")]
+
+
+def row_of(path: Path, records: np.ndarray, policy: WaitPolicy = "sleep") -> Row:
+    case = replace(SLEEPING, wait_policy=policy)
+    with RunFolder.create(path / "run", manifest_of((case,), 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        folder.record(Exported(case.model, case.precision, MODEL))
+        (folder.samples / "one.bin").write_bytes(records.tobytes())
+        folder.record(RoundResult(case.case_id, 0, "ok", samples="one.bin"))
+    return Rows().of(read_run(path / "run"))[0]
+
+
+def gaps_us(records: np.ndarray) -> np.ndarray:
+    """From the records of one lane alone: what is between a run's end and the next one's start."""
+    counting = records["phase"][1:] == MEASURED
+    between = records["started_ns"][1:] - records["finished_ns"][:-1]
+    gaps: np.ndarray = np.sort(between[counting]) / 1e3
+    return gaps
+
+
+def test_a_gap_that_was_longer_than_asked_is_told_and_warned_of(tmp_path: Path) -> None:
+    row = row_of(tmp_path, paced_records(late_us=150.0, lanes=2))
+    assert row["gap_had_p50_us"] == pytest.approx(1150.0)
+    assert row["gap_had_p99_us"] == pytest.approx(1150.0)
+    assert "the median pause was 1150 us and 1000 us was asked for" in str(row["warnings"])
+    assert "--wait spin or hybrid" in str(row["warnings"])
+
+
+def test_a_gap_that_is_off_by_less_than_a_tenth_is_told_and_not_warned_of(tmp_path: Path) -> None:
+    row = row_of(tmp_path, paced_records(late_us=80.0))
+    assert row["gap_had_p50_us"] == pytest.approx(1080.0)
+    assert "pause" not in str(row["warnings"])
+
+
+@pytest.mark.alone
+def test_the_gaps_of_a_row_are_those_between_its_records(tmp_path: Path) -> None:
+    lane = OneLane(Idle(), SLEEPING.scenario, "sleep", False, 1000.0)
+    records = lane.block(0.5, 1)
+    row, gaps = row_of(tmp_path, records), gaps_us(records)
+    assert row["gap_had_p50_us"] == pytest.approx(gaps[(len(gaps) - 1) // 2], abs=0.01)
+    assert isinstance(row["gap_had_p50_us"], float)
+    assert row["gap_had_p50_us"] > 1000.0, "a sleeping thread is woken late"
+
+
+def test_one_set_of_inputs_is_called_cache_hot_and_several_are_counted(tmp_path: Path) -> None:
+    row = row_of(tmp_path, paced_records(0.0))
+    assert (row["inputs_fed"], row["profile"]) == ("one set, cache-hot", "quick")
