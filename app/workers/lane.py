@@ -6,15 +6,15 @@ A block is an array of `RECORD` records in the order of their start, of one loop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 import numpy as np
 
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.round import MEASURED, WARMUP
-from app.workers.between import between_runs
-from app.workers.loop import WAIT, Block, run_block
+from app.workers.loop import WAIT, Block
+from app.workers.timing import Waits, timing
 from runtimes.base import Arrays, Lane
 
 BLOCK_CAPACITY = 1 << 20
@@ -53,15 +53,15 @@ class TimedLane:
         self,
         lane: Lane,
         scenario: Scenario,
-        wait: Callable[[int], object],
+        wait_policy: WaitPolicy,
+        waits: Waits,
         streaming: bool,
         first_ns: float,
         sets: Sequence[Arrays] = (),
     ) -> None:
         self.typical_ns = max(first_ns, 1.0)
-        self._run, self._wait = lane.run, wait
-        self._advance = between_runs(lane, streaming, sets)
         self._gap_ns = round(scenario.gap_us * 1e3)
+        self._time = timing(lane, self._gap_ns, wait_policy, waits, streaming, sets)
         self._block = Block(1024)
         self._counting = 0
 
@@ -79,7 +79,7 @@ class TimedLane:
         count = self._counting + rewarming(self._counting)
         if count > self._block.capacity:
             self._block = Block(count)
-        run_block(self._block, count, self._run, self._advance, self._gap_ns, self._wait)
+        self._time(self._block, count)
 
     def records(self) -> np.ndarray:
         """The last runs as records [n]."""
@@ -101,7 +101,7 @@ class OneLane:
         first_ns: float,
         sets: Sequence[Arrays] = (),
     ) -> None:
-        self._lane = TimedLane(lane, scenario, WAIT[wait_policy], streaming, first_ns, sets)
+        self._lane = TimedLane(lane, scenario, wait_policy, WAIT, streaming, first_ns, sets)
 
     @property
     def run_s(self) -> float:

@@ -1,8 +1,9 @@
 """Several lanes at once: a thread for each, all of them in the same block of time.
 
 What a lane is measured for is the company of the others, so a run counts only if all lanes
-were running from its start to its end. Each thread reads the clock around its own calls, and
-the engine's call gives up the interpreter, which the threads share otherwise.
+were running from its start to its end. Each thread reads the clock around its own calls. The
+loop in C leaves the interpreter alone; in Python's the engine's call gives it up, which the
+threads share otherwise.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _hybrid(until_ns: int) -> None:
 
 
 GIVING_WAIT = {**WAIT, "spin": _spin, "hybrid": _hybrid}
-"""Waits that leave the interpreter to the other lanes, whose calls could not return without."""
+"""Python's waits that leave the interpreter to other lanes: their calls need it to return."""
 
 
 class SeveralLanes:
@@ -54,8 +55,10 @@ class SeveralLanes:
         first_ns: float,
         sets: Sequence[Arrays] = (),
     ) -> None:
-        wait = GIVING_WAIT[wait_policy]
-        self._timed = [TimedLane(lane, scenario, wait, streaming, first_ns, sets) for lane in lanes]
+        self._timed = [
+            TimedLane(lane, scenario, wait_policy, GIVING_WAIT, streaming, first_ns, sets)
+            for lane in lanes
+        ]
         self._gate = threading.Barrier(len(lanes) + 1)
         self._threads = [
             threading.Thread(target=self._serve, args=(number, lane), daemon=True)

@@ -30,9 +30,11 @@ from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import SeveralLanes
 from app.workers.sampling import Progress, Sampler
+from app.workers.timing import Loop, loop_of
 from exporters.types import UNOPTIMISED, GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, Lane, Runtime, Session, Unavailable
+from runtimes.calls.choice import CALL
 from runtimes.execution import AfterCompletion, Execution
 from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import Settings, all_options, sessions_of
@@ -193,13 +195,15 @@ class _Round:
 
     def _time(self, session: Session, reference: Reference, first_ns: float) -> None:
         """Warm up, check, measure, check again; the collector rests while the clock runs."""
-        job = self.job
-        self.note(harness_floor_ns=harness_floor_ns())
+        job, sets = self.job, self._sets(reference)
+        loop = self._loop(session, sets)
+        path = f"{session.execution.call_path}, timed in {loop}"
+        self.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
         gc.collect()
         gc.freeze()
         gc.disable()
         with _new_file(Path(job.samples_path)) as file:
-            with self._lanes(session.lanes, first_ns, self._sets(reference)) as lanes:
+            with self._lanes(session.lanes, first_ns, sets) as lanes:
                 sampler = Sampler(lanes, job.limits, file, self._report, self.stopped)
                 self.enter("warmup")
                 warm = sampler.warm_up()
@@ -228,6 +232,16 @@ class _Round:
             self.note(warnings=(*self.result.warnings, warning))
         after = self._check(session, reference)
         self._note_check(after if before is None or before.output_ok else before)
+
+    def _loop(self, session: Session, sets: Sequence[Arrays]) -> Loop:
+        """Which loop times; Unsupported where the one that was asked for can't."""
+        loop = loop_of(session.lanes[0], bool(self.job.model.states), sets)
+        if loop != "C" and self.job.settings.options.get(CALL.name) == "c":
+            raise Unsupported(
+                "the loop in C feeds no other inputs where the engine allocates outputs",
+                "use call=python, or leave --rotate-inputs out",
+            )
+        return loop
 
     def _lanes(self, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]) -> Blocks:
         job, streaming = self.job, bool(self.job.model.states)

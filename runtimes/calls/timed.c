@@ -89,6 +89,8 @@ static void copy_all(const struct copy *copies, int64_t count) {
     for (int64_t k = 0; k < count; k++) memcpy(copies[k].to, copies[k].from, copies[k].bytes);
 }
 
+EXPORT int32_t graphlap_nothing(void) { return 0; }
+
 /* Times up to `count` runs, and returns how many there were: fewer where a call failed, or where
  * there were no more arrivals. */
 EXPORT int64_t graphlap_time_block(struct block *b, int64_t count) {

@@ -74,6 +74,13 @@ def built() -> bool:
     return _path() is not None and time.get_clock_info("perf_counter").implementation == _CLOCK
 
 
+def nothing() -> Call:
+    """A call that does nothing, to see what the loop itself takes."""
+    address = c.cast(_library().graphlap_nothing, c.c_void_p).value
+    assert address is not None
+    return Call(address, (), RuntimeError)
+
+
 class TimedCalls:
     """The calls of one lane, ready to be timed.
 

@@ -58,7 +58,7 @@ def test_a_model_without_state_is_only_run() -> None:
 def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
     lane, file, pauses = Counting(), io.BytesIO(), [0]
     one = OneLane(lane, Scenario(), "spin", False, 1000.0)
-    sampler = Sampler(one, LIMITS, file, lambda _: pauses.append(len(lane.calls)), lambda: False)
+    sampler = Sampler(one, LIMITS, file, lambda _: pauses.append(len(lane.made)), lambda: False)
     sampler.warm_up()
     sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
