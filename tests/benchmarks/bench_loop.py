@@ -1,16 +1,20 @@
-"""Our timed loop beside a C loop on the wheel's own libonnxruntime, in interleaved triples.
+"""Our loops beside a C program's on the wheel's own libonnxruntime.
 
-The Python package holds its own build of ONNX Runtime, a few per cent apart from the
-library beside it; the middle column is our loop on the very library that C calls.
+First in one process, blocks of the C program's loop and of ours in C by turns on one session: what
+the loop itself adds. Then whole processes, interleaved: the C program, our loop in C on
+either build of ONNX Runtime, and Python's loop, as people deploy.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,12 +23,13 @@ import onnx
 from onnx import TensorProto, helper
 
 from app.cases.round import Limits
+from exporters.codec import to_json
 from exporters.types import ExportedModel
+from runtimes.options import OptionValue
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
-from tests.benchmarks.rounds import export, measure
+from tests.benchmarks.rounds import export, sample
 
-SMALL, LARGE = ("lstm_tiny", "cnn_tiny", "mlp"), ("cnn_med", "lstm_med", "char_cnn")
-"""Below and above 100 us a run on one core of a current server."""
+SEEDS = ("mlp", "lstm_tiny", "cnn_tiny", "cnn_med", "lstm_med", "char_cnn")
 AXES = {"batch": 1}
 LIMITS = Limits(min_s=0.5, max_s=1.0, warmup_min_s=0.2, warmup_max_s=1.0)
 
@@ -32,48 +37,77 @@ LIMITS = Limits(min_s=0.5, max_s=1.0, warmup_min_s=0.2, warmup_max_s=1.0)
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program, library = _build(Path(folder))
-        sys.stdout.write(
-            "p50 in us, interleaved triples of three processes, one thread; median ratio to C "
-            "with its 95 % interval\n"
-        )
-        for name in (str(one_node(Path(folder))), *SMALL):
-            _compare(program, library, name, PAIRS or 9)
-        for name in LARGE:
-            _compare(program, library, name, PAIRS or 31)
+        models = [export(str(one_node(Path(folder))), AXES), *(export(n, AXES) for n in SEEDS)]
+        _say("p50 in us on one thread; blocks by turns on one session; ratio of ours to C")
+        for model in models:
+            _by_turns(library, model, PAIRS or 31)
+        _say("interleaved processes; ratio to the C program")
+        for model in models:
+            _processes(program, model, PAIRS or 9)
 
 
-def _compare(program: Path, library: Path, name: str, pairs: int) -> None:
-    """Equal numbers of iterations on all sides: as many as ours takes in its time."""
-    model = export(name, AXES)
-    iterations = str(len(_ours(model)))
-    arguments = _arguments(model, AXES, iterations)
-    loop = [sys.executable, "-m", "tests.benchmarks.same_library", str(library)]
-    c, same, ours = interleaved(
-        pairs,
-        lambda: _first_ns([str(program), *arguments]) / 1e3,
-        lambda: _first_ns([*loop, *arguments]) / 1e3,
-        lambda: float(np.median(_ours(model))) / 1e3,
+def _by_turns(library: Path, model: ExportedModel, blocks: int) -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.one_session", str(library), "library"]
+    done = subprocess.run(
+        [*command, str(blocks), str(_runs(model))],
+        input=json.dumps(to_json(model)),
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    sys.stdout.write(f"{model.name}: C {statistics.median(c):.2f}, {pairs} triples\n")
-    for title, values in (("our loop on its library", same), ("graphlap", ours)):
+    theirs, ours = np.array([line.split() for line in done.stdout.splitlines()], float).T / 1e3
+    extra = statistics.median((ours - theirs).tolist())
+    _say(
+        f"{model.name:12} C {statistics.median(theirs.tolist()):9.2f} {extra:+6.2f}  "
+        f"{ratio_text(ours.tolist(), theirs.tolist())}, {blocks} pairs"
+    )
+
+
+def _processes(program: Path, model: ExportedModel, rounds: int) -> None:
+    arguments = _arguments(model, AXES, str(_runs(model)))
+    ways: dict[str, dict[str, OptionValue]] = {
+        "loop in C, library": {"call": "c", "build": "library"},
+        "loop in C, module": {"call": "c", "build": "module"},
+        "Python's loop, module": {"call": "python"},
+    }
+    c, *ours = interleaved(
+        rounds,
+        lambda: _first_ns([str(program), *arguments]) / 1e3,
+        *(partial(_ours_us, model, options) for options in ways.values()),
+    )
+    _say(f"{model.name}: C {statistics.median(c):.2f}, {rounds} rounds")
+    for title, values in zip(ways, ours, strict=True):
         extra = statistics.median(a - b for a, b in zip(values, c, strict=True))
-        sys.stdout.write(
-            f"  {title:24} {statistics.median(values):9.2f} {extra:+7.2f}"
-            f"  {ratio_text(values, c)}\n"
+        _say(
+            f"  {title:22} {statistics.median(values):9.2f} {extra:+7.2f}  {ratio_text(values, c)}"
         )
-    sys.stdout.flush()
 
 
-def _ours(model: ExportedModel) -> np.ndarray:
-    result, latency_ns = measure(model, AXES, limits=LIMITS)
+def _ours_us(model: ExportedModel, options: Mapping[str, OptionValue]) -> float:
+    result, records = sample(model, AXES, limits=LIMITS, options=options)
     if result.status != "ok":
         raise RuntimeError(result.reason)
-    return latency_ns
+    return float(np.median(records["finished_ns"] - records["started_ns"])) / 1e3
+
+
+def _runs(model: ExportedModel) -> int:
+    """As many as take about a fifth of a second, found by one round."""
+    if model.name not in _RUNS:
+        _RUNS[model.name] = max(20, int(0.2e6 / _ours_us(model, {})))
+    return _RUNS[model.name]
+
+
+_RUNS: dict[str, int] = {}
 
 
 def _first_ns(command: list[str]) -> float:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[0])
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _arguments(model: ExportedModel, axes: dict[str, int], iterations: str) -> list[str]:

@@ -5,8 +5,8 @@
  *
  * DIMS is 1x128x1; all tensors are float32. It binds preallocated buffers once, times
  * RunWithBinding, feeds state outputs back outside the clock, and prints the p50 and the p99
- * of the latencies in nanoseconds. Built as a shared library, `prepare`, `step` and `feed`
- * let another loop drive the very same calls.
+ * of the latencies in nanoseconds. Built as a shared library, `time_runs` is the same loop over
+ * somebody else's session.
  *
  * ONNX Runtime's C headers are not in its wheel, so the few entries of its function table
  * that are needed are named here by index; the table is append-only by its own contract.
@@ -53,18 +53,33 @@ static int ascending(const void *a, const void *b) {
 }
 
 static void *session, *binding;
-static status_fn run;
 static buffer inputs[MAX_TENSORS], outputs[MAX_TENSORS];
-static int pairs[MAX_TENSORS][2], n_pairs;
+static void *to[MAX_TENSORS], *from[MAX_TENSORS];
+static size_t bytes[MAX_TENSORS];
+static int n_states;
 
-int prepare(int argc, char **argv) {
+/* Times runs, and copies states of so many bytes after each. */
+void time_runs(void **table, void *session, void *binding, void **to, void **from, size_t *bytes,
+               int n_states, long iterations, int64_t *latency) {
+    status_fn run = (status_fn)table[RUN_WITH_BINDING];
+    for (long i = 0; i < iterations; i++) {
+        int64_t begin = now_ns();
+        void *status = run(session, NULL, binding);
+        int64_t end = now_ns();
+        if (status) exit(1);
+        latency[i] = end - begin;
+        for (int k = 0; k < n_states; k++) memcpy(to[k], from[k], bytes[k]);
+    }
+}
+
+static int prepare(int argc, char **argv) {
     if (argc < 5) { fprintf(stderr, "usage: see the head of c_loop.c\n"); return 2; }
     void *library = dlopen(argv[1], RTLD_NOW);
     if (!library) { fprintf(stderr, "%s\n", dlerror()); return 1; }
     const api_base *(*base)(void) = (const api_base *(*)(void))dlsym(library, "OrtGetApiBase");
     api = (void **)base()->get_api(API_VERSION);
     long threads = atol(argv[3]);
-    int n_inputs = 0, n_outputs = 0;
+    int n_inputs = 0, n_outputs = 0, pairs[MAX_TENSORS][2];
 
     void *env, *options, *memory;
     CALL(CREATE_ENV, 3, "c_loop", &env);
@@ -82,8 +97,8 @@ int prepare(int argc, char **argv) {
     for (int i = 5; i + 2 < argc; i += 3) {
         if (!strcmp(argv[i], "axis")) continue;
         if (!strcmp(argv[i], "state")) {
-            pairs[n_pairs][0] = atoi(argv[i + 1]);
-            pairs[n_pairs++][1] = atoi(argv[i + 2]);
+            pairs[n_states][0] = atoi(argv[i + 1]);
+            pairs[n_states++][1] = atoi(argv[i + 2]);
             continue;
         }
         int64_t dims[8], rank = 0, elements = 1;
@@ -105,15 +120,12 @@ int prepare(int argc, char **argv) {
         }
     }
 
-    run = (status_fn)api[RUN_WITH_BINDING];
+    for (int k = 0; k < n_states; k++) {
+        from[k] = outputs[pairs[k][0]].data;
+        to[k] = inputs[pairs[k][1]].data;
+        bytes[k] = inputs[pairs[k][1]].bytes;
+    }
     return 0;
-}
-
-void *step(void) { return run(session, NULL, binding); }
-
-void feed(void) {
-    for (int k = 0; k < n_pairs; k++)
-        memcpy(inputs[pairs[k][1]].data, outputs[pairs[k][0]].data, inputs[pairs[k][1]].bytes);
 }
 
 int main(int argc, char **argv) {
@@ -121,14 +133,9 @@ int main(int argc, char **argv) {
     if (wrong) return wrong;
     long iterations = atol(argv[4]);
     int64_t *latency = malloc(iterations * sizeof *latency);
-    for (long i = -iterations / WARMUP_DIVISOR; i < iterations; i++) {
-        int64_t begin = now_ns();
-        void *status = step();
-        int64_t end = now_ns();
-        ok(status, "run");
-        if (i >= 0) latency[i] = end - begin;
-        feed();
-    }
+    long warmup = iterations / WARMUP_DIVISOR;
+    time_runs(api, session, binding, to, from, bytes, n_states, warmup, latency);
+    time_runs(api, session, binding, to, from, bytes, n_states, iterations, latency);
     qsort(latency, iterations, sizeof *latency, ascending);
     printf("%lld %lld\n", (long long)latency[(iterations - 1) / 2],
            (long long)latency[(iterations * 99 + 99) / 100 - 1]);
