@@ -238,8 +238,8 @@ class _Round:
         loop = loop_of(session.lanes[0], bool(self.job.model.states), sets)
         if loop != "C" and self.job.settings.options.get(CALL.name) == "c":
             raise Unsupported(
-                "the loop in C feeds no other inputs where the engine allocates outputs",
-                "use call=python, or leave --rotate-inputs out",
+                f"{self.job.runtime} offers the loop in C no calls with these options and inputs",
+                "use call=python",
             )
         return loop
 

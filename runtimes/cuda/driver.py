@@ -16,6 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
+from runtimes.calls.call import Call
 from runtimes.foreign import (
     Code,
     Handle,
@@ -81,7 +82,7 @@ class CudaDriver:
     cuEventDestroy_v2: Callable[[Handle], Status]
 
 
-Call = Callable[[], object]
+Step = Callable[[], object]
 """A call of the driver with its arguments made beforehand."""
 
 
@@ -97,13 +98,14 @@ class CudaError(Exception):
 def library() -> CudaDriver:
     """The driver's library, whose functions raise CudaError; OSError if there is none."""
 
-    def fault(code: int, function: str) -> CudaError:
-        text = c_char_p()
-        loaded.cuGetErrorString(code, byref(text))
-        return CudaError(code, function, (text.value or b"unknown").decode())
+    return from_library(CudaDriver, ctypes.CDLL(SONAME), error)
 
-    loaded = from_library(CudaDriver, ctypes.CDLL(SONAME), fault)
-    return loaded
+
+def error(code: int, function: str) -> CudaError:
+    """What a result of a function says."""
+    text = c_char_p()
+    library().cuGetErrorString(code, byref(text))
+    return CudaError(code, function, (text.value or b"unknown").decode())
 
 
 def version() -> tuple[int, int]:
@@ -205,7 +207,7 @@ class Gpu:
         self._held.callback(self._c.cuEventDestroy_v2, event)
         return event
 
-    def graph(self, stream: c_void_p, enqueue: Call) -> c_void_p:
+    def graph(self, stream: c_void_p, enqueue: Step) -> c_void_p:
         """What `enqueue` puts into the stream, recorded as one launchable graph."""
         recorded, graph = c_void_p(), c_void_p()
         self._c.cuStreamBeginCapture_v2(stream, _CAPTURE_THREAD_LOCAL)
@@ -220,16 +222,30 @@ class Gpu:
         self._held.callback(self._c.cuGraphExecDestroy, graph)
         return graph
 
-    def launching(self, graph: c_void_p, stream: c_void_p) -> Call:
+    def launching(self, graph: c_void_p, stream: c_void_p) -> Step:
         """The call that queues the graph."""
         return partial(self._c.cuGraphLaunch, graph, stream)
 
-    def upload(self, address: int, array: np.ndarray, stream: c_void_p) -> Call:
+    def launched(self, graph: c_void_p, stream: c_void_p) -> tuple[Call, Call]:
+        """The same for the loop in C, and the call that waits until it is complete."""
+        return (
+            self._call("cuGraphLaunch", graph, stream),
+            self._call("cuStreamSynchronize", stream),
+        )
+
+    def _call(self, name: str, *handles: c_void_p) -> Call:
+        address = ctypes.cast(getattr(self._c, name), c_void_p).value
+        assert address is not None
+        return Call(
+            address, tuple(handle.value or 0 for handle in handles), lambda code: error(code, name)
+        )
+
+    def upload(self, address: int, array: np.ndarray, stream: c_void_p) -> Step:
         """The call that queues a copy of a pinned, contiguous array to the device."""
         host, size = c_void_p(array.ctypes.data), c_size_t(array.nbytes)
         return partial(self._c.cuMemcpyHtoDAsync_v2, c_uint64(address), host, size, stream)
 
-    def download(self, array: np.ndarray, address: int, stream: c_void_p) -> Call:
+    def download(self, array: np.ndarray, address: int, stream: c_void_p) -> Step:
         """The call that queues a copy from the device into a pinned, contiguous array."""
         host, size = c_void_p(array.ctypes.data), c_size_t(array.nbytes)
         return partial(self._c.cuMemcpyDtoHAsync_v2, host, c_uint64(address), size, stream)
@@ -250,6 +266,6 @@ class Gpu:
         self._c.cuEventElapsedTime(byref(milliseconds), start, end)
         return round(milliseconds.value * 1e6)
 
-    def synchronizing(self, stream: c_void_p) -> Call:
+    def synchronizing(self, stream: c_void_p) -> Step:
         """The call that waits until all that is in the stream is complete."""
         return partial(self._c.cuStreamSynchronize, stream)

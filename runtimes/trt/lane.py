@@ -13,7 +13,9 @@ import numpy as np
 import tensorrt as trt
 
 from runtimes.base import Arrays
-from runtimes.cuda.driver import Call, CudaError, Gpu
+from runtimes.calls.call import Copy
+from runtimes.calls.choice import takes_c
+from runtimes.cuda.driver import CudaError, Gpu, Step
 from runtimes.execution import Spans
 from runtimes.faults import OutOfMemory, RunFault, Unsupported
 from runtimes.request import Request
@@ -70,10 +72,10 @@ class TensorRtLane(HostLane):
         self._downloads = [gpu.download(a, addresses[n], self._stream) for n, a in outputs.items()]
         self._poisons = [gpu.upload(addresses[n], a, self._stream) for n, a in outputs.items()]
         self.synchronize = gpu.synchronizing(self._stream)
-        self._compute: Call = self._execute
-        self.enqueue: Call = self._enqueue
+        self._compute: Step = self._execute
+        self.enqueue: Step = self._enqueue
         if cuda_graph:
-            self._record()
+            self._record(takes_c(str(request.options["call"])))
         self.run = self._run
 
     def enter(self) -> None:
@@ -112,6 +114,12 @@ class TensorRtLane(HostLane):
             target, source = self._addresses[pair.input], self._addresses[pair.output]
             self._gpu.copy(target, source, self.input_buffers[pair.input].nbytes)
 
+    def advancing(self) -> tuple[Copy, ...] | None:
+        return super().advancing() if self._on_host else None
+
+    def feeding(self, inputs: Arrays) -> tuple[Copy, ...] | None:
+        return super().feeding(inputs) if self._on_host else None
+
     def spans(self, runs: int) -> Spans:
         """`runs` more runs with the device's own marks around their parts."""
         times = np.zeros((3, runs), np.int64)
@@ -148,7 +156,7 @@ class TensorRtLane(HostLane):
 
     def close(self) -> None:
         super().close()
-        self._addresses = {}
+        self._addresses, self.calls = {}, ()
         self._uploads, self._downloads, self._poisons = [], [], []
         self._execute_async = None
         self._context = None
@@ -170,7 +178,7 @@ class TensorRtLane(HostLane):
         if not self._execute_async(self._handle):
             raise self._log.fault(RunFault, "TensorRT could not start a run", "see nvidia-smi")
 
-    def _record(self) -> None:
+    def _record(self, in_c: bool) -> None:
         """Two graphs: of the whole run, and of its computing for the spans."""
         try:
             # The first run after shapes are set may allocate, which a recording must not.
@@ -183,6 +191,8 @@ class TensorRtLane(HostLane):
             ) from error
         self._compute = self._gpu.launching(compute, self._stream)
         self.enqueue = self._gpu.launching(whole, self._stream)
+        if in_c:
+            self.calls = self._gpu.launched(whole, self._stream)
 
 
 class _LayerTimes(trt.IProfiler):  # type: ignore[misc]
@@ -196,7 +206,7 @@ class _LayerTimes(trt.IProfiler):  # type: ignore[misc]
         self.spent_ms[layer_name] = self.spent_ms.get(layer_name, 0.0) + ms
 
 
-def _call_all(calls: Iterable[Call]) -> None:
+def _call_all(calls: Iterable[Step]) -> None:
     for call in calls:
         call()
 

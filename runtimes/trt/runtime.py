@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from exporters.types import Precision, axes_key
 from runtimes.base import Availability, Available, Session, Unavailable
+from runtimes.calls.choice import CALL
 from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.libraries import TENSORRT_REMEDY, Libraries
 from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32, stated
@@ -50,6 +51,7 @@ OPTIONS = (
         minimum=1,
         maximum=64,
     ),
+    CALL,
     SESSIONS,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +14,11 @@ import numpy as np
 import onnx
 import pytest
 
+from app.workers.timing import loop_of
 from exporters.types import TensorSpec
 from runtimes.base import Session
+from runtimes.calls import timed
+from runtimes.calls.timed import TimedCalls
 from runtimes.cuda.driver import CudaError
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
@@ -260,6 +264,33 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     assert [(op.node, op.op) for op in ops] == [(n.name, n.op_type) for n in nodes]
     assert all(op.engine_name == f"stand_in_{op.op.lower()}" for op in ops)
     assert 0 < sum(op.time_us for op in ops) <= whole_us
+
+
+@pytest.mark.skipif(not timed.built(), reason=f"the loop in C was not built; {timed.REMEDY}")
+def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    reference = reference_of(graphs.step, 1)
+    settings = Settings(options={"cuda_graph": True, "call": "c"})
+    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        times = [array("q", bytes(8)) for _ in range(3)]
+        TimedCalls(lane.calls).time(times[0], times[1], times[2], 1)
+        assert agrees(lane.outputs(), reference)
+        assert loop_of(lane, streaming=True) == "C"
+    without: list[dict[str, OptionValue]] = [
+        {"cuda_graph": False},
+        {"cuda_graph": True, "call": "python"},
+    ]
+    for options in without:
+        with TensorRt().compile(graphs.step, {"batch": 1}, Settings(options=options)) as session:
+            assert loop_of(session.lanes[0], streaming=True) == "Python"
+    on_device = Settings(options={"cuda_graph": True, "boundary": "device"})
+    with TensorRt().compile(graphs.step, {"batch": 1}, on_device) as session:
+        assert loop_of(session.lanes[0], streaming=True) == "Python", "states stay on the device"
+        assert loop_of(session.lanes[0], streaming=False) == "C"
 
 
 def test_a_session_to_be_timed_tells_no_layers(graphs: Graphs, tensorrt: ModuleType) -> None:
