@@ -10,23 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from app.cases.verdict import BAND, Word
 from app.stats.between import LEAST_ROUNDS
 from app.stats.quantiles import CONFIDENCE, Interval
 
-Word = Literal["faster", "slower", "same", "undecided"]
-
-BAND = 0.02
-"""A change within this counts as none."""
 APART = 0.05
 """Below this, two runs that were not measured in turn decide nothing: the machine itself may
 have changed between them by as much, and one run a side can't tell by how much it does."""
 FOUND = 0.9
 """`smallest_change` is what would be found in so many of all tries."""
+MOST_ROUNDS = 100
+"""Nobody is told to measure more than so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +89,22 @@ def smallest_change(error: float, freedom: float, band: float = BAND) -> float:
     """
     reach = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2) + stdtrit(freedom, FOUND))
     return math.expm1(math.log1p(band) + reach * error)
+
+
+def rounds_to_decide(d: Difference, band: float = BAND) -> int | None:
+    """How many rounds in turn would decide it in nine of ten tries, were it as large as it looks.
+
+    The least n at which |ln ratio| lies beyond the band, or within it, by the reach of the test
+    and of its power, with standard errors of s / sqrt(n). None where `MOST_ROUNDS` are too few.
+    """
+    spread = d.error * math.sqrt(d.freedom + 1)
+    apart = abs(d.log) - math.log1p(band)
+    level = 0.5 + CONFIDENCE / 2 if apart > 0 else CONFIDENCE
+    for rounds in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
+        reach = float(stdtrit(rounds - 1, level) + stdtrit(rounds - 1, FOUND))
+        if reach * spread / math.sqrt(rounds) < abs(apart):
+            return rounds
+    return None
 
 
 def smallest_change_between(figures: Sequence[float], band: float = BAND) -> float | None:

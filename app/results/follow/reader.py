@@ -27,6 +27,7 @@ from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
 from app.results.live import Live
+from app.results.measured import timed_rounds
 from app.results.reader import JournalReader
 from app.results.rows import NOT_REACHED, worst
 from app.results.run import SAMPLES
@@ -252,6 +253,7 @@ class RunReader:
             key=key,
             case=case,
             batch_axis=self._batch_axis(case),
+            timed=timed_rounds(self._journal.ledger.run, case),
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,

@@ -68,7 +68,10 @@ def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
         "--json", tmp_path / "v.json", "--junit", tmp_path / "v.xml",
     )  # fmt: skip
     assert code == 0
-    assert "| case | percentile |" in out and "- differs: cpu: one, then two" in out
+    assert (
+        "| case | percentile |" in out
+        and "on another machine or with other versions: cpu one, now two" in out
+    )
     verdicts = json.loads((tmp_path / "v.json").read_text())
     assert verdicts["counts"] == {"faster": 0, "slower": 1, "same": 0, "undecided": 1}
     slower = verdicts["cases"][0]["percentiles"]["p50"]
@@ -95,7 +98,7 @@ def test_what_is_no_longer_measured_fails(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--fail-on", "slower"], "--fail-on belongs to --compare"),
+        (["--fail-on", "slower"], "--fail-on belongs to a comparison"),
         (["--compare", "absent", "absent"], "absent"),
         (["--compare", "a", "a", "--band", "wide"], "--band 'wide' is no share"),
         (["--compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),
