@@ -17,6 +17,7 @@ from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.results.baseline import baseline_columns
+from app.results.clock import mean_clock_mhz
 from app.results.measured import Measured, timed_rounds
 from app.results.operators import operator_warnings
 from app.results.plain import one_line
@@ -47,7 +48,13 @@ class Rows:
     def measured(self, run: Run) -> list[Measured]:
         """The same with what the rows are made of."""
         found = [
-            Measured(case, self._row(run, case), self.summary(run, case), timed_rounds(run, case))
+            Measured(
+                case,
+                self._row(run, case),
+                self.summary(run, case),
+                timed_rounds(run, case),
+                mean_clock_mhz(run, case),
+            )
             for case in run.cases
         ]
         told = baseline_columns(run.manifest.asked, found)

@@ -41,7 +41,7 @@ class Series:
     included and marked. `summary` is None while only bins are known: markers are then
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
     `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
-    the rounds that the summary is of, in its order.
+    the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them.
     """
 
     key: str
@@ -58,8 +58,10 @@ class Series:
     row: Mapping[str, Any] = field(default_factory=dict)
     batch_axis: str = "batch"
     timed: tuple[int, ...] = ()
+    cpu_mhz: float | None = None
 
     @property
     def measured(self) -> Measured:
         """The same as comparisons take it."""
-        return Measured(self.case, {**self.row, "clock": self.clock}, self.summary, self.timed)
+        row = {**self.row, "clock": self.clock}
+        return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz)

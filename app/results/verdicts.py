@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.results.measured import COMPARED, Measured
 from app.stats.verdict import Difference, Verdict, difference, judge
@@ -72,7 +73,8 @@ class Pair:
 
 def judged(pairs: Sequence[Pair], band: float, in_turn: bool) -> tuple[Compared, ...]:
     """A verdict for every percentile that both sides of a pair have; in turn, rounds of the same
-    number are one observation."""
+    number are one observation. Of two runs, what only the clock of the cores changed is told so.
+    """
     found: list[tuple[int, str, float, float]] = []
     tested: list[Difference | None] = []
     for place, pair in enumerate(pairs):
@@ -83,7 +85,8 @@ def judged(pairs: Sequence[Pair], band: float, in_turn: bool) -> tuple[Compared,
                 tested.append(_difference(pair, name, in_turn))
     by_pair: dict[int, dict[str, Sides]] = {}
     for (place, name, a, b), verdict in zip(found, judge(tested, band), strict=True):
-        by_pair.setdefault(place, {})[name] = Sides(a, b, verdict)
+        told = verdict if in_turn else _by_the_clock(pairs[place], verdict, band)
+        by_pair.setdefault(place, {})[name] = Sides(a, b, told)
     return tuple(
         Compared(
             pairs[place].second.case.identity_id,
@@ -93,6 +96,18 @@ def judged(pairs: Sequence[Pair], band: float, in_turn: bool) -> tuple[Compared,
         )
         for place, percentiles in by_pair.items()
     )
+
+
+def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
+    """Undecided where as many clock cycles took another time, because the clock was another."""
+    first, second = pair.first.cpu_mhz, pair.second.cpu_mhz
+    if first is None or second is None or verdict.ratio is None:
+        return verdict
+    edge, clocks = math.log1p(band), math.log(second / first)
+    if abs(math.log(verdict.ratio)) <= edge or abs(math.log(verdict.ratio) + clocks) > edge:
+        return verdict
+    why = f"the clock changed by {second / first - 1:+.0%}"
+    return replace(verdict, word="undecided", why=why)
 
 
 def paired_difference(first: Measured, second: Measured, name: str) -> Difference | None:

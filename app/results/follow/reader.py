@@ -18,6 +18,7 @@ from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
 from app.machine.available import clock_of
+from app.results.clock import mean_clock_mhz
 from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
@@ -254,6 +255,7 @@ class RunReader:
             case=case,
             batch_axis=self._batch_axis(case),
             timed=timed_rounds(self._journal.ledger.run, case),
+            cpu_mhz=mean_clock_mhz(self._journal.ledger.run, case),
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,
