@@ -20,14 +20,14 @@ from typing import TextIO
 from app.cases.columns import Row
 from app.cases.errors import DiskError, PlanError
 from app.cases.status import FAILED, STRICT, Status
-from app.console.comparing import Comparing, comparing_of
+from app.console.comparing import Comparing, Outcome, comparing_of
 from app.console.extras import extra_tables
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
 from app.console.report import answer
 from app.console.row_columns import sort_column
-from app.console.verdicts import as_markdown, write_files
+from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
@@ -38,7 +38,6 @@ from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
 from app.results.run import Run
-from app.results.verdicts import Comparison
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
@@ -100,10 +99,9 @@ def measure(
         rows = [one.row for one in measured]
         search = folder.manifest.asked.largest_batch
         code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
-        comparing = comparing or Comparing()
-        compared = comparing.of(run.run, measured)
-        if compared is not None and code == OK:
-            code = comparing.code(compared)
+        compared = (comparing or Comparing()).of(run.run, measured)
+        if compared is not None:
+            code = code or compared.code
         try:
             run.close(code)
             if export:
@@ -113,9 +111,9 @@ def measure(
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
         if compared is not None:
-            write_files(compared, comparing.wanted)
-        if compared is not None and comparing.wanted.markdown:
-            shown.write("\n".join(as_markdown(compared)) + "\n")
+            write(compared.files)
+        if compared is not None and compared.markdown:
+            shown.write(compared.markdown)
         else:
             report(measured, folder.path, shown, run.run, sort, compared)
         shown.flush()
@@ -146,7 +144,7 @@ def report(
     out: TextIO,
     run: Run,
     sort: str = "",
-    compared: Comparison | None = None,
+    compared: Outcome | None = None,
 ) -> None:
     """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.cases.errors import PlanError
-from app.console.verdicts import Wanted, as_markdown, as_text, code, write_files
+from app.console.verdicts import Wanted, as_markdown, as_text, code, files, write
 from app.results.compare import compare_runs, side_of
 from app.results.reader import read_run
 
@@ -22,6 +22,6 @@ def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[st
             f"{first} and {second} have no case in common",
             "compare runs of the same models, runtimes and settings",
         )
-    write_files(found, wanted)
+    write(files(found, wanted))
     lines = as_markdown(found) if wanted.markdown else as_text(found)
     return "\n".join(lines) + "\n", code(found, wanted.fail_on_slower)

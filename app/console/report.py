@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.verdict import BAND
+from app.console.comparing import Outcome
 from app.console.row_table import row_table
-from app.console.verdicts import as_lines
 from app.results import text
 from app.results.causes import causes
 from app.results.fastest import Fastest, fastest
 from app.results.measured import Measured
 from app.results.plain import printable
 from app.results.together import Together
-from app.results.verdicts import Comparison
 from app.results.warned import Warned, warned
 from app.stats.between import LEAST_ROUNDS
 
@@ -28,12 +27,12 @@ def answer(
     width: int,
     sort: str = "",
     band: float = BAND,
-    compared: Comparison | None = None,
+    compared: Outcome | None = None,
 ) -> Iterator[RenderableType]:
     """What is printed, part by part; `width` is how many columns there are.
 
     Cases that were never begun are told in one line and have none in the table. `compared` is
-    what the run is compared with, if that was asked for; a change within `band` is none.
+    what a comparison came to, if one was asked for; a change within `band` is none.
     """
     from rich.text import Text
 
@@ -48,8 +47,8 @@ def answer(
     for cause in causes(rows):
         yield _listed(f"{cause.status}", f"{together.text(cause.case_ids)}: {cause.reason}", "bold")
     if compared is not None:
-        yield Text(f"against {printable(compared.first)}{_design(compared)}", style="bold")
-        for line in as_lines(compared):
+        yield Text(printable(compared.heading), style="bold")
+        for line in compared.lines:
             yield _listed("", line, "")
     contests = fastest(measured, band)
     if contests:
@@ -63,10 +62,6 @@ def answer(
             f"--rounds {LEAST_ROUNDS} or more",
             "",
         )
-
-
-def _design(compared: Comparison) -> str:
-    return ", round by round" if compared.in_turn else ""
 
 
 def _listed(mark: str, sentence: str, style: str) -> RenderableType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,18 +38,39 @@ def wanted_of(flags: argparse.Namespace) -> Wanted:
     return Wanted(flags.fail_on == "slower", flags.markdown, flags.json or "", flags.junit or "")
 
 
-def write_files(found: Comparison, wanted: Wanted) -> None:
-    """The files that are wanted; DiskError if one can't be written."""
+def files(found: Comparison, wanted: Wanted) -> dict[str, str]:
+    """The files that are wanted, by their paths."""
+    told = {}
     if wanted.json_path:
-        data = json.dumps(as_json(found), indent=1, ensure_ascii=False)
-        _write(wanted.json_path, data + "\n")
+        told[wanted.json_path] = json_text(as_json(found))
     if wanted.junit_path:
-        _write(wanted.junit_path, as_junit(found))
+        told[wanted.junit_path] = as_junit(found)
+    return told
+
+
+def json_text(data: Mapping[str, Any]) -> str:
+    """The content of a JSON file."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def write(files: Mapping[str, str]) -> None:
+    """Write them by their paths; DiskError if one can't be."""
+    for path, content in files.items():
+        try:
+            Path(path).write_text(content, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise DiskError(
+                f"{path} can't be written ({error.strerror})",
+                "name a file in a folder that can be",
+            ) from error
 
 
 def code(found: Comparison, fail_on_slower: bool) -> int:
-    """The exit code; what was not measured weighs more than what is slower."""
-    if found.lost:
+    """The exit code; what was not measured weighs more than what is slower.
+
+    What a run could not compare with its own baseline, its rows tell.
+    """
+    if found.lost and not found.in_turn:
         return NOT_MEASURED
     return SLOWER if fail_on_slower and found.called("slower") else OK
 
@@ -221,12 +242,3 @@ def _remarks(found: Comparison) -> Iterator[str]:
 def _is_of_machine(name: str) -> bool:
     """Whether what differs makes it another machine, and not the same one at another time."""
     return name.startswith(_MACHINE)
-
-
-def _write(path: str, content: str) -> None:
-    try:
-        Path(path).write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise DiskError(
-            f"{path} can't be written ({error.strerror})", "name a file in a folder that can be"
-        ) from error

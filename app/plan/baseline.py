@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import runtime
+from app.plan.plan import Plan
 from runtimes.registry import RUNTIMES, parse_spec
 
 
@@ -41,8 +42,20 @@ def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
     return {case_id: first[rest] for case_id, rest in others if rest in first}
 
 
-def refuse_useless(text: str, cases: Sequence[Case]) -> None:
-    """PlanError for a baseline that is no case, every case, or like none of the others."""
+def refuse_useless(plan: Plan, cases: Sequence[Case]) -> None:
+    """PlanError for a comparison that would come to nothing, or for two at once."""
+    for name in ("baseline", "largest_batch"):
+        if plan.aa is not None and getattr(plan, name):
+            raise PlanError(
+                f"aa compares cases with themselves, and {name} asks for something else",
+                "give one of them",
+            )
+    if plan.baseline:
+        _refuse_useless(plan.baseline, cases)
+
+
+def _refuse_useless(text: str, cases: Sequence[Case]) -> None:
+    """For a baseline that is no case, every case, or like none of the others."""
     baseline = _understood(text, cases)
     if baseline is None or not any(map(baseline.holds, cases)):
         known = dict.fromkeys(name for case in cases for name in (case.runtime, case.model))

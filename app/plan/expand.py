@@ -83,8 +83,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             for case in _grid(sweep, subject, runtimes, given):
                 cases.setdefault(case.case_id, case)
     _refuse_if_nothing_can_run(cases.values())
-    if plan.baseline:
-        refuse_useless(plan.baseline, tuple(cases.values()))
+    refuse_useless(plan, tuple(cases.values()))
     return tuple(cases.values())
 
 

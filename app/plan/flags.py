@@ -164,6 +164,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["seed"] = _number(flags.seed, "--seed", least=0)
     if flags.baseline is not None:
         given["baseline"] = flags.baseline
+    if flags.aa is not None:
+        given["aa"] = _number(flags.aa, "--aa", least=1)
     if flags.band is not None:
         given["band"] = share_of(flags.band, "--band")
     for flag, name in (("--time-limit", "time_limit_s"), ("--budget", "budget_s")):

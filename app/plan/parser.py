@@ -19,6 +19,7 @@ examples:
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
+  graphlap --headless --models mlp --runtimes ort-cpu --aa 20
   graphlap --compare runs/before runs/after --fail-on slower --markdown
 
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured,
@@ -113,6 +114,11 @@ def parser() -> argparse.ArgumentParser:
         "--baseline",
         metavar="X",
         help="compare each case with this runtime, model or runtime.option=value of the same run",
+    )
+    what.add_argument(
+        "--aa",
+        metavar="N",
+        help="compare each case with itself N times: wrong verdicts, smallest findable change",
     )
     what.add_argument(
         "--baseline-run", metavar="DIR", help="compare the run with this stored one when it ends"

@@ -96,6 +96,7 @@ class Plan(_Part):
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
+    `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -122,6 +123,7 @@ class Plan(_Part):
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
+    aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -153,10 +155,13 @@ class Plan(_Part):
 
     @property
     def lengths(self) -> Lengths:
-        """The profile with this plan's own rounds and time limit in place."""
+        """The profile with this plan's own rounds and time limit in place.
+
+        A comparison of a case with itself takes two sides of so many rounds.
+        """
         profile = named_lengths()[self.profile]
         return Lengths(
-            self.rounds or profile.rounds,
+            (self.rounds or profile.rounds) * (2 * self.aa if self.aa else 1),
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
         )

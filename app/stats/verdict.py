@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import betaincinv, stdtr, stdtrit
 
 from app.cases.verdict import BAND, Word
 from app.stats.between import LEAST_ROUNDS
@@ -114,6 +114,14 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
         return None
     spread = float(np.std(np.log(np.array(figures)), ddof=1))
     return smallest_change(spread * math.sqrt(2.0 / rounds), 2 * rounds - 2, band)
+
+
+def binomial_interval(count: int, of: int) -> Interval:
+    """The exact 95 % interval of a share (Clopper & Pearson, Biometrika 26, 1934)."""
+    tail = (1.0 - CONFIDENCE) / 2
+    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
+    return Interval(low, high)
 
 
 def _verdict(d: Difference | None, beyond: bool, band: float) -> Verdict:
