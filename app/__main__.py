@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from app.cases.errors import DiskError, PlanError
+from app.cases.verdict import BAND
 from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
 from app.machine.system import refuse_other_systems
@@ -76,15 +77,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return _print(report) or code
     if flags.compare:
         from app.console.compare import compare
+        from app.console.verdicts import wanted_of
 
-        report, code = compare(
-            *flags.compare,
-            band=share_of(flags.band, "--band") if flags.band is not None else None,
-            fail_on_slower=flags.fail_on == "slower",
-            markdown=flags.markdown,
-            json_path=flags.json,
-            junit_path=flags.junit,
-        )
+        band = BAND if flags.band is None else share_of(flags.band, "--band")
+        report, code = compare(*flags.compare, band=band, wanted=wanted_of(flags))
         return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop

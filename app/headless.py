@@ -20,17 +20,22 @@ from typing import TextIO
 from app.cases.columns import Row
 from app.cases.errors import DiskError, PlanError
 from app.cases.status import FAILED, STRICT, Status
+from app.console.comparing import Comparing, Outcome, comparing_of
 from app.console.extras import extra_tables
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
 from app.console.report import answer
 from app.console.row_columns import sort_column
+from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
+from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
+from app.results.manifest import read_manifest
+from app.results.measured import Measured
 from app.results.plain import one_line, printable
 from app.results.run import Run
 from app.sweep.begin import begin
@@ -54,8 +59,16 @@ def run_headless(flags: argparse.Namespace) -> int:
             "pip install 'graphlap[data]'",
         )
     sort = sort_column(flags.sort) if flags.sort is not None else ""
-    with _folder(flags) as folder:
-        return measure(folder, strict=flags.strict, export=flags.export is not None, sort=sort)
+    plan = _asked(flags)
+    comparing = comparing_of(flags, plan)
+    with _folder(flags, plan) as folder:
+        return measure(
+            folder,
+            strict=flags.strict,
+            export=flags.export is not None,
+            sort=sort,
+            comparing=comparing,
+        )
 
 
 def measure(
@@ -64,6 +77,7 @@ def measure(
     strict: bool = False,
     export: bool = False,
     sort: str = "",
+    comparing: Comparing | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -81,9 +95,13 @@ def measure(
             log.flush()
             return FAILURE
         display.close()
-        rows = run.rows()
+        measured = run.measured()
+        rows = [one.row for one in measured]
         search = folder.manifest.asked.largest_batch
         code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
+        compared = (comparing or Comparing()).of(run.run, measured)
+        if compared is not None:
+            code = code or compared.code
         try:
             run.close(code)
             if export:
@@ -92,7 +110,12 @@ def measure(
                 export_parquet(run.run, rows)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
-        report(rows, folder.path, shown, run.run, sort)
+        if compared is not None:
+            write(compared.files)
+        if compared is not None and compared.markdown:
+            shown.write(compared.markdown)
+        else:
+            report(measured, folder.path, shown, run.run, sort, compared)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -115,16 +138,23 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     return FAILURE if failed or nothing else OK
 
 
-def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run, sort: str = "") -> None:
+def report(
+    measured: Sequence[Measured],
+    path: Path,
+    out: TextIO,
+    run: Run,
+    sort: str = "",
+    compared: Outcome | None = None,
+) -> None:
     """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console
 
     # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
     console = Console(file=out, width=width_of(out), markup=False, emoji=False, highlight=False)
-    for table in extra_tables(run, rows, console.width):
+    for table in extra_tables(run, [one.row for one in measured], console.width):
         console.print(table)
         console.print()
-    for part in answer(rows, run.cases, console.width, sort):
+    for part in answer(measured, console.width, sort, run.manifest.asked.band, compared):
         console.print(part)
     for line in left_out(run):
         console.print(line)
@@ -186,16 +216,28 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
         steering.heed()
 
 
-def _folder(flags: argparse.Namespace) -> RunFolder:
-    """The folder to write to: a new one for a new plan, or the one to resume."""
+def _asked(flags: argparse.Namespace) -> Plan:
+    """The plan that the flags say, or that of the run which they name."""
     if flags.resume is not None:
         refuse_with_resume(flags)
+        return read_manifest(Path(flags.resume)).asked
+    if _is_repeated(flags):
+        refuse_with_run_as_plan(flags)
+        return read_manifest(Path(flags.plan)).asked
+    return plan_from_flags(flags)
+
+
+def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:
+    """The folder to write to: a new one for a new plan, or the one to resume."""
+    if flags.resume is not None:
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
-    if flags.plan is not None and Path(flags.plan).is_dir():
-        refuse_with_run_as_plan(flags)
-        return repeat(Path(flags.plan), Path(flags.out) if flags.out else None)
-    return begin(plan_from_flags(flags), Path(flags.out) if flags.out else None)
+    out = Path(flags.out) if flags.out else None
+    return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out)
+
+
+def _is_repeated(flags: argparse.Namespace) -> bool:
+    return flags.plan is not None and Path(flags.plan).is_dir()
 
 
 def _is_piped(descriptor: int) -> bool:

@@ -228,6 +228,36 @@ _LATENCY = (
     _less("first_inference_ms", "First run (ms)", "ms", "Median over the rounds of the first run."),
     _number("harness_floor_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."),
 )
+_BASELINE = (
+    _text("baseline", "Baseline", "The case_id of the row that this one is compared with."),
+    *(
+        column
+        for name in ("p50", "p99")
+        for column in (
+            _less(
+                f"baseline_{name}_ratio",
+                f"{name} to baseline",
+                "",
+                f"{name} over the baseline's, from pairs of rounds of the same number.",
+            ),
+            *(
+                _less(
+                    f"baseline_{name}_ci_{end}",
+                    f"{name} to baseline {word}",
+                    "",
+                    f"The {side} end of the 95 % interval of that ratio.",
+                )
+                for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
+            ),
+            _text(
+                f"baseline_{name}_verdict",
+                f"{name} verdict",
+                "faster, slower, same or undecided: all verdicts of the run judged together.",
+            ),
+        )
+    ),
+    _text("baseline_why", "Undecided", "Why a verdict is undecided, by percentile."),
+)
 _RESOURCES = (
     _less(
         "device_memory_peak_mb",
@@ -300,6 +330,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The case": _CASE,
     "How it was measured": _MEASURING,
     "Latency and rate": _LATENCY,
+    "Against the baseline": _BASELINE,
     "Memory, energy and clocks": _RESOURCES,
     "Outputs": _OUTPUT,
     "The simulated card": _CARD,

@@ -6,30 +6,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.verdict import BAND
+from app.console.comparing import Outcome
 from app.console.row_table import row_table
 from app.results import text
 from app.results.causes import causes
-from app.results.fastest import LEAST_ROUNDS, Fastest, fastest
+from app.results.fastest import Fastest, fastest
+from app.results.measured import Measured
 from app.results.plain import printable
 from app.results.together import Together
 from app.results.warned import Warned, warned
+from app.stats.between import LEAST_ROUNDS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
 def answer(
-    rows: Sequence[Row], cases: Sequence[Case], width: int, sort: str = ""
+    measured: Sequence[Measured],
+    width: int,
+    sort: str = "",
+    band: float = BAND,
+    compared: Outcome | None = None,
 ) -> Iterator[RenderableType]:
     """What is printed, part by part; `width` is how many columns there are.
 
-    Cases that were never begun are told in one line and have none in the table.
+    Cases that were never begun are told in one line and have none in the table. `compared` is
+    what a comparison came to, if one was asked for; a change within `band` is none.
     """
     from rich.text import Text
 
-    together = Together(cases)
+    rows = [one.row for one in measured]
+    together = Together([one.case for one in measured])
     begun = [row for row in rows if row["status"] != "cancelled"]
     kinds = warned(begun)
     if begun:
@@ -38,12 +46,16 @@ def answer(
         yield _listed(f"{number}", f"{together.text(kind.case_ids)}: {kind.sentence}", "yellow")
     for cause in causes(rows):
         yield _listed(f"{cause.status}", f"{together.text(cause.case_ids)}: {cause.reason}", "bold")
-    compared = fastest(rows)
-    if compared:
+    if compared is not None:
+        yield Text(printable(compared.heading), style="bold")
+        for line in compared.lines:
+            yield _listed("", line, "")
+    contests = fastest(measured, band)
+    if contests:
         yield Text("fastest, by the median", style="bold")
-    for one in compared:
-        yield _listed("", f"{one.what}: {_verdict(one)}", "")
-    if any(not one.parted and one.rounds < LEAST_ROUNDS for one in compared):
+    for one in contests:
+        yield _listed("", f"{one.what}: {_verdict(one, band)}", "")
+    if any(not one.parted and one.rounds < LEAST_ROUNDS for one in contests):
         yield _listed(
             "",
             f"undecided: fewer than {LEAST_ROUNDS} rounds can't tell how much processes differ: "
@@ -73,18 +85,20 @@ def _marks(kinds: Sequence[Warned]) -> dict[str, str]:
     return {case_id: f"({','.join(own)})" for case_id, own in numbers.items()}
 
 
-def _verdict(one: Fastest) -> str:
+def _verdict(one: Fastest, band: float) -> str:
     """`ort-cpu, 1.42 times as fast as torch-cpu (1.38 to 1.47)`, or what would decide it."""
     clock = " (simulated)" if one.simulated else ""
-    value, interval = text.significant(one.times.value), one.times.interval
+    value, interval = text.significant(one.times), one.verdict.interval
     between = ""
     if interval is not None:
         low, high = (text.significant(bound, 4) for bound in (interval.low, interval.high))
         between = f" ({low} to {high})"
     if one.parted:
         return f"{one.first}, {value} times as fast as {one.second}{between}{clock}"
+    if one.verdict.word == "same":
+        return f"{one.first} and {one.second} are the same within {100 * band:g}%{between}{clock}"
     if one.rounds < LEAST_ROUNDS:
         return f"undecided; {one.first} leads {one.second} by {value} times{clock}"
-    decides = f"--rounds {one.needed} may part them" if one.needed else "they hardly differ"
+    decides = f"--rounds {one.needed} may decide" if one.needed else "they hardly differ"
     said = f"undecided between {one.first} and {one.second}"
     return f"{said}, {value} times{between}: {decides}{clock}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.cases.axes import AXES
+from app.cases.verdict import BAND
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
@@ -67,6 +68,12 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--unchecked"
     if plan.tolerance is not None:
         yield from ("--tolerance", f"{plan.tolerance:g}")
+    if plan.baseline:
+        yield from ("--baseline", plan.baseline)
+    if plan.aa is not None:
+        yield from ("--aa", str(plan.aa))
+    if plan.band != BAND:
+        yield from ("--band", f"{plan.band:.15g}")
     for library in plan.custom_ops:
         yield from ("--custom-ops", library)
     if plan.accuracy:

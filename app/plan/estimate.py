@@ -62,7 +62,7 @@ def check_plan(draft: Plan, plan: Plan) -> Estimate:
 
 def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
-    rounds = 1 if draft.largest_batch else draft.rounds or profile.rounds
+    rounds = 1 if draft.largest_batch else draft.lengths.rounds
     limits = profile.limits
     profiling = PROCESS_START_S if draft.profile_ops else 0.0
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S

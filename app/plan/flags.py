@@ -17,7 +17,11 @@ from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
 
 T = TypeVar("T")
-_OF_EVERY_RUN = frozenset({"headless", "cache_limit", "export", "sort", "strict", "debug"})
+_OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
+"""How verdicts are told, whichever comparison they are of."""
+_OF_EVERY_RUN = frozenset(
+    {"headless", "cache_limit", "export", "sort", "strict", "debug", "baseline_run", *_OF_VERDICTS}
+)
 """What may be said of any run; all other flags are of its plan, or other commands."""
 
 
@@ -37,11 +41,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise PlanError(
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
         )
-    if flags.compare is None:
-        for name in ("band", "fail_on", "markdown", "json", "junit"):
+    if flags.compare is None and not flags.headless and flags.resume is None:
+        for name in ("band", *_OF_VERDICTS):
             if getattr(flags, name):
                 flag = f"--{name.replace('_', '-')}"
-                raise PlanError(f"{flag} belongs to --compare", "name two run folders with it")
+                raise PlanError(
+                    f"{flag} belongs to a comparison", "add --compare, or --headless --baseline"
+                )
     if flags.export not in (None, "parquet"):
         raise PlanError(
             f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])
@@ -156,6 +162,12 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
         given["seed"] = _number(flags.seed, "--seed", least=0)
+    if flags.baseline is not None:
+        given["baseline"] = flags.baseline
+    if flags.aa is not None:
+        given["aa"] = _number(flags.aa, "--aa", least=1)
+    if flags.band is not None:
+        given["band"] = share_of(flags.band, "--band")
     for flag, name in (("--time-limit", "time_limit_s"), ("--budget", "budget_s")):
         text = getattr(flags, flag[2:].replace("-", "_"))
         if text is not None:

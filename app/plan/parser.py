@@ -18,12 +18,14 @@ examples:
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
+  graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
+  graphlap --headless --models mlp --runtimes ort-cpu --aa 20
   graphlap --compare runs/before runs/after --fail-on slower --markdown
 
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured,
 a disk failed, the table could not be printed,
 or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
-3 --compare found a case slower and --fail-on asked for that, 130 interrupted. Ctrl-C once
+3 a comparison found a case slower and --fail-on asked for that, 130 interrupted. Ctrl-C once
 ends after the block in flight, twice at once; --resume goes on from there.
 """
 
@@ -108,7 +110,20 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="search for the largest batch that fits, from --batch or 1 on",
     )
-    against = top.add_argument_group("of --compare")
+    what.add_argument(
+        "--baseline",
+        metavar="X",
+        help="compare each case with this runtime, model or runtime.option=value of the same run",
+    )
+    what.add_argument(
+        "--aa",
+        metavar="N",
+        help="compare each case with itself N times: wrong verdicts, smallest findable change",
+    )
+    what.add_argument(
+        "--baseline-run", metavar="DIR", help="compare the run with this stored one when it ends"
+    )
+    against = top.add_argument_group("of --compare, --baseline and --baseline-run")
     against.add_argument("--band", metavar="P", help="a change within this is none; default 2%%")
     against.add_argument("--fail-on", metavar="slower", help="exit with 3 if a case is slower")
     against.add_argument("--markdown", action="store_true", help="print Markdown")

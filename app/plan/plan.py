@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.errors import PlanError, suggestion
+from app.cases.verdict import BAND
 from app.plan.lengths import Lengths, named_lengths
 from exporters import own
 from exporters.types import Precision
@@ -93,7 +94,9 @@ class Plan(_Part):
     what is drawn, by input; `states` maps outputs of a graph to the inputs that they become.
     `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: outputs are not
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
-    follows from the types that a graph computes in.
+    follows from the types that a graph computes in. `baseline` is what every case is compared
+    with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
+    `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -118,6 +121,9 @@ class Plan(_Part):
     custom_ops: tuple[str, ...] = ()
     checked: Annotated[bool, Field(strict=True)] = True
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    baseline: str = ""
+    band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
+    aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -149,10 +155,13 @@ class Plan(_Part):
 
     @property
     def lengths(self) -> Lengths:
-        """The profile with this plan's own rounds and time limit in place."""
+        """The profile with this plan's own rounds and time limit in place.
+
+        A comparison of a case with itself takes two sides of so many rounds.
+        """
         profile = named_lengths()[self.profile]
         return Lengths(
-            self.rounds or profile.rounds,
+            (self.rounds or profile.rounds) * (2 * self.aa if self.aa else 1),
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
         )

@@ -1,4 +1,4 @@
-"""Two runs case by case: the ratios of their percentiles, and where their environments differ."""
+"""Two runs compared case by case, and where their environments differ."""
 
 from __future__ import annotations
 
@@ -6,48 +6,54 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.results.figures import number, ranked
-from app.results.series import Series
-from app.stats.quantiles import Interval
-from app.stats.ratio import Figure, Ratio, ratio
-
-PERCENTILES = ("p50", "p99")
+from app.cases.verdict import BAND
+from app.results.labels import labels
+from app.results.measured import Measured
+from app.results.rows import Rows
+from app.results.run import Run
+from app.results.verdicts import Comparison, Pair, judged
 
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: its name, its cases, and the environment of its manifest."""
+    """One of the two runs: its name, its cases, and the environment of the host that measured."""
 
     name: str
-    series: tuple[Series, ...]
+    cases: tuple[Measured, ...]
     environment: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One case in both runs; a percentile that either run lacks is missing."""
-
-    first: Series
-    second: Series
-    ratios: Mapping[str, Ratio]
+def side_of(run: Run) -> RunSide:
+    """A run folder as a side, under its path."""
+    return RunSide(str(run.path), tuple(Rows().measured(run)), run.manifest.environment)
 
 
-def pairs(first: RunSide, second: RunSide) -> list[Pair]:
-    """The cases that both runs finished, whichever schema named them; another clock is no pair."""
-    others = {one.case.identity_id: one for one in ranked(second.series)}
-    found = []
-    for one in ranked(first.series):
-        other = others.get(one.case.identity_id)
-        if other is None or other.clock != one.clock:
+def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:
+    """Cases are paired by what makes them, whichever schema named them; clocks are not mixed."""
+    before, after = _by_identity(first), _by_identity(second)
+    names = labels([one.case for one in first.cases])
+    lost: dict[str, str] = {}
+    pairs: list[Pair] = []
+    for key, one in before.items():
+        other = after.get(key)
+        if other is None or one.summary is None:
             continue
-        ratios = {}
-        for name in PERCENTILES:
-            a, b = percentile_figure(one, name), percentile_figure(other, name)
-            if a is not None and b is not None:
-                ratios[name] = ratio(a, b)
-        if ratios:
-            found.append(Pair(one, other, ratios))
-    return found
+        label = names[one.case.case_id]
+        if other.summary is None:
+            lost[label] = f"{other.row['status']}: {other.row['reason'] or 'not measured'}"
+        elif one.row["clock"] == other.row["clock"]:
+            pairs.append(Pair(label, one, other))
+    return Comparison(
+        first.name,
+        second.name,
+        band,
+        False,
+        judged(pairs, band, in_turn=False),
+        lost,
+        _absent(before, after),
+        _absent(after, before),
+        tuple(differences(first.environment, second.environment)),
+    )
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -70,14 +76,11 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return flat
 
 
-def percentile_figure(series: Series, name: str) -> Figure | None:
-    """`name` is p50 or p99; from the summary, else from the row; None if neither knows it."""
-    if series.summary is not None:
-        value = series.summary.value_us(name)
-        return None if value is None else Figure(value, series.summary.interval_us(name))
-    value = number(series, f"latency_{name}_us")
-    if value is None:
-        return None
-    low = number(series, f"latency_{name}_ci_low_us")
-    high = number(series, f"latency_{name}_ci_high_us")
-    return Figure(value, None if low is None or high is None else Interval(low, high))
+def _by_identity(side: RunSide) -> dict[str, Measured]:
+    return {one.case.identity_id: one for one in side.cases}
+
+
+def _absent(some: Mapping[str, Measured], others: Mapping[str, Measured]) -> tuple[str, ...]:
+    cases = [one.case for key, one in some.items() if key not in others]
+    names = labels(cases)
+    return tuple(names[case.case_id] for case in cases)

@@ -1,25 +1,23 @@
 """The fastest runtime of each model, and by how much: only like is compared with like.
 
 What is compared shares model, sizes, precision, threads, scenario, concurrency, clock and
-boundary; only the runtime and its options differ. One is called the fastest only where the
-intervals of its median and of the next one's part, over at least three rounds each: fewer
-can't tell how much processes differ.
+boundary; only the runtime and its options differ. One is called the fastest only where each of
+the others is slower, by pairs of rounds of the run, all verdicts judged together.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.cases.columns import Row, Value
 from app.results.labels import model_labels, unusual_options
-from app.stats.quantiles import Interval
-from app.stats.ratio import Figure, Ratio, ratio
+from app.results.measured import Measured
+from app.results.verdicts import paired_difference
+from app.stats.between import LEAST_ROUNDS
+from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide
 
-LEAST_ROUNDS = 3
-MOST_ROUNDS = 100
-"""Beyond so many nobody would be told to measure: the two hardly differ."""
+_P50 = "p50"
 _LIKE = (
     "model",
     "axes",
@@ -37,67 +35,78 @@ _LIKE = (
 
 @dataclass(frozen=True, slots=True)
 class Fastest:
-    """`first` and `second` are the two fastest, `times` the second's median over the first's.
+    """`first` and `second` are the two with the least medians, `verdict` that of the second.
 
-    `what` is the model and whatever tells this comparison from the others. `rounds` is the
-    smaller number of the two; `needed` is how many would part them, None where it is hopeless.
+    Where the first is not `parted` from all others, the second is the one that is told: the
+    nearest of those that it is not parted from. `what` is the model and whatever tells this
+    comparison from the others. `times` is the second's median over the first's. `rounds` is the
+    number of pairs; `needed` is how many would decide it, None where it is hopeless.
     """
 
     what: str
     first: str
     second: str
-    times: Ratio
-    rounds: int
+    times: float
+    verdict: Verdict
     parted: bool
+    rounds: int
     needed: int | None
     simulated: bool
 
 
-def fastest(rows: Iterable[Row]) -> list[Fastest]:
+def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
     """One for each set of alike rows in which at least two are well, in the plan's order."""
-    alike: dict[tuple[Value, ...], list[Row]] = {}
-    for row in rows:
-        if row["status"] == "ok" and row["valid"] is not False and row["latency_p50_us"]:
-            alike.setdefault(tuple(row[name] for name in _LIKE), []).append(row)
-    compared = {key: group for key, group in alike.items() if len(group) > 1}
+    alike: dict[tuple[Value, ...], list[Measured]] = {}
+    for one in measured:
+        if one.is_well and one.value_us(_P50):
+            alike.setdefault(tuple(one.row[name] for name in _LIKE), []).append(one)
+    compared = {key: _by_median(group) for key, group in alike.items() if len(group) > 1}
+    tested = {
+        key: [paired_difference(first, other, _P50) for other in others]
+        for key, (first, *others) in compared.items()
+    }
+    verdicts = iter(judge([d for group in tested.values() for d in group], band))
     names = _names(list(compared))
-    return [_fastest(names[key], group) for key, group in compared.items()]
+    return [
+        _fastest(names[key], group, tested[key], [next(verdicts) for _ in group[1:]], band)
+        for key, group in compared.items()
+    ]
 
 
-def _fastest(what: str, group: Sequence[Row]) -> Fastest:
-    first, second = sorted(group, key=lambda row: _p50(row).value_us)[:2]
-    a, b = _p50(first), _p50(second)
-    rounds = min(int(first["rounds"] or 0), int(second["rounds"] or 0))
-    known = a.interval_us is not None and b.interval_us is not None
-    touching = not known or a.interval_us.high >= b.interval_us.low  # type: ignore[union-attr]
+def _by_median(group: Sequence[Measured]) -> list[Measured]:
+    return sorted(group, key=lambda one: one.value_us(_P50) or 0.0)
+
+
+def _fastest(
+    what: str,
+    group: Sequence[Measured],
+    tested: Sequence[Difference | None],
+    verdicts: Sequence[Verdict],
+    band: float,
+) -> Fastest:
+    first, *others = group
+    open_ones = [place for place, verdict in enumerate(verdicts) if verdict.word != "slower"]
+    told = open_ones[0] if open_ones else 0
+    second, found = others[told], tested[told]
     return Fastest(
         what,
-        _contender(first),
-        _contender(second),
-        ratio(a, b),
-        rounds,
-        rounds >= LEAST_ROUNDS and not touching,
-        _needed(a, b, rounds),
-        first["clock"] == "simulated",
+        _contender(first.row),
+        _contender(second.row),
+        (second.value_us(_P50) or 0.0) / (first.value_us(_P50) or 1.0),
+        verdicts[told],
+        not open_ones,
+        len(first.by_round(_P50).keys() & second.by_round(_P50).keys()),
+        _needed(found, band),
+        first.row["clock"] == "simulated",
     )
 
 
-def _needed(a: Figure, b: Figure, rounds: int) -> int | None:
-    """How many rounds would part the intervals, if they narrow with the root of their number."""
-    if a.interval_us is None or b.interval_us is None:
+def _needed(found: Difference | None, band: float) -> int | None:
+    """More rounds than there were, or None where no number that is sensible would do."""
+    if found is None:
         return LEAST_ROUNDS
-    apart = math.log(b.value_us / a.value_us)
-    reach = math.log(a.interval_us.high / a.value_us) + math.log(b.value_us / b.interval_us.low)
-    if reach >= apart * math.sqrt(MOST_ROUNDS / max(rounds, 1)):
-        return None
-    return max(LEAST_ROUNDS, math.ceil(rounds * (reach / apart) ** 2))
-
-
-def _p50(row: Row) -> Figure:
-    low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
-    known = isinstance(low, (int, float)) and isinstance(high, (int, float))
-    interval = Interval(float(low), float(high)) if known else None  # type: ignore[arg-type]
-    return Figure(float(row["latency_p50_us"] or 0.0), interval)
+    needed = rounds_to_decide(found, band)
+    return None if needed is None else max(needed, round(found.freedom) + 2)
 
 
 def _contender(row: Row) -> str:

@@ -16,7 +16,10 @@ from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
+from app.results.baseline import baseline_columns
+from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
+from app.results.measured import Measured, timed_rounds
 from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
@@ -41,7 +44,24 @@ class Rows:
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
-        return [self._row(run, case) for case in run.cases]
+        return [one.row for one in self.measured(run)]
+
+    def measured(self, run: Run) -> list[Measured]:
+        """The same with what the rows are made of."""
+        found = [
+            Measured(
+                case,
+                self._row(run, case),
+                self.summary(run, case),
+                timed_rounds(run, case),
+                mean_clock_mhz(run, case),
+            )
+            for case in run.cases
+        ]
+        told = baseline_columns(run.manifest.asked, found)
+        for one in found:
+            one.row.update(told.get(one.case.case_id, {}))
+        return found
 
     def summary(self, run: Run, case: Case) -> Summary | None:
         """The statistics that the case's row is made of; None where nothing was timed."""

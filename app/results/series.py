@@ -13,6 +13,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.status import Status
+from app.results.measured import Measured
 from app.stats.summary import Summary
 from runtimes.execution import Clock
 
@@ -39,7 +40,8 @@ class Series:
     `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
     included and marked. `summary` is None while only bins are known: markers are then
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
-    `batch_axis` is the size in the case that the row calls the batch.
+    `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
+    the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them.
     """
 
     key: str
@@ -55,3 +57,11 @@ class Series:
     published: tuple[ReferenceLine, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)
     batch_axis: str = "batch"
+    timed: tuple[int, ...] = ()
+    cpu_mhz: float | None = None
+
+    @property
+    def measured(self) -> Measured:
+        """The same as comparisons take it."""
+        row = {**self.row, "clock": self.clock}
+        return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz)

@@ -1,56 +1,57 @@
-"""Two runs compared case by case, with a verdict for each percentile, all judged together."""
+"""Pairs of cases -> a verdict for each percentile, all of them judged together."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from app.cases.case import Case
-from app.cases.columns import Row
-from app.results.compare import differences
-from app.results.labels import labels
-from app.results.rows import Rows
-from app.results.run import Run
-from app.stats.summary import Summary
-from app.stats.verdict import BAND, Difference, Verdict, difference, judge
-
-PERCENTILES = ("p50", "p99")
+from app.results.measured import COMPARED, Measured
+from app.stats.verdict import Difference, Verdict, difference, judge
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One percentile of a case in both runs, in microseconds, and what is to be said of it."""
+    """One percentile of both cases, in microseconds, and what is to be said of it."""
 
     first_us: float
     second_us: float
     verdict: Verdict
 
+    @property
+    def ratio(self) -> float:
+        """Second over first: below 1 the second is faster."""
+        return self.second_us / self.first_us
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One case that both runs measured: its percentiles by name."""
+    """One case beside another: its percentiles by name."""
 
     case_id: str
     label: str
+    clock: str
     percentiles: Mapping[str, Sides]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`lost` are cases that the first run measured and the second did not, with the reason.
+    """`lost` are cases that can no longer be compared, with the reason.
 
-    `only_first` and `only_second` were not asked of the other run. `environment` is what the two
-    hosts do not share: name, first, second.
+    `in_turn` says that both sides were measured in one run, round by round. Of two runs
+    `only_first` and `only_second` are the cases that were not asked of the other, `environment`
+    is what the two hosts do not share: name, first, second.
     """
 
     first: str
     second: str
     band: float
+    in_turn: bool
     cases: tuple[Compared, ...]
     lost: Mapping[str, str]
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-    environment: tuple[tuple[str, str, str], ...]
+    only_first: tuple[str, ...] = ()
+    only_second: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str, str], ...] = ()
 
     def called(self, word: str) -> list[Compared]:
         """The cases of which some percentile got this verdict."""
@@ -62,63 +63,62 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
-    case: Case
-    row: Row
-    summary: Summary | None
+class Pair:
+    """Two cases of the same clock to be compared, and what the pair is called."""
+
+    label: str
+    first: Measured
+    second: Measured
 
 
-def compare_runs(first: Run, second: Run, band: float = BAND) -> Comparison:
-    """Cases are paired by what makes them, whichever schema named them; clocks are not mixed."""
-    before, after = _sides(first), _sides(second)
-    names = labels([side.case for side in before.values()])
-    lost: dict[str, str] = {}
-    found: list[tuple[str, str, float, float, int]] = []
+def judged(pairs: Sequence[Pair], band: float, in_turn: bool) -> tuple[Compared, ...]:
+    """A verdict for every percentile that both sides of a pair have; in turn, rounds of the same
+    number are one observation. Of two runs, what only the clock of the cores changed is told so.
+    """
+    found: list[tuple[int, str, float, float]] = []
     tested: list[Difference | None] = []
-    for key, one in before.items():
-        other = after.get(key)
-        if other is None or one.summary is None:
-            continue
-        label = names[one.case.case_id]
-        if other.summary is None:
-            lost[label] = f"{other.row['status']}: {other.row['reason'] or 'not measured'}"
-            continue
-        if one.row["clock"] != other.row["clock"]:
-            continue
-        for name in PERCENTILES:
-            a, b = one.summary.figures[name], other.summary.figures[name]
-            if a.value is not None and b.value is not None:
-                found.append((key, name, a.value, b.value, len(tested)))
-                tested.append(difference(a.by_round, b.by_round, in_turn=False))
-    verdicts = judge(tested, band)
-    by_case: dict[str, dict[str, Sides]] = {}
-    for key, name, first_us, second_us, place in found:
-        by_case.setdefault(key, {})[name] = Sides(first_us, second_us, verdicts[place])
-    return Comparison(
-        str(first.path),
-        str(second.path),
-        band,
-        tuple(
-            Compared(key, names[before[key].case.case_id], percentiles)
-            for key, percentiles in by_case.items()
-        ),
-        lost,
-        _absent(before, after),
-        _absent(after, before),
-        tuple(differences(first.manifest.environment, second.manifest.environment)),
+    for place, pair in enumerate(pairs):
+        for name in COMPARED:
+            a, b = pair.first.value_us(name), pair.second.value_us(name)
+            if a is not None and b is not None:
+                found.append((place, name, a, b))
+                tested.append(_difference(pair, name, in_turn))
+    by_pair: dict[int, dict[str, Sides]] = {}
+    for (place, name, a, b), verdict in zip(found, judge(tested, band), strict=True):
+        told = verdict if in_turn else _by_the_clock(pairs[place], verdict, band)
+        by_pair.setdefault(place, {})[name] = Sides(a, b, told)
+    return tuple(
+        Compared(
+            pairs[place].second.case.identity_id,
+            pairs[place].label,
+            str(pairs[place].second.row["clock"]),
+            percentiles,
+        )
+        for place, percentiles in by_pair.items()
     )
 
 
-def _sides(run: Run) -> dict[str, _Side]:
-    rows = Rows()
-    table = rows.of(run)
-    return {
-        case.identity_id: _Side(case, row, rows.summary(run, case))
-        for case, row in zip(run.cases, table, strict=True)
-    }
+def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
+    """Undecided where as many clock cycles took another time, because the clock was another."""
+    first, second = pair.first.cpu_mhz, pair.second.cpu_mhz
+    if first is None or second is None or verdict.ratio is None:
+        return verdict
+    edge, clocks = math.log1p(band), math.log(second / first)
+    if abs(math.log(verdict.ratio)) <= edge or abs(math.log(verdict.ratio) + clocks) > edge:
+        return verdict
+    why = f"the clock changed by {second / first - 1:+.0%}"
+    return replace(verdict, word="undecided", why=why)
 
 
-def _absent(sides: Mapping[str, _Side], others: Mapping[str, _Side]) -> tuple[str, ...]:
-    cases: Sequence[Case] = [side.case for key, side in sides.items() if key not in others]
-    names = labels(cases)
-    return tuple(names[case.case_id] for case in cases)
+def paired_difference(first: Measured, second: Measured, name: str) -> Difference | None:
+    """Of one percentile over the rounds that both have: rounds of one number are a pair."""
+    a, b = first.by_round(name), second.by_round(name)
+    both = [number for number in a if number in b]
+    return difference([a[number] for number in both], [b[number] for number in both], in_turn=True)
+
+
+def _difference(pair: Pair, name: str, in_turn: bool) -> Difference | None:
+    if in_turn:
+        return paired_difference(pair.first, pair.second, name)
+    a, b = pair.first.by_round(name), pair.second.by_round(name)
+    return difference(tuple(a.values()), tuple(b.values()), in_turn=False)

@@ -10,23 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import betaincinv, stdtr, stdtrit
 
+from app.cases.verdict import BAND, Word
 from app.stats.between import LEAST_ROUNDS
 from app.stats.quantiles import CONFIDENCE, Interval
 
-Word = Literal["faster", "slower", "same", "undecided"]
-
-BAND = 0.02
-"""A change within this counts as none."""
 APART = 0.05
 """Below this, two runs that were not measured in turn decide nothing: the machine itself may
 have changed between them by as much, and one run a side can't tell by how much it does."""
 FOUND = 0.9
 """`smallest_change` is what would be found in so many of all tries."""
+MOST_ROUNDS = 100
+"""Nobody is told to measure more than so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +91,22 @@ def smallest_change(error: float, freedom: float, band: float = BAND) -> float:
     return math.expm1(math.log1p(band) + reach * error)
 
 
+def rounds_to_decide(d: Difference, band: float = BAND) -> int | None:
+    """How many rounds in turn would decide it in nine of ten tries, were it as large as it looks.
+
+    The least n at which |ln ratio| lies beyond the band, or within it, by the reach of the test
+    and of its power, with standard errors of s / sqrt(n). None where `MOST_ROUNDS` are too few.
+    """
+    spread = d.error * math.sqrt(d.freedom + 1)
+    apart = abs(d.log) - math.log1p(band)
+    level = 0.5 + CONFIDENCE / 2 if apart > 0 else CONFIDENCE
+    for rounds in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
+        reach = float(stdtrit(rounds - 1, level) + stdtrit(rounds - 1, FOUND))
+        if reach * spread / math.sqrt(rounds) < abs(apart):
+            return rounds
+    return None
+
+
 def smallest_change_between(figures: Sequence[float], band: float = BAND) -> float | None:
     """The same for these rounds against as many of another case that spread alike."""
     rounds = len(figures)
@@ -100,6 +114,14 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
         return None
     spread = float(np.std(np.log(np.array(figures)), ddof=1))
     return smallest_change(spread * math.sqrt(2.0 / rounds), 2 * rounds - 2, band)
+
+
+def binomial_interval(count: int, of: int) -> Interval:
+    """The exact 95 % interval of a share (Clopper & Pearson, Biometrika 26, 1934)."""
+    tail = (1.0 - CONFIDENCE) / 2
+    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
+    return Interval(low, high)
 
 
 def _verdict(d: Difference | None, beyond: bool, band: float) -> Verdict:

@@ -23,6 +23,7 @@ from app.machine.telemetry import Telemetry
 from app.results.folder import RESULTS, RunFolder
 from app.results.lines import Line
 from app.results.live import Live, LiveFile, State
+from app.results.measured import Measured
 from app.results.reader import JournalReader
 from app.results.rows import Rows
 from app.results.run import Run
@@ -90,6 +91,10 @@ class SweepRun:
     def rows(self) -> list[Row]:
         """The rows as they stand."""
         return self._rows.of(self.run)
+
+    def measured(self) -> list[Measured]:
+        """The cases with their rows and what these are made of."""
+        return self._rows.measured(self.run)
 
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""

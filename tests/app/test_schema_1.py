@@ -18,7 +18,7 @@ import pytest
 
 from app.cases.columns import PERCENTILES
 from app.headless import OK
-from app.results.compare import RunSide, pairs
+from app.results.compare import RunSide, compare_runs
 from app.results.follow.reader import RunReader
 from app.results.follow.state import RunState
 from app.results.operators import read_operators
@@ -150,7 +150,10 @@ def test_it_compares_with_a_run_of_today_by_what_its_cases_are(folder: Path) -> 
             record_round(written, case, 0, records([5000.0] * 400))
     new = state_of(folder / "today")
     assert not {one.key for one in old.series} & {one.key for one in new.series}
-    found = pairs(RunSide("old", old.series, {}), RunSide("new", new.series, {}))
-    assert [(pair.first.label, pair.second.label) for pair in found] == [
-        (one.label, one.label) for one in old.series
-    ]
+    before, after = (
+        RunSide(name, tuple(one.measured for one in state.series), {})
+        for name, state in (("old", old), ("new", new))
+    )
+    found = compare_runs(before, after)
+    assert [case.case_id for case in found.cases] == [case.case_id for case in today]
+    assert not found.only_first + found.only_second

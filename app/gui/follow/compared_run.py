@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.gui.follow.follower import Follower
 from app.results.compare import RunSide
+from app.results.figures import ranked
 from app.results.follow.state import RunState
 from exporters.types import GraphlapError
 
@@ -70,7 +71,8 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 
 
 def _side(name: str, state: RunState) -> RunSide:
-    return RunSide(name, state.series, _environment(state))
+    cases = tuple(one.measured for one in ranked(state.series))
+    return RunSide(name, cases, _environment(state))
 
 
 def _environment(state: RunState) -> Mapping[str, Any]:

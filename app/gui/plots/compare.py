@@ -17,10 +17,11 @@ from app.gui.plots.bars import ROW_HEIGHT
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.scrolled import ScrolledView
-from app.gui.plots.style import legend_text
-from app.results.compare import PERCENTILES, Pair, RunSide, differences, pairs
-from app.results.text import significant
-from app.stats.ratio import Ratio
+from app.results.compare import RunSide, compare_runs
+from app.results.measured import COMPARED
+from app.results.text import CLOCK_TEXT, significant
+from app.results.verdicts import Compared, Sides
+from app.stats.verdict import APART
 
 _MOST_NOTES = 8
 
@@ -43,35 +44,35 @@ class CompareView(ScrolledView):
         if self._sides is None:
             return "Open two runs to compare them."
         first, second = self._sides
-        shared = pairs(first, second)
-        if not shared:
+        found = compare_runs(first, second)
+        if not found.cases:
             return f"{first.name} and {second.name} have no finished case in common."
         self.reset()
-        notes = differences(first.environment, second.environment)
-        noted = NotesItem(_notes_text(notes), self.theme)
+        noted = NotesItem(_notes_text(found.environment), self.theme)
         self.body.addItem(noted, row=0, col=0, colspan=2)
-        height = 74 + (ROW_HEIGHT + 4) * len(shared)
-        for column, name in enumerate(PERCENTILES):
-            self._draw_ratios(column, name, shared).setMaximumHeight(height + 40)
+        height = 74 + (ROW_HEIGHT + 4) * len(found.cases)
+        for column, name in enumerate(COMPARED):
+            self._draw_ratios(column, name, found.cases).setMaximumHeight(height + 40)
         self.canvas.setMinimumHeight(int(100 + noted.minimumHeight() + height))
         self.body.layout.setRowStretchFactor(1, 1)
         colors = _colors(self.theme)
         self.show_legend(
             [
-                Entry("second faster", pg.mkPen(colors[-1]), symbol="o"),
-                Entry("slower", pg.mkPen(colors[1]), symbol="o"),
-                Entry("undecided: the 95 % interval holds 1", pg.mkPen(colors[0]), symbol="o"),
+                Entry("second faster", pg.mkPen(colors["faster"]), symbol="o"),
+                Entry("slower", pg.mkPen(colors["slower"]), symbol="o"),
+                Entry("undecided", pg.mkPen(colors["undecided"]), symbol="o"),
             ]
         )
         self.show_heading(
             f"{second.name} over {first.name}",
-            f"{len(shared)} cases in both; each interval for itself, not for all together",
+            f"{len(found.cases)} cases in both, all judged together; measured apart, a change "
+            f"below {APART:.0%} decides nothing",
         )
         return ""
 
-    def _draw_ratios(self, column: int, name: str, shared: Sequence[Pair]) -> pg.PlotItem:
+    def _draw_ratios(self, column: int, name: str, shared: Sequence[Compared]) -> pg.PlotItem:
         rows = NamesAxis()
-        rows.set_names([legend_text(pair.first) for pair in shared] if column == 0 else [])
+        rows.set_names([_named(case) for case in shared] if column == 0 else [])
         axis = LogAxis("bottom", lambda value: f"{value:.4g}")
         plot = self.add_plot(1, column, axis, rows, name=name, x_label=f"Ratio of {name}")
         rows.setTextPen(self.theme.text)
@@ -82,10 +83,11 @@ class CompareView(ScrolledView):
         box.setMouseEnabled(False, False)
         plot.setYRange(-0.7, len(shared) - 0.3, padding=0)
         plot.showGrid(x=True, y=False, alpha=0.35)
-        found = [pair.ratios.get(name) for pair in shared]
+        found = [case.percentiles.get(name) for case in shared]
         ends = [0.0]
         for one in filter(None, found):
-            limits = (one.interval.low, one.interval.high) if one.interval else (one.value,)
+            interval = one.verdict.interval
+            limits = (interval.low, interval.high) if interval else (one.ratio,)
             ends += [math.log10(limit) for limit in limits]
         reach = max(0.02, *(abs(end) for end in ends)) * 1.1
         plot.setXRange(-reach, reach * 2.2, padding=0)
@@ -94,18 +96,28 @@ class CompareView(ScrolledView):
 
     def table(self) -> Table:
         header = ["case"]
-        for name in PERCENTILES:
+        for name in COMPARED:
             header += [f"{name}_ratio", f"{name}_ci_low", f"{name}_ci_high"]
+            header += [f"{name}_verdict", f"{name}_why"]
         rows: list[list[object]] = []
-        for pair in pairs(*self._sides) if self._sides else ():
-            row: list[object] = [legend_text(pair.first)]
-            for name in PERCENTILES:
-                found = pair.ratios.get(name)
-                interval = found.interval if found else None
-                row += [found.value if found else None]
-                row += [interval.low, interval.high] if interval else [None, None]
+        for case in compare_runs(*self._sides).cases if self._sides else ():
+            row: list[object] = [_named(case)]
+            for name in COMPARED:
+                row += _cells(case.percentiles.get(name))
             rows.append(row)
         return header, rows
+
+
+def _named(case: Compared) -> str:
+    return f"{case.label} ({CLOCK_TEXT[case.clock]})"
+
+
+def _cells(sides: Sides | None) -> list[object]:
+    if sides is None:
+        return [None] * 5
+    verdict, interval = sides.verdict, sides.verdict.interval
+    limits = [interval.low, interval.high] if interval else [None, None]
+    return [sides.ratio, *limits, verdict.word, verdict.why]
 
 
 def _notes_text(notes: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -118,12 +130,13 @@ def _notes_text(notes: Sequence[tuple[str, str, str]]) -> list[str]:
     )
 
 
-def _colors(theme: Theme) -> dict[int, QColor]:
+def _colors(theme: Theme) -> dict[str, QColor]:
     """Blue and vermilion, not green and red: told apart by everyone."""
     return {
-        -1: QColor(theme.accent),
-        0: QColor(theme.muted),
-        1: QColor(theme.runtimes["openvino-cpu"]),
+        "faster": QColor(theme.accent),
+        "slower": QColor(theme.runtimes["openvino-cpu"]),
+        "same": QColor(theme.muted),
+        "undecided": QColor(theme.muted),
     }
 
 
@@ -158,7 +171,7 @@ class NotesItem(QGraphicsWidget):
 class RatioLayer(Overlay):
     """A dot on its interval in each row, the figures behind, and the line where nothing changed."""
 
-    def __init__(self, plot: pg.PlotItem, ratios: Sequence[Ratio | None], theme: Theme) -> None:
+    def __init__(self, plot: pg.PlotItem, ratios: Sequence[Sides | None], theme: Theme) -> None:
         super().__init__(plot)
         self._ratios, self._theme = tuple(ratios), theme
 
@@ -177,20 +190,20 @@ class RatioLayer(Overlay):
             if found is None:
                 continue
             middle = self.y_px(row)
-            color = colors[found.decided]
-            text, right = significant(found.value), self.x_px(math.log10(found.value))
+            interval = found.verdict.interval
+            color = colors[found.verdict.word]
+            text, right = significant(found.ratio), self.x_px(math.log10(found.ratio))
             painter.setPen(QPen(color, 2.0))
-            if found.interval is not None:
+            if interval is not None:
                 low, high = (
-                    self.x_px(math.log10(limit))
-                    for limit in (found.interval.low, found.interval.high)
+                    self.x_px(math.log10(limit)) for limit in (interval.low, interval.high)
                 )
                 painter.drawLine(QPointF(low, middle), QPointF(high, middle))
-                limits = (found.interval.low, found.interval.high)
-                text += f"  [{significant(limits[0])}, {significant(limits[1])}]"
+                text += f"  [{significant(interval.low)}, {significant(interval.high)}]"
                 right = high
+            text += f"  {found.verdict.word}"
             painter.setBrush(color)
-            painter.drawEllipse(QPointF(self.x_px(math.log10(found.value)), middle), 4.0, 4.0)
+            painter.drawEllipse(QPointF(self.x_px(math.log10(found.ratio)), middle), 4.0, 4.0)
             painter.setPen(QColor(self._theme.text))
             left = max(right, one) + 10
             room = QRectF(left, middle - 10, box.right() - left, 20)

@@ -1,17 +1,25 @@
-"""Series as a Qt table: texts to show, raw numbers to sort by, deltas to a baseline row."""
+"""Series as a Qt table: texts to show, raw numbers to sort by, a baseline row with verdicts.
+
+The distance to the baseline is told of every figure; a verdict, and its colour, of p50 and p99,
+from pairs of rounds of the run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
 from app.cases.status import FAILED
+from app.cases.verdict import BAND
 from app.gui.look.theme import LIGHT, Theme, runtime_color
 from app.gui.tables.columns import COLUMNS, Column
+from app.results.figures import ranked
+from app.results.measured import COMPARED
 from app.results.series import Series
 from app.results.text import significant
+from app.results.verdicts import Pair, Sides, judged
 
 SORT_ROLE = Qt.ItemDataRole.UserRole
 """Raw values: numbers compare as numbers, whatever their text looks like."""
@@ -21,6 +29,7 @@ _SEARCHED = tuple(
     for column in COLUMNS
     if column.key in ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 )
+_JUDGED = {f"latency_{name}_us": name for name in COMPARED}
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 Index = QModelIndex | QPersistentModelIndex
@@ -34,6 +43,7 @@ class ResultsModel(QAbstractTableModel):
         self.series: tuple[Series, ...] = ()
         self._theme = LIGHT
         self._baseline: Series | None = None
+        self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._missing = float("inf")
         self._bold = QFont()
         self._bold.setBold(True)
@@ -55,6 +65,7 @@ class ResultsModel(QAbstractTableModel):
         if self._baseline is not None:
             by_key = {one.key: one for one in fresh}
             self._baseline = by_key.get(self._baseline.key)
+        self._judge(fresh)
         if [one.key for one in fresh] != [one.key for one in old]:
             self.beginResetModel()
             self.series = fresh
@@ -76,7 +87,22 @@ class ResultsModel(QAbstractTableModel):
     def set_baseline(self, series: Series | None) -> None:
         """The row that all others are compared with; None for no comparison."""
         self._baseline = series
+        self._judge(self.series)
         self._tell(0, len(self.series) - 1)
+
+    def _judge(self, series: Sequence[Series]) -> None:
+        """The verdicts by key, of those whose figures may be compared with the baseline's."""
+        self._verdicts = {}
+        alike = {one.key: one for one in ranked(series)}
+        base = alike.pop(self._baseline.key, None) if self._baseline is not None else None
+        if base is not None:
+            pairs = [
+                Pair(one.key, base.measured, one.measured)
+                for one in alike.values()
+                if one.clock == base.clock
+            ]
+            told = judged(pairs, BAND, in_turn=True)
+            self._verdicts = {one.label: one.percentiles for one in told}
 
     def missing_last(self, order: Qt.SortOrder) -> None:
         """Make empty cells sort to the end in this order."""
@@ -131,8 +157,10 @@ class ResultsModel(QAbstractTableModel):
     def _alignment(series: Series, column: Column) -> Qt.AlignmentFlag:
         return _LEFT if column.kind == "text" else _RIGHT
 
-    @staticmethod
-    def _tip(series: Series, column: Column) -> str | float | None:
+    def _tip(self, series: Series, column: Column) -> str | float | None:
+        sides = self._sides(series, column)
+        if sides is not None and sides.verdict.why:
+            return f"{sides.verdict.word}: {sides.verdict.why}"
         return column.raw(series) if column.kind == "text" else None
 
     def searched_text(self, row: int) -> str:
@@ -144,7 +172,15 @@ class ResultsModel(QAbstractTableModel):
     def _text(self, series: Series, column: Column) -> str:
         text = column.text(column.raw(series))
         change = self._change(series, column)
-        return text if change is None else f"{text}  {change_text(change)}"
+        if change is None:
+            return text
+        sides = self._sides(series, column)
+        word = f" {sides.verdict.word}" if sides else ""
+        return f"{text}  {change_text(change)}{word}"
+
+    def _sides(self, series: Series, column: Column) -> Sides | None:
+        """The figure beside the baseline's; None where it has no verdict."""
+        return self._verdicts.get(series.key, {}).get(_JUDGED.get(column.key, ""))
 
     def _change(self, series: Series, column: Column) -> float | None:
         """The ratio to the baseline's figure, where both rows may be compared."""
@@ -161,11 +197,11 @@ class ResultsModel(QAbstractTableModel):
     def _color(self, series: Series, column: Column) -> QColor | None:
         if column.key == "status":
             return QColor(self._status_color(series.status))
-        change = self._change(series, column)
-        if change is None or change_text(change) == "±0 %":
+        sides = self._sides(series, column)
+        word = sides.verdict.word if sides else ""
+        if word not in ("faster", "slower"):
             return None
-        better = change < 1.0 if column.kind == "lower" else change > 1.0
-        return QColor(self._theme.good if better else self._theme.bad)
+        return QColor(self._theme.good if word == "faster" else self._theme.bad)
 
     def _status_color(self, status: str) -> str:
         if status in FAILED:

@@ -92,7 +92,8 @@ class ResultsTable(QWidget):
         self.baseline_button.setCheckable(True)
         self.baseline_button.setAccessibleName("Use the current row as baseline")
         self.baseline_button.setToolTip(
-            "Compares all rows with the current one: every figure tells its distance (Ctrl+B)."
+            "Compares all rows with the current one: every figure tells its distance, p50 and "
+            "p99 a verdict from pairs of rounds (Ctrl+B)."
         )
         self.baseline_button.clicked.connect(self.toggle_baseline)
         self.columns_button = QToolButton()

@@ -18,6 +18,7 @@ from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
 from app.machine.available import clock_of
+from app.results.clock import mean_clock_mhz
 from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
@@ -27,6 +28,7 @@ from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
 from app.results.live import Live
+from app.results.measured import timed_rounds
 from app.results.reader import JournalReader
 from app.results.rows import NOT_REACHED, worst
 from app.results.run import SAMPLES
@@ -252,6 +254,8 @@ class RunReader:
             key=key,
             case=case,
             batch_axis=self._batch_axis(case),
+            timed=timed_rounds(self._journal.ledger.run, case),
+            cpu_mhz=mean_clock_mhz(self._journal.ledger.run, case),
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from app.__main__ import main
+from app.cases.case import Case
 from app.results.folder import RunFolder
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
@@ -68,7 +69,10 @@ def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
         "--json", tmp_path / "v.json", "--junit", tmp_path / "v.xml",
     )  # fmt: skip
     assert code == 0
-    assert "| case | percentile |" in out and "- differs: cpu: one, then two" in out
+    assert (
+        "| case | percentile |" in out
+        and "on another machine or with other versions: cpu one, now two" in out
+    )
     verdicts = json.loads((tmp_path / "v.json").read_text())
     assert verdicts["counts"] == {"faster": 0, "slower": 1, "same": 0, "undecided": 1}
     slower = verdicts["cases"][0]["percentiles"]["p50"]
@@ -92,10 +96,47 @@ def test_what_is_no_longer_measured_fails(
     assert "no longer measured" in out and "crashed: it fell over" in out
 
 
+def run_on(path: Path, case: Case, mhz: float | None, factor: float) -> Path:
+    """Six rounds of a case that takes 100 us times `factor`, on cores of this clock."""
+    with RunFolder.create(path, manifest_of((case,))) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(6):
+            latencies = [100.0 * factor * (1 + k / 1e4) for k in range(-15, 15)]
+            record(folder, case, number, latencies, environment={"cpu_mhz": mhz})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("runtime", "clocks", "factor", "verdict"),
+    [
+        ("ort-cpu", (3000.0, 2500.0), 1.2, "undecided: the clock changed by -17%"),
+        ("ort-cpu", (2500.0, 3000.0), 1 / 1.2, "undecided: the clock changed by +20%"),
+        ("ort-cpu", (3000.0, 3000.0), 1.2, "slower"),
+        ("ort-cpu", (3000.0, 2500.0), 1.5, "slower"),
+        ("ort-cpu", (3000.0, None), 1.2, "slower"),
+        ("ort-cuda", (3000.0, 2500.0), 1.2, "slower"),
+    ],
+)
+def test_a_changed_clock_is_told_as_that_and_not_as_slower(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    runtime: str,
+    clocks: tuple[float | None, float | None],
+    factor: float,
+    verdict: str,
+) -> None:
+    case = Case("add.onnx", runtime)
+    first = run_on(tmp_path / "a", case, clocks[0], 1.0)
+    second = run_on(tmp_path / "b", case, clocks[1], factor)
+    _, out = told(capsys, "--compare", first, second)
+    (line,) = [line for line in out.splitlines() if "  p50  " in line]
+    assert line.endswith(verdict)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--fail-on", "slower"], "--fail-on belongs to --compare"),
+        (["--fail-on", "slower"], "--fail-on belongs to a comparison"),
         (["--compare", "absent", "absent"], "absent"),
         (["--compare", "a", "a", "--band", "wide"], "--band 'wide' is no share"),
         (["--compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),

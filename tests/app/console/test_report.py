@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from app.cases.case import Case, Scenario
-from app.cases.columns import Row
 from app.cases.errors import PlanError
 from app.console.report import answer
 from app.console.row_columns import sort_column
 from app.results.folder import RunFolder
+from app.results.measured import Measured
 from app.results.reader import read_run
 from app.results.rows import Rows
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -30,8 +30,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def measured(path: Path, *cases: Case, **facts: Any) -> list[Row]:
-    """The rows of these cases, measured twice with runs of 20 us."""
+def measured(path: Path, *cases: Case, **facts: Any) -> list[Measured]:
+    """The rows, with what they are made of, of these cases, measured twice with runs of 20 us."""
     with RunFolder.create(path, manifest_of(cases)) as folder:
         folder.begin(ENVIRONMENT)
         for case in cases:
@@ -40,20 +40,20 @@ def measured(path: Path, *cases: Case, **facts: Any) -> list[Row]:
     return rows_of(path)
 
 
-def rows_of(path: Path) -> list[Row]:
-    return Rows().of(read_run(path))
+def rows_of(path: Path) -> list[Measured]:
+    return Rows().measured(read_run(path))
 
 
-def shown(rows: Sequence[Row], cases: Sequence[Case], width: int = 200, sort: str = "") -> str:
+def shown(rows: Sequence[Measured], width: int = 200, sort: str = "") -> str:
     console = Console(file=io.StringIO(), width=width)
-    for part in answer(rows, cases, width, sort):
+    for part in answer(rows, width, sort):
         console.print(part)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
 def answered(path: Path, *cases: Case, **facts: Any) -> str:
-    return shown(measured(path, *cases, **facts), cases)
+    return shown(measured(path, *cases, **facts))
 
 
 def test_what_differs_is_a_column_and_what_is_common_stands_below(path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_cause_of_many_rows_is_told_once_with_the_cases_that_it_ended(path: Pa
             record(folder, late, number, TWICE, valid=False, reason="it was disturbed")
         for case in broken:
             record(folder, case, 0, (), "crashed", reason="ended by SIGSEGV")
-    told = shown(rows_of(path), cases)
+    told = shown(rows_of(path))
     assert told.count("ended by SIGSEGV") == 1
     assert "crashed 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in told
     assert "not valid mlp · fake · 1 thread · batch 8: it was disturbed" in told
@@ -125,7 +125,7 @@ def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
         record(folder, MLP, 0, latencies, warnings=("more was running: stop other work",))
         record(folder, sound, 0, [107.0] * 400)
     console = Console(file=io.StringIO(), width=200, force_terminal=True, color_system="standard")
-    for part in answer(rows_of(path), (MLP, sound), 200):
+    for part in answer(rows_of(path), 200):
         console.print(part)
     assert isinstance(console.file, io.StringIO)
     told = console.file.getvalue()
@@ -144,7 +144,7 @@ def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> No
         for scenario in (Scenario(), Scenario("paced", 20.0))
         for threads in (1, 2)
     ]
-    lines = shown(measured(path, *cases), cases, 80).splitlines()
+    lines = shown(measured(path, *cases), 80).splitlines()
     assert max(map(len, lines)) <= 80
     own = [line for line in lines if "ok" in line.split()]
     assert len(own) == len(cases)
@@ -163,7 +163,7 @@ def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
     rows = rows_of(path)
 
     def threads(sort: str) -> list[str]:
-        table = shown(rows, cases, sort=sort).splitlines()
+        table = shown(rows, sort=sort).splitlines()
         return [line.split()[4] for line in table if line.startswith("mlp") and "fake" in line]
 
     assert threads("") == ["1", "2", "3"]
@@ -179,7 +179,7 @@ def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
     with RunFolder.create(path, manifest_of(cases, 1)) as folder:
         folder.begin(ENVIRONMENT)
         record(folder, cases[0], 0, TWICE)
-    told = shown(rows_of(path), cases)
+    told = shown(rows_of(path))
     assert told.count("cancelled") == 1
     assert "all 59 cases but mlp · fake · 1 thread: the sweep ended" in told
     assert len(told.splitlines()) < 12
@@ -192,9 +192,9 @@ def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> Non
         for number in range(3):
             record(folder, ort, number, [20.0 + number / 100] * 30)
             record(folder, ov, number, [30.0 + number / 100] * 30)
-    assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.498 to 1.502)" in shown(
-        rows_of(path), (ort, ov)
+    assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.499 to 1.500)" in shown(
+        rows_of(path)
     )
     (path.parent / "other").mkdir()
-    two = shown(measured(path.parent / "two", ort, ov), (ort, ov))
+    two = shown(measured(path.parent / "two", ort, ov))
     assert "undecided" in two and "--rounds 3" in two

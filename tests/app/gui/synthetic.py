@@ -76,6 +76,7 @@ def series(
         rounds=tuple(arrays),
         summary=summary,
         published=tuple(published),
+        timed=tuple(range(rounds)),
         row={"model": model, "runtime": runtime, "clock": clock, "status": status, **row},
     )
 

@@ -69,13 +69,19 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         given=Given.of({"weights": str(weights)}),
     )
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
-    with RunFolder.create(path, manifest_of(cases, ROUNDS)) as folder:
+    beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
+    manifest = manifest_of((*cases, *beside), ROUNDS)
+    manifest = replace(manifest, plan={**manifest.plan, "baseline": "ort-cpu"})
+    with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(Exported(case.model, case.precision, MODEL))
         folder.record(AccuracyResult(subject_of(case, MODEL).case_id, "data.npz", 0.75, 100, 64))
         for one in cases:
             for number in range(ROUNDS):
                 _measured(folder, one, number)
+        for number in range(ROUNDS):
+            for one, apart in zip(beside, (1.0, 1.0 + number / 10), strict=True):
+                record(folder, one, number, [LATENCY_US * apart] * 600)
         rows = Rows().of(read_run(path))
         folder.write("results.csv", to_csv(rows))
     return rows, path / "results.csv"

@@ -1,4 +1,4 @@
-"""The fastest runtime: named only where like is compared with like and the intervals part."""
+"""The fastest runtime: named only where like is compared with like and all others are slower."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
+from app.cases.verdict import BAND
 from app.results.fastest import Fastest, fastest
 from app.results.folder import RunFolder
 from app.results.reader import read_run
@@ -39,15 +40,15 @@ def compared(path: Path, *all_of_them: Measured) -> list[Fastest]:
             for number, median in enumerate(medians):
                 latencies = [median * (1 + k / 1e4) for k in range(-15, 15)]
                 record(folder, case, number, latencies, **facts)
-    return fastest(Rows().of(read_run(path)))
+    return fastest(Rows().measured(read_run(path)), BAND)
 
 
 def test_three_rounds_that_part_name_the_fastest_and_by_how_much(path: Path) -> None:
     (one,) = compared(path, measured(OV, SLOW), measured(ORT, QUICK), measured(TORCH, [900.0] * 3))
     assert (one.what, one.first, one.second) == ("mlp", "ort-cpu", "openvino-cpu")
     assert one.parted
-    assert one.times.value == pytest.approx(151 / 101, rel=1e-3)
-    interval = one.times.interval
+    assert one.times == pytest.approx(151 / 101, rel=1e-3)
+    interval = one.verdict.interval
     assert interval is not None
     assert 1.4 < interval.low < 151 / 101 < interval.high < 1.6
 
@@ -60,7 +61,7 @@ def test_two_rounds_decide_nothing_however_far_apart_they_lie(path: Path) -> Non
 
 def test_rounds_that_overlap_are_undecided_and_more_of_them_may_decide(path: Path) -> None:
     (one,) = compared(
-        path, measured(ORT, [99.0, 100.0, 101.0]), measured(OV, [101.5, 102.5, 103.5])
+        path, measured(ORT, [99.0, 100.0, 101.0]), measured(OV, [110.0, 104.0, 107.0])
     )
     assert not one.parted
     assert one.needed is not None
@@ -68,8 +69,23 @@ def test_rounds_that_overlap_are_undecided_and_more_of_them_may_decide(path: Pat
 
 
 def test_two_that_hardly_differ_are_not_worth_more_rounds(path: Path) -> None:
+    (one,) = compared(path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [120.1, 80.1, 100.1]))
+    assert (one.verdict.word, one.needed) == ("undecided", None)
+
+
+def test_rounds_that_slow_down_together_are_pairs_and_the_same(path: Path) -> None:
     (one,) = compared(path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [80.1, 100.1, 120.1]))
-    assert (one.parted, one.needed) == (False, None)
+    assert (one.parted, one.verdict.word) == (False, "same")
+
+
+def test_the_nearest_rival_that_is_not_slower_is_told(path: Path) -> None:
+    (one,) = compared(
+        path,
+        measured(ORT, [99.0, 100.0, 101.0]),
+        measured(OV, [110.0, 110.1, 110.2]),
+        measured(TORCH, [80.0, 115.0, 160.0]),
+    )
+    assert (one.parted, one.first, one.second) == (False, "ort-cpu", "torch-cpu")
 
 
 def test_a_simulated_latency_is_never_compared_with_a_wall_time(path: Path) -> None:

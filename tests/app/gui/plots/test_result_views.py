@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -19,11 +18,9 @@ from app.gui.plots.heatmap import HeatmapView, tile_color
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.points import NameLayer
-from app.results.compare import RunSide, differences, pairs
+from app.results.compare import compare_runs, differences
 from app.results.figures import number, ranked, variants
-from app.stats.quantiles import Interval
-from app.stats.ratio import Figure, ratio
-from tests.app.gui.plots.views import CARD_RUN, finished, on_screen
+from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series
 
 
@@ -134,25 +131,6 @@ def test_a_card_run_gives_its_latency_and_survives_json() -> None:
     assert isinstance(CARD_RUN, CardRun)
 
 
-def test_a_ratio_has_the_interval_that_both_runs_allow() -> None:
-    one = Figure(10.0, Interval(8.0, 12.5))
-    same = ratio(one, one)
-    assert same.value == 1.0
-    # Both logarithmic half-widths are log(1.25): together log(1.25) * sqrt(2) either way.
-    assert same.interval is not None
-    assert same.interval.high == pytest.approx(math.exp(math.sqrt(2) * math.log(1.25)))
-    assert same.interval.low == pytest.approx(1.0 / same.interval.high)
-    assert same.decided == 0
-    exact = Figure(10.0, Interval(10.0, 10.0))
-    against_exact = ratio(exact, Figure(20.0, Interval(18.0, 24.0)))
-    assert against_exact.interval is not None
-    assert against_exact.interval.low == pytest.approx(1.8)
-    assert against_exact.interval.high == pytest.approx(2.4)
-    assert against_exact.decided == 1
-    assert ratio(exact, Figure(5.0, Interval(4.0, 6.0))).decided == -1
-    assert ratio(one, Figure(10.0, None)).decided == 0
-
-
 def test_runs_are_paired_by_case_and_never_across_clocks(qtbot: QtBot) -> None:
     a = [series("ort-cpu", key="x", count=500), series("fpga:v80", key="y", count=500)]
     b = [
@@ -160,14 +138,27 @@ def test_runs_are_paired_by_case_and_never_across_clocks(qtbot: QtBot) -> None:
         series("fpga:v80", key="y", count=500, clock="simulated"),
         series("ort-cpu", key="z", count=500, threads=2),
     ]
-    found = pairs(RunSide("a", tuple(a), {}), RunSide("b", tuple(b), {}))
-    assert [pair.first.key for pair in found] == [pair.second.key for pair in found]
-    assert [pair.first.label for pair in found] == ["cnn_tiny ort-cpu"]
-    assert set(found[0].ratios) == {"p50", "p99"}
+    found = compare_runs(side("a", a, {}), side("b", b, {}))
+    assert [case.label for case in found.cases] == ["cnn_tiny · ort-cpu"]
+    assert set(found.cases[0].percentiles) == {"p50", "p99"}
     view = on_screen(qtbot, CompareView())
-    view.set_runs(RunSide("a", tuple(a), {}), RunSide("b", (), {}))
+    view.set_runs(side("a", a, {}), side("b", (), {}))
     view.refresh()
     assert "no finished case in common" in view._missing.text()
+
+
+def test_the_window_says_of_two_runs_what_the_command_line_says(qtbot: QtBot) -> None:
+    a = [series("ort-cpu", count=2000), series("torch-cpu", count=2000)]
+    b = [
+        series("ort-cpu", count=2000, seed=7, median_us=26.0),
+        series("torch-cpu", count=2000, seed=8, median_us=20.6),
+    ]
+    view = on_screen(qtbot, CompareView())
+    view.set_runs(side("a", a, {}), side("b", b, {}))
+    header, rows = view.table()
+    told = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [one["p50_verdict"] for one in told] == ["slower", "undecided"]
+    assert told[1]["p50_why"] == "measured apart", "3 % may be the machine's own"
 
 
 def test_environments_that_differ_are_named() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import onnx
 from onnx import TensorProto, helper
@@ -36,6 +36,11 @@ PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 
 
 ViewT = TypeVar("ViewT", bound=PlotView)
+
+
+def side(name: str, cases: Sequence[Series], environment: Mapping[str, Any]) -> RunSide:
+    """A run as the view of two runs takes it."""
+    return RunSide(name, tuple(one.measured for one in cases), environment)
 
 
 def on_screen(qtbot: QtBot, view: ViewT, cases: Sequence[Series] = ()) -> ViewT:
@@ -149,8 +154,8 @@ def _compare(_: Path) -> CompareView:
     view = CompareView()
     second = [series("ort-cpu", key=live()[0].key, seed=9, count=4000, median_us=15.0)]
     view.set_runs(
-        RunSide("monday", tuple(live()), {"cpu": {"governor": "performance"}}),
-        RunSide("tuesday", tuple(second), {"cpu": {"governor": "powersave"}}),
+        side("monday", live(), {"cpu": {"governor": "performance"}}),
+        side("tuesday", second, {"cpu": {"governor": "powersave"}}),
     )
     return view
 

@@ -121,11 +121,27 @@ def test_a_baseline_gives_every_other_row_its_distance(table: ResultsTable) -> N
     assert _text(table, 0, P50) == "9.500  -52 %"
     assert _text(table, 1, P50) == "100.0  5.00x"
     assert _text(table, 3, P50) == ""
-    role = Qt.ItemDataRole.ForegroundRole
-    faster, slower = (table.filter.index(row, P50).data(role) for row in (0, 1))
-    assert faster != slower
     table.toggle_baseline()
     assert _text(table, 0, P50) == "9.500"
+
+
+def test_only_a_verdict_from_pairs_of_rounds_is_told_as_one(table: ResultsTable) -> None:
+    medians = {"a": 20.0, "b": 30.0, "c": 12.0, "d": 20.0}
+    measured = [
+        series(runtime, key=key, median_us=median, count=2000, seed=seed)
+        for seed, (key, median) in enumerate(medians.items(), start=1)
+        for runtime in ("ort-cpu",)
+    ]
+    table.set_series([*measured, _case("e", 40.0)])
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    words = [_text(table, row, P50).split()[-1] for row in range(1, 4)]
+    assert words == ["slower", "faster", "same"]
+    role = Qt.ItemDataRole.ForegroundRole
+    slower, faster, same, untold = (table.filter.index(r, P50).data(role) for r in range(1, 5))
+    assert slower != faster
+    assert (same, untold) == (None, None), "no colour without a verdict"
+    assert _text(table, 4, P50).split()[-1] == "%", "a row without rounds has a distance alone"
 
 
 def test_the_baseline_follows_its_case_through_new_data_and_sorting(table: ResultsTable) -> None:

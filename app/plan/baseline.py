@@ -1,0 +1,108 @@
+"""What each case of a plan is compared with: the case that differs in the baseline alone.
+
+A baseline is a runtime of the plan, one of its models, or one value of a runtime's option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from app.cases.case import Case
+from app.cases.errors import PlanError, suggestion
+from app.machine.available import runtime
+from app.plan.plan import Plan
+from runtimes.registry import RUNTIMES, parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    """`holds` tells the baseline's own cases, `without` takes out of a case what may differ."""
+
+    holds: Callable[[Case], bool]
+    without: Callable[[Case], Case]
+
+
+def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
+    """Case id -> the case that it is compared with; the baseline's own cases have none.
+
+    Where several of the baseline's cases fit one, as with options of a runtime that is the
+    baseline, it is the first of the plan.
+    """
+    baseline = _understood(text, cases)
+    if baseline is None:
+        return {}
+    first: dict[str, Case] = {}
+    others = []
+    for case in cases:
+        if baseline.holds(case):
+            first.setdefault(baseline.without(case).identity_id, case)
+        else:
+            others.append((case.case_id, baseline.without(case).identity_id))
+    return {case_id: first[rest] for case_id, rest in others if rest in first}
+
+
+def refuse_useless(plan: Plan, cases: Sequence[Case]) -> None:
+    """PlanError for a comparison that would come to nothing, or for two at once."""
+    for name in ("baseline", "largest_batch"):
+        if plan.aa is not None and getattr(plan, name):
+            raise PlanError(
+                f"aa compares cases with themselves, and {name} asks for something else",
+                "give one of them",
+            )
+    if plan.baseline:
+        _refuse_useless(plan.baseline, cases)
+
+
+def _refuse_useless(text: str, cases: Sequence[Case]) -> None:
+    """For a baseline that is no case, every case, or like none of the others."""
+    baseline = _understood(text, cases)
+    if baseline is None or not any(map(baseline.holds, cases)):
+        known = dict.fromkeys(name for case in cases for name in (case.runtime, case.model))
+        raise PlanError(f"the baseline {text!r} is no case of this plan", suggestion(text, known))
+    if all(map(baseline.holds, cases)):
+        raise PlanError(
+            f"every case is of the baseline {text!r}", "add what is to be compared with it"
+        )
+    if not baselines(text, cases):
+        raise PlanError(
+            f"no case differs from the baseline {text!r} in that alone",
+            "give both the same sizes, precision, threads and scenario",
+        )
+
+
+def _understood(text: str, cases: Sequence[Case]) -> _Baseline | None:
+    """None for what names neither a runtime nor a model of these cases, nor an option's value."""
+    if any(case.runtime == text for case in cases):
+        # Options belong to a runtime, so another one can't share them.
+        return _Baseline(
+            lambda case: case.runtime == text, lambda case: replace(case, runtime="", options={})
+        )
+    if any(case.model == text for case in cases):
+        return _Baseline(lambda case: case.model == text, lambda case: replace(case, model=""))
+    return _of_option(text)
+
+
+def _of_option(text: str) -> _Baseline | None:
+    """`ort-cpu.graph_optimization=all`: a default counts, though cases leave it out."""
+    key, equals, word = text.partition("=")
+    name, _, option_name = key.partition(".")
+    options = {option.name: option for option in runtime(name).options} if name in RUNTIMES else {}
+    option = options.get(option_name)
+    if not equals or option is None:
+        return None
+    try:
+        value = option.parse(word)
+    except ValueError as error:
+        cause, _, remedy = str(error).partition("; ")
+        raise PlanError(f"the baseline {text!r}: {cause}", remedy) from None
+
+    def holds(case: Case) -> bool:
+        own = case.options.get(option_name, option.default)
+        return parse_spec(case.runtime).name == name and own == value
+
+    def without(case: Case) -> Case:
+        left = {other: own for other, own in case.options.items() if other != option_name}
+        return replace(case, options=left)
+
+    return _Baseline(holds, without)

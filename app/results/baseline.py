@@ -1,0 +1,92 @@
+"""A run against its own baseline: each case paired with the baseline's, round by round.
+
+Rounds of all cases interleave in a seeded order, so a round of a case and the baseline's round of
+the same number saw the same machine: together they are one observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.cases.columns import Row
+from app.plan.baseline import baselines
+from app.plan.plan import Plan
+from app.results.labels import labels
+from app.results.measured import COMPARED, Measured
+from app.results.verdicts import Compared, Comparison, Pair, Sides, judged
+from app.results.warned import joined
+
+
+def against_baseline(plan: Plan, measured: Sequence[Measured], where: str) -> Comparison | None:
+    """What the plan's baseline says of the run; None without one. `where` names the run.
+
+    Cases that can't be compared, or whose baseline can't, are the comparison's lost ones.
+    """
+    if not plan.baseline:
+        return None
+    pairs, lost = _pairs(plan.baseline, measured)
+    cases = judged(pairs, plan.band, in_turn=True)
+    return Comparison(plan.baseline, where, plan.band, True, cases, lost)
+
+
+def baseline_columns(plan: Plan, measured: Sequence[Measured]) -> dict[str, Row]:
+    """Case id -> the columns of the verdict, of the cases that have one."""
+    if not plan.baseline:
+        return {}
+    pairs, _ = _pairs(plan.baseline, measured)
+    by_id = {pair.second.case.identity_id: pair for pair in pairs}
+    return {
+        by_id[one.case_id].second.case.case_id: _columns(by_id[one.case_id], one)
+        for one in judged(pairs, plan.band, in_turn=True)
+    }
+
+
+def _pairs(baseline: str, measured: Sequence[Measured]) -> tuple[list[Pair], dict[str, str]]:
+    """What is compared, and why something is not, both by the labels of the cases."""
+    partners = baselines(baseline, [one.case for one in measured])
+    by_id = {one.case.case_id: one for one in measured}
+    names = labels([one.case for one in measured])
+    pairs: list[Pair] = []
+    lost: dict[str, str] = {}
+    for case_id, partner in partners.items():
+        pair = Pair(names[case_id], by_id[partner.case_id], by_id[case_id])
+        why = _not_comparable(pair, names[partner.case_id])
+        if why:
+            lost[pair.label] = why
+        else:
+            pairs.append(pair)
+    return pairs, lost
+
+
+def _not_comparable(pair: Pair, partner: str) -> str:
+    """Why a pair has no verdict, '' if it has one."""
+    for side, whose in ((pair.second, ""), (pair.first, f"its baseline {partner} is ")):
+        if not side.is_well:
+            return f"{whose}{side.row['status']}: {side.row['reason'] or 'not measured'}"
+    if pair.first.row["clock"] != pair.second.row["clock"]:
+        return f"the clock is {pair.second.row['clock']}, the baseline's {pair.first.row['clock']}"
+    return ""
+
+
+def _columns(pair: Pair, compared: Compared) -> Row:
+    values: Row = {"baseline": pair.first.case.case_id}
+    why: dict[str, list[str]] = {}
+    for name in COMPARED:
+        sides = compared.percentiles.get(name)
+        if sides is not None:
+            values |= _of_percentile(name, sides)
+            if sides.verdict.why:
+                why.setdefault(sides.verdict.why, []).append(name)
+    values["baseline_why"] = joined(f"{', '.join(who)}: {told}" for told, who in why.items())
+    return values
+
+
+def _of_percentile(name: str, sides: Sides) -> Row:
+    verdict = sides.verdict
+    interval = verdict.interval
+    return {
+        f"baseline_{name}_ratio": verdict.ratio,
+        f"baseline_{name}_ci_low": interval.low if interval else None,
+        f"baseline_{name}_ci_high": interval.high if interval else None,
+        f"baseline_{name}_verdict": verdict.word,
+    }

@@ -1,0 +1,145 @@
+"""A run with `aa`: each case compared with itself, so that every verdict but "same" is wrong.
+
+A case is measured in 2 R N rounds, of which each 2 R in a row are one comparison of R rounds a
+side. It need not be listed twice: rounds of a case are fresh processes of the very same work, so
+which of two neighbours is called the first side and which the second may be drawn, and is, by the
+run's seed. That gives what two alike cases measured in turn would give; the two of a pair lie in
+neighbouring shuffles of all cases, a little further apart in time than in a comparison with a
+baseline, so that the machine is not flattered.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.results.labels import labels
+from app.results.measured import COMPARED, Measured
+from app.results.run import Run
+from app.stats.quantiles import Interval
+from app.stats.verdict import (
+    Difference,
+    binomial_interval,
+    difference,
+    judge,
+    smallest_change,
+)
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Itself:
+    """How one percentile of a case fared, or all of them together (`case_id` empty).
+
+    Of `comparisons`, `wrong` were called faster or slower; `share` is the exact 95 % interval of
+    how often that happens. `smallest_change` is the slowdown that one such comparison would find
+    in nine of ten tries, as a share, by the spread of all pairs; together it is the largest.
+    """
+
+    case_id: str
+    label: str
+    percentile: str
+    comparisons: int
+    wrong: int
+    share: Interval
+    smallest_change: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedWithItself:
+    """`rounds` are those of a side in one comparison; `total` comparisons were asked for."""
+
+    rounds: int
+    total: int
+    band: float
+    cases: tuple[Itself, ...]
+    together: tuple[Itself, ...]
+
+
+def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
+    """All comparisons of which every round is there; those of a run that goes on are fewer."""
+    plan = run.manifest.asked
+    total = plan.aa or 0
+    rounds = run.manifest.rounds // (2 * total)
+    well = [one for one in measured if one.is_well]
+    pairs = {
+        (one.case.case_id, name): _pairs(one, name, plan.seed) for one in well for name in COMPARED
+    }
+    pairs = {key: own for key, own in pairs.items() if own}
+    wrong = dict.fromkeys(pairs, 0)
+    complete = 0
+    together = dict.fromkeys((*dict.fromkeys(name for _, name in pairs), ALL), 0)
+    for number in range(total):
+        places = range(rounds * number, rounds * (number + 1))
+        if not all(place in own for own in pairs.values() for place in places):
+            continue
+        complete += 1
+        words = judge([_difference(own, places) for own in pairs.values()], plan.band)
+        called = [key for key, v in zip(pairs, words, strict=True) if v.word in _WRONG]
+        for key in called:
+            wrong[key] += 1
+        for name in {name for _, name in called} | ({ALL} if called else set()):
+            together[name] += 1
+    names = labels([one.case for one in measured])
+    cases = tuple(
+        Itself(
+            case_id,
+            names[case_id],
+            name,
+            complete,
+            wrong[case_id, name],
+            binomial_interval(wrong[case_id, name], complete),
+            _smallest(own, rounds, plan.band),
+        )
+        for (case_id, name), own in pairs.items()
+    )
+    return ComparedWithItself(
+        rounds,
+        total,
+        plan.band,
+        cases,
+        tuple(_together(name, count, complete, cases) for name, count in together.items()),
+    )
+
+
+_WRONG = ("faster", "slower")
+
+
+def _pairs(one: Measured, name: str, seed: int) -> dict[int, tuple[float, float]]:
+    """Rounds 2 k and 2 k + 1 as the two sides of pair k, in an order that is drawn."""
+    figures = one.by_round(name)
+    drawn = random.Random(f"{seed}:{one.case.case_id}:aa")
+    found = {}
+    for place in range(max(figures, default=-1) // 2 + 1):
+        first = 2 * place + drawn.randrange(2)
+        second = 4 * place + 1 - first
+        if first in figures and second in figures:
+            found[place] = figures[first], figures[second]
+    return found
+
+
+def _difference(
+    pairs: Mapping[int, tuple[float, float]], places: Sequence[int]
+) -> Difference | None:
+    first, second = ([pairs[place][side] for place in places] for side in (0, 1))
+    return difference(first, second, in_turn=True)
+
+
+def _smallest(pairs: Mapping[int, tuple[float, float]], rounds: int, band: float) -> float | None:
+    if len(pairs) < 2:
+        return None
+    logs = [math.log(second / first) for first, second in pairs.values()]
+    spread = math.sqrt(float(np.mean(np.square(logs))))  # the sides are alike: their mean is 0
+    return smallest_change(spread / math.sqrt(rounds), rounds - 1, band)
+
+
+def _together(name: str, wrong: int, complete: int, cases: Sequence[Itself]) -> Itself:
+    own = [one.smallest_change for one in cases if name in (ALL, one.percentile)]
+    largest = max((change for change in own if change is not None), default=None)
+    interval = binomial_interval(wrong, complete)
+    return Itself("", "all cases", name, complete, wrong, interval, largest)

@@ -1,0 +1,48 @@
+"""One case of a run with what a comparison needs: its row, its statistics, its rounds' numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.results.run import Run
+from app.stats.summary import Summary
+
+COMPARED = ("p50", "p99")
+"""The percentiles of which verdicts are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`summary` is None where nothing was timed; `rounds` are the numbers of the timed rounds, in
+    the order of the summary's figures, `cpu_mhz` is the mean clock in them where cores computed and
+    it is known."""
+
+    case: Case
+    row: Row
+    summary: Summary | None
+    rounds: tuple[int, ...] = ()
+    cpu_mhz: float | None = None
+
+    def value_us(self, name: str) -> float | None:
+        """A percentile of a typical process, in microseconds; None where it is absent."""
+        return None if self.summary is None else self.summary.value_us(name)
+
+    def by_round(self, name: str) -> Mapping[int, float]:
+        """The rounds' own figures by the rounds' numbers; empty where there are none."""
+        figure = None if self.summary is None else self.summary.figures.get(name)
+        if figure is None or len(figure.by_round) != len(self.rounds):
+            return {}
+        return dict(zip(self.rounds, figure.by_round, strict=True))
+
+    @property
+    def is_well(self) -> bool:
+        """Whether its figures may be compared: partial and wrong rows are shown, never ranked."""
+        return self.row["status"] == "ok" and self.row["valid"] is not False
+
+
+def timed_rounds(run: Run, case: Case) -> tuple[int, ...]:
+    """The numbers of the rounds that gave measured samples."""
+    return tuple(result.round for result in run.rounds_of(case) if result.iterations)
