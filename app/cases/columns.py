@@ -178,6 +178,24 @@ _LATENCY = (
         "How many independent runs the samples beyond p99 are worth, of all rounds.",
     ),
     *(
+        _count(
+            f"rounds_needed_{name}",
+            f"Rounds for {name}",
+            f"How many rounds in all give {name} an interval of ±5 %, if more spread as these do.",
+        )
+        for name in ("p50", "p99")
+    ),
+    *(
+        _number(
+            f"smallest_change_{name}",
+            f"Finds in {name}",
+            "",
+            f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
+            "would find in nine of ten tries.",
+        )
+        for name in ("p50", "p99")
+    ),
+    *(
         _less(
             f"pooled_{name}_us",
             f"Pooled {shown} (µs)",

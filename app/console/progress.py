@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from app.results import text
 from app.results.labels import case_label
 from app.results.live import Live
+from app.results.needed import still_needed
 from app.results.plain import printable
 from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
@@ -121,13 +122,21 @@ class LiveDisplay:
         else:
             case = self._run.cases.get(live.case_id)
             what = f"{live.state} {case_label(case) if case else ''}"
-            figures = _figures(live)
+            figures = _figures(live) + self._lacking(live)
         total = (
             f" {live.rounds_done} of {live.rounds_total} rounds, {live.cases_failed} failed cases, "
             f"{text.duration(live.eta_s)} left"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
         return Group(Text(what, style="bold"), Text(figures), bar, Text(total, style="dim"))
+
+    def _lacking(self, live: Live) -> str:
+        """What the case in flight lacks for a sure p99, over all its rounds."""
+        if live.phase != "measure":
+            return ""
+        done = self._run.run.rounds.get(live.case_id, {}).values()
+        samples = sum(result.iterations for result in done) + live.iterations
+        return f"; p99 needs {still_needed(self._run.told(live.case_id), 'p99', samples)}"
 
 
 def _figures(live: Live) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from app.cases.case import Case
 from app.cases.columns import Row
 from app.console.row_table import row_table
+from app.console.sureness import sureness
 from app.results import text
 from app.results.causes import causes
 from app.results.fastest import LEAST_ROUNDS, Fastest, fastest
@@ -50,6 +51,11 @@ def answer(
             f"--rounds {LEAST_ROUNDS} or more",
             "",
         )
+    sure = list(sureness(begun))
+    if sure:
+        yield Text("how sure that is", style="bold")
+    for sentence in sure:
+        yield _listed("", sentence, "")
 
 
 def _listed(mark: str, sentence: str, style: str) -> RenderableType:

@@ -57,6 +57,7 @@ class SweepRun:
         reader.poll()
         self._ledger = reader.ledger
         self._rows = Rows()
+        self._told: dict[str, Row] = {}
         self._rounds, source = sources(folder, self.run)
         self._ledger.take(folder.writer, folder.begin(environment))
         self._engine = Engine(source, place or ThisMachine(Telemetry.of_this_machine()))
@@ -90,6 +91,10 @@ class SweepRun:
     def rows(self) -> list[Row]:
         """The rows as they stand."""
         return self._rows.of(self.run)
+
+    def told(self, case_id: str) -> Row:
+        """The case's row as `results.csv` has it by now; empty before it is there."""
+        return self._told.get(case_id, {})
 
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
@@ -196,7 +201,9 @@ class SweepRun:
 
     def _refresh_results(self) -> None:
         begun = time.monotonic()
-        self.folder.write(RESULTS, to_csv(self.rows()), durable=False)
+        rows = self.rows()
+        self._told = {str(row["case_id"]): row for row in rows}
+        self.folder.write(RESULTS, to_csv(rows), durable=False)
         self._refreshed_at = time.monotonic()
         self._refresh_pause_s = max(REFRESH_S, (self._refreshed_at - begun) / REFRESH_SHARE)
         self._stale = False

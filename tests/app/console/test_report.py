@@ -198,3 +198,26 @@ def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> Non
     (path.parent / "other").mkdir()
     two = shown(measured(path.parent / "two", ort, ov), (ort, ov))
     assert "undecided" in two and "--rounds 3" in two
+
+
+def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_find(
+    path: Path,
+) -> None:
+    """On eighty columns too, where a user decides whether to measure on."""
+    cases = (MLP, replace(MLP, threads=2))
+    with RunFolder.create(path, manifest_of(cases)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, spread in zip(cases, (1.0, 4.0), strict=True):
+            for number in range(4):
+                record(folder, case, number, [20.0 + spread * number] * 30)
+    rows = rows_of(path)
+    assert all(row["rounds_needed_p50"] and row["rounds_needed_p99"] is None for row in rows)
+    first, second = (row["rounds_needed_p50"] for row in rows)
+    said = " ".join(shown(rows, cases, width=80).split())
+    assert f"an interval of ±5 % takes {first} to {second} rounds for p50; there were 4" in said
+    changes = [f"{100 * float(row['smallest_change_p50'] or 0):.0f}" for row in rows]
+    assert f"find, in 9 of 10 tries, a slowdown of {' to '.join(changes)} % in p50" in said
+
+
+def test_two_rounds_say_nothing_of_how_sure_they_are(path: Path) -> None:
+    assert "9 of 10 tries" not in answered(path, MLP)
