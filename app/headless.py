@@ -32,7 +32,6 @@ from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.plain import one_line, printable
-from app.results.run import Run
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
@@ -92,7 +91,7 @@ def measure(
                 export_parquet(run.run, rows)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
-        report(rows, folder.path, shown, run.run, sort)
+        report(rows, folder.path, shown, run, sort)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -115,18 +114,18 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     return FAILURE if failed or nothing else OK
 
 
-def report(rows: Sequence[Row], path: Path, out: TextIO, run: Run, sort: str = "") -> None:
+def report(rows: Sequence[Row], path: Path, out: TextIO, run: SweepRun, sort: str = "") -> None:
     """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console
 
     # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
     console = Console(file=out, width=width_of(out), markup=False, emoji=False, highlight=False)
-    for table in extra_tables(run, rows, console.width):
+    for table in extra_tables(run.run, rows, console.width):
         console.print(table)
         console.print()
-    for part in answer(rows, run.cases, console.width, sort):
+    for part in answer(rows, run.run.cases, console.width, sort):
         console.print(part)
-    for line in left_out(run):
+    for line in left_out(run.run, run.wanted):
         console.print(line)
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 

@@ -11,11 +11,21 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.errors import PlanError, suggestion
+from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.plan.lengths import Lengths, named_lengths
+from app.plan.precise import asked_for
+from app.stats.precise import MOST_ROUNDS, Precise
 from exporters import own
 from exporters.types import Precision
 from runtimes.options import OptionValue
@@ -93,7 +103,9 @@ class Plan(_Part):
     what is drawn, by input; `states` maps outputs of a graph to the inputs that they become.
     `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: outputs are not
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
-    follows from the types that a graph computes in.
+    follows from the types that a graph computes in. `percentiles` are told beside the default
+    ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
+    rounds until theirs do not reach farther, at most `rounds`.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -118,6 +130,8 @@ class Plan(_Part):
     custom_ops: tuple[str, ...] = ()
     checked: Annotated[bool, Field(strict=True)] = True
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
+    precise: dict[str, float] = Field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -142,6 +156,35 @@ class Plan(_Part):
                 raise ValueError(f"of {name} begins above its end; give the lower end first")
         return ranges
 
+    @field_validator("percentiles")
+    @classmethod
+    def _tellable(cls, percentiles: tuple[float, ...]) -> tuple[float, ...]:
+        for percentile in percentiles:
+            why = refusal(percentile)
+            if why:
+                raise ValueError(f"percentile {why}")
+            if percentiles.count(percentile) > 1:
+                raise ValueError(f"percentile {percentile:g} is given twice; give it once")
+        return percentiles
+
+    @field_validator("precise")
+    @classmethod
+    def _reachable(cls, precise: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        return asked_for(precise, info.data)
+
+    @property
+    def quantiles(self) -> dict[str, float]:
+        """What a row tells, by the names of its columns: those of every row and the chosen ones."""
+        return {name_of(percentile): share(percentile) for percentile in told(self.percentiles)}
+
+    @property
+    def stopping(self) -> Precise | None:
+        """When a case has had rounds enough; None where their number is fixed."""
+        if not self.precise:
+            return None
+        asked = {name_of(float(word[1:])): within for word, within in self.precise.items()}
+        return Precise(asked, self.lengths.rounds)
+
     @property
     def input_files(self) -> tuple[str, ...]:
         """The files that `inputs` names."""
@@ -149,10 +192,11 @@ class Plan(_Part):
 
     @property
     def lengths(self) -> Lengths:
-        """The profile with this plan's own rounds and time limit in place."""
+        """The profile with this plan's own rounds, the most of them where it is `precise`, and its
+        time limit in place."""
         profile = named_lengths()[self.profile]
         return Lengths(
-            self.rounds or profile.rounds,
+            self.rounds or (MOST_ROUNDS if self.precise else profile.rounds),
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
         )

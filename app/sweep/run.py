@@ -26,6 +26,7 @@ from app.results.live import Live, LiveFile, State
 from app.results.reader import JournalReader
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.stopping import looked_at
 from app.results.table import to_csv
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
@@ -58,7 +59,7 @@ class SweepRun:
         self._ledger = reader.ledger
         self._rows = Rows()
         self._told: dict[str, Row] = {}
-        self._rounds, source = sources(folder, self.run)
+        self._rounds, source = sources(folder, self.run, self._rows)
         self._ledger.take(folder.writer, folder.begin(environment))
         self._engine = Engine(source, place or ThisMachine(Telemetry.of_this_machine()))
         self._seconds: dict[str, list[float]] = {"round": [], "export": []}
@@ -95,6 +96,18 @@ class SweepRun:
     def told(self, case_id: str) -> Row:
         """The case's row as `results.csv` has it by now; empty before it is there."""
         return self._told.get(case_id, {})
+
+    def wanted(self, case: Case) -> int:
+        """How many rounds the case is to have, as far as is known now."""
+        return self._rounds.wanted(case)
+
+    def look(self, case: Case) -> str:
+        """What a precise case has reached, if it was looked at after its last round; else ""."""
+        rule, rounds = self.folder.manifest.asked.stopping, self.run.rounds_of(case)
+        if rule is None or len(rounds) not in rule.looks:
+            return ""
+        summary = self._rows.summary(self.run, case)
+        return looked_at(rule, rounds, summary) if summary is not None else ""
 
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""

@@ -81,7 +81,9 @@ class ProgressPanel(QWidget):
         self._set("phase", _phase(live) if moving else NOT_MEASURED)
         in_round = moving and live.state == "measuring"
         rounds = state.manifest.rounds
-        self._set("rounds", f"{(live.round or 0) + 1} of {rounds}" if in_round else NOT_MEASURED)
+        of = "at most" if state.manifest.plan.get("precise") else "of"
+        number = f"{(live.round or 0) + 1} {of} {rounds}"
+        self._set("rounds", number if in_round else NOT_MEASURED)
         self._set("samples", f"{state.samples_in_flight:,}" if in_round else NOT_MEASURED)
         current = state.of(live.case_id)
         row = current.row if current else {}
