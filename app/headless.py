@@ -25,12 +25,14 @@ from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
 from app.console.report import answer
-from app.console.row_columns import sort_column
+from app.console.row_columns import shown_percentiles, sort_column
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
+from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
+from app.results.manifest import read_manifest
 from app.results.plain import one_line, printable
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
@@ -52,8 +54,9 @@ def run_headless(flags: argparse.Namespace) -> int:
             "--export parquet needs pyarrow, which is not installed",
             "pip install 'graphlap[data]'",
         )
-    sort = sort_column(flags.sort) if flags.sort is not None else ""
-    with _folder(flags) as folder:
+    plan = _asked(flags)
+    sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
+    with _folder(flags, plan) as folder:
         return measure(folder, strict=flags.strict, export=flags.export is not None, sort=sort)
 
 
@@ -123,7 +126,8 @@ def report(rows: Sequence[Row], path: Path, out: TextIO, run: SweepRun, sort: st
     for table in extra_tables(run.run, rows, console.width):
         console.print(table)
         console.print()
-    for part in answer(rows, run.run.cases, console.width, sort):
+    percentiles = shown_percentiles(run.folder.manifest.asked.percentiles)
+    for part in answer(rows, run.run.cases, console.width, sort, percentiles):
         console.print(part)
     for line in left_out(run.run, run.wanted):
         console.print(line)
@@ -185,16 +189,28 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
         steering.heed()
 
 
-def _folder(flags: argparse.Namespace) -> RunFolder:
-    """The folder to write to: a new one for a new plan, or the one to resume."""
+def _asked(flags: argparse.Namespace) -> Plan:
+    """The plan that the flags say, or that of the run which they name."""
     if flags.resume is not None:
         refuse_with_resume(flags)
+        return read_manifest(Path(flags.resume)).asked
+    if _is_repeated(flags):
+        refuse_with_run_as_plan(flags)
+        return read_manifest(Path(flags.plan)).asked
+    return plan_from_flags(flags)
+
+
+def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:
+    """The folder to write to: a new one for a new plan, or the one to resume."""
+    if flags.resume is not None:
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
-    if flags.plan is not None and Path(flags.plan).is_dir():
-        refuse_with_run_as_plan(flags)
-        return repeat(Path(flags.plan), Path(flags.out) if flags.out else None)
-    return begin(plan_from_flags(flags), Path(flags.out) if flags.out else None)
+    out = Path(flags.out) if flags.out else None
+    return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out)
+
+
+def _is_repeated(flags: argparse.Namespace) -> bool:
+    return flags.plan is not None and Path(flags.plan).is_dir()
 
 
 def _is_piped(descriptor: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from app.cases.errors import PlanError
+from app.cases.percentiles import shown
 from app.results import text
 from app.results.reader import read_run
 from app.results.verdicts import Compared, Comparison, Sides, compare_runs
@@ -147,7 +148,7 @@ def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
         interval = verdict.interval
         yield (
             case.label,
-            name,
+            shown(name),
             text.latency(sides.first_us),
             text.latency(sides.second_us),
             f"{sides.second_us / sides.first_us:.3f}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.cases.case import Case
 from app.cases.columns import Row
+from app.console.row_columns import SHOWN
 from app.console.row_table import row_table
 from app.console.sureness import sureness
 from app.results import text
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def answer(
-    rows: Sequence[Row], cases: Sequence[Case], width: int, sort: str = ""
+    rows: Sequence[Row],
+    cases: Sequence[Case],
+    width: int,
+    sort: str = "",
+    percentiles: Sequence[str] = SHOWN,
 ) -> Iterator[RenderableType]:
     """What is printed, part by part; `width` is how many columns there are.
 
@@ -34,7 +39,7 @@ def answer(
     begun = [row for row in rows if row["status"] != "cancelled"]
     kinds = warned(begun)
     if begun:
-        yield row_table(begun, _marks(kinds), width, sort)
+        yield row_table(begun, _marks(kinds), width, sort, percentiles)
     for number, kind in enumerate(kinds, 1):
         yield _listed(f"{number}", f"{together.text(kind.case_ids)}: {kind.sentence}", "yellow")
     for cause in causes(rows):

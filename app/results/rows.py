@@ -13,6 +13,7 @@ from functools import partial
 from app.cases.accuracy import AccuracyResult
 from app.cases.axes import AXES
 from app.cases.case import Case
+from app.cases.chosen_columns import chosen_names
 from app.cases.columns import BY_NAME, NAMES, Row, Value
 from app.cases.percentiles import shown
 from app.cases.round import RoundResult
@@ -59,7 +60,8 @@ class Rows:
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
         model = run.models.get((case.model, case.precision))
-        values: Row = dict.fromkeys(NAMES)
+        names = (*NAMES, *chosen_names(asked.percentiles))
+        values: Row = dict.fromkeys(names)
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
         values |= _verdict(case, rounds, planned)
@@ -81,7 +83,7 @@ class Rows:
                     why = ended_by(rule, rounds, summary)
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
-        return {name: values[name] for name in NAMES}
+        return {name: values[name] for name in names}
 
     def _summary(
         self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan

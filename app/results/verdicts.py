@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.cases.case import Case
 from app.cases.columns import Row
+from app.cases.percentiles import DEFAULT, name_of
 from app.results.compare import differences
 from app.results.labels import labels
 from app.results.rows import Rows
@@ -85,7 +86,7 @@ def compare_runs(first: Run, second: Run, band: float = BAND) -> Comparison:
             continue
         if one.row["clock"] != other.row["clock"]:
             continue
-        for name in PERCENTILES:
+        for name in _told_by_both(first, second):
             a, b = one.summary.figures[name], other.summary.figures[name]
             if a.value is not None and b.value is not None:
                 found.append((key, name, a.value, b.value, len(tested)))
@@ -107,6 +108,14 @@ def compare_runs(first: Run, second: Run, band: float = BAND) -> Comparison:
         _absent(after, before),
         tuple(differences(first.manifest.environment, second.manifest.environment)),
     )
+
+
+def _told_by_both(first: Run, second: Run) -> tuple[str, ...]:
+    """The percentiles that both plans chose; p50 and p99 where neither chose any."""
+    chosen = [run.manifest.asked.percentiles for run in (first, second)]
+    if all(percentiles == DEFAULT for percentiles in chosen):
+        return PERCENTILES
+    return tuple(name_of(percentile) for percentile in chosen[0] if percentile in chosen[1])
 
 
 def _sides(run: Run) -> dict[str, _Side]:

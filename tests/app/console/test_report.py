@@ -14,6 +14,7 @@ from rich.console import Console
 from app.cases.case import Case, Scenario
 from app.cases.columns import Row
 from app.cases.errors import PlanError
+from app.cases.percentiles import DEFAULT
 from app.console.report import answer
 from app.console.row_columns import sort_column
 from app.results.folder import RunFolder
@@ -167,11 +168,11 @@ def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
         return [line.split()[4] for line in table if line.startswith("mlp") and "fake" in line]
 
     assert threads("") == ["1", "2", "3"]
-    assert threads(sort_column("p50")) == ["2", "1", "3"], "what has no median comes last"
+    assert threads(sort_column("p50", DEFAULT)) == ["2", "1", "3"], "what has no median comes last"
     assert threads("threads") == ["1", "2", "3"]
-    assert sort_column("latency_p99_us") == "latency_p99_us"
+    assert sort_column("latency_p99_us", DEFAULT) == "latency_p99_us"
     with pytest.raises(PlanError, match="latency_p99_us"):
-        sort_column("latency_p9_us")
+        sort_column("latency_p9_us", DEFAULT)
 
 
 def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
