@@ -26,7 +26,7 @@ from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
 from app.console.report import answer
-from app.console.row_columns import sort_column
+from app.console.row_columns import shown_percentiles, sort_column
 from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
@@ -37,7 +37,6 @@ from app.results.folder import RESULTS, RunFolder
 from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
-from app.results.run import Run
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
@@ -58,8 +57,8 @@ def run_headless(flags: argparse.Namespace) -> int:
             "--export parquet needs pyarrow, which is not installed",
             "pip install 'graphlap[data]'",
         )
-    sort = sort_column(flags.sort) if flags.sort is not None else ""
     plan = _asked(flags)
+    sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     comparing = comparing_of(flags, plan)
     with _folder(flags, plan) as folder:
         return measure(
@@ -115,7 +114,7 @@ def measure(
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)
         else:
-            report(measured, folder.path, shown, run.run, sort, compared)
+            report(measured, folder.path, shown, run, sort, compared)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -142,7 +141,7 @@ def report(
     measured: Sequence[Measured],
     path: Path,
     out: TextIO,
-    run: Run,
+    run: SweepRun,
     sort: str = "",
     compared: Outcome | None = None,
 ) -> None:
@@ -151,12 +150,14 @@ def report(
 
     # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
     console = Console(file=out, width=width_of(out), markup=False, emoji=False, highlight=False)
-    for table in extra_tables(run, [one.row for one in measured], console.width):
+    for table in extra_tables(run.run, [one.row for one in measured], console.width):
         console.print(table)
         console.print()
-    for part in answer(measured, console.width, sort, run.manifest.asked.band, compared):
+    asked = run.run.manifest.asked
+    percentiles = shown_percentiles(asked.percentiles)
+    for part in answer(measured, console.width, sort, asked.band, compared, percentiles):
         console.print(part)
-    for line in left_out(run):
+    for line in left_out(run.run, run.wanted):
         console.print(line)
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 

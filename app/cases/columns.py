@@ -155,7 +155,11 @@ _MEASURING = (
     _number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
     _flag("settled", "Settled", "Whether every round settled in its warm-up; empty: not known."),
     _text("drift", "Drift", "What the level did within the rounds: flat, or how it moved."),
-    _text("stop_reason", "Stopped by", "What ended the measurement of the rounds."),
+    _text(
+        "stop_reason",
+        "Stopped by",
+        "What ended the rounds, and with precise what the case had reached when it ended.",
+    ),
     _count("iterations", "Samples", "Measured runs, of all rounds."),
     _number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
     _number("gap_had_p50_us", "Gap p50 (µs)", "us", "The median of the pauses between two runs."),
@@ -171,7 +175,12 @@ _LATENCY = (
     ),
     _latency("max", "Slowest", "The slowest sample."),
     *(column for name in INTERVALS for column in _bounds(name)),
-    _text("ci_method", "Interval by", "How the intervals were had: t_ranks, or empty for none."),
+    _text(
+        "ci_method",
+        "Interval by",
+        "How the intervals were had: t_ranks, or t_ranks_looks where rounds were added until they "
+        "were narrow; empty for none.",
+    ),
     _number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
     _text(
         "ci_marks",
@@ -184,6 +193,24 @@ _LATENCY = (
         "effective_samples",
         "Independent samples",
         "How many independent runs the samples beyond p99 are worth, of all rounds.",
+    ),
+    *(
+        _count(
+            f"rounds_needed_{name}",
+            f"Rounds for {name}",
+            f"How many rounds in all give {name} an interval of ±5 %, if more spread as these do.",
+        )
+        for name in ("p50", "p99")
+    ),
+    *(
+        _number(
+            f"smallest_change_{name}",
+            f"Finds in {name}",
+            "",
+            f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
+            "would find in nine of ten tries.",
+        )
+        for name in ("p50", "p99")
     ),
     *(
         _less(

@@ -40,16 +40,14 @@ WARMUP, MEASURED = 0, 1
 class Limits:
     """How long a round lasts: the part of a profile that the measuring process needs.
 
-    A round ends after `min_s` and `min_samples`, once the p50's interval is narrower than
-    `interval_fraction` of it (0: not asked), at the latest after `max_s`. Warm-up is followed
-    in windows of `window_s`, of which ten must agree. Simulated
-    sessions give exactly `simulated_samples`.
+    A round ends after `min_s` and `min_samples`, at the latest after `max_s`: how sure a figure
+    is, rounds decide, and not the runs of one. Warm-up is followed in windows of `window_s`, of
+    which ten must agree. Simulated sessions give exactly `simulated_samples`.
     """
 
     min_s: float = 1.0
     max_s: float = 10.0
     min_samples: int = 368
-    interval_fraction: float = 0.0
     window_s: float = 0.05
     warmup_min_s: float = 0.2
     warmup_max_s: float = 3.0

@@ -45,8 +45,8 @@ class Comparing:
         if plan.aa is not None:
             return self._with_itself(with_itself(run, measured), run.path)
         if self.stored is not None:
-            here = RunSide(where, tuple(measured), run.manifest.environment)
-            return self._outcome(compare_runs(self.stored, here, plan.band))
+            side = RunSide(where, tuple(measured), run.manifest.environment, plan.percentiles)
+            return self._outcome(compare_runs(self.stored, side, plan.band))
         found = against_baseline(plan, measured, where)
         return None if found is None else self._outcome(found)
 

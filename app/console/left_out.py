@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from app.cases.case import Case
 from app.cases.status import ENDED
 from app.results import text
 from app.results.plain import printable
 from app.results.run import Run
 
 
-def left_out(run: Run) -> Iterator[str]:
-    """A line, or none."""
+def left_out(run: Run, wanted: Callable[[Case], int]) -> Iterator[str]:
+    """A line, or none; `wanted` is how many rounds a case was to have, as far as was known."""
     budget_s = run.manifest.asked.budget_s
     if budget_s is None:
         return
-    planned = run.manifest.rounds
-    rounds = [
-        [result for result in run.rounds_of(case) if result.status != "cancelled"]
+    had = [
+        (case, [result.status for result in run.rounds_of(case) if result.status != "cancelled"])
         for case in run.cases
     ]
-    open_rounds = [of for of in rounds if ENDED.isdisjoint(result.status for result in of)]
-    missing = sum(planned - len(of) for of in open_rounds)
+    open_cases = [(case, of) for case, of in had if ENDED.isdisjoint(of)]
+    missing = sum(wanted(case) - len(of) for case, of in open_cases)
     if missing > 0:
-        untouched = sum(not of for of in open_rounds)
-        cases = f", and {untouched} of {len(rounds)} cases altogether" if untouched else ""
+        untouched = sum(not of for _, of in open_cases)
+        cases = f", and {untouched} of {len(had)} cases altogether" if untouched else ""
         yield printable(
             f"the budget of {text.duration(budget_s)} left out {missing} of "
-            f"{planned * len(rounds)} rounds{cases}: graphlap --resume {run.path}"
+            f"{sum(map(wanted, run.cases))} rounds{cases}: graphlap --resume {run.path}"
         )

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from app.results import text
 from app.results.labels import case_label
 from app.results.live import Live
+from app.results.needed import still_needed
 from app.results.plain import printable
 from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
 from app.sweep.work.base import Work
+from app.sweep.work.round import RoundWork
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,7 +45,7 @@ class PlainLog:
         self._stream = stream
         live = run.live
         self._say(
-            f"{live.cases_total} cases, {live.rounds_total} rounds, "
+            f"{live.cases_total} cases, {live.rounds_total} rounds{_or_more(run)}, "
             f"{live.rounds_total - live.rounds_done} to measure, "
             f"about {text.duration(live.eta_s)}{_share_of_exports(live)}; "
             f"results in {run.folder.path}"
@@ -53,7 +55,7 @@ class PlainLog:
         for event in events:
             match event:
                 case Ended(work):
-                    self._say(f"{self._place(work)}{work.text()}")
+                    self._say(f"{self._place(work)}{work.text()}{self._look(work)}")
                 case Dropped(work):
                     self._say(work.text())
                 case Paused():
@@ -71,6 +73,13 @@ class PlainLog:
         if work.kind == "export" and live.exports_done <= live.exports_total:
             return f"[{live.exports_done}/{live.exports_total} exported, {left}] "
         return ""
+
+    def _look(self, work: Work) -> str:
+        """What the case's interval has reached, where that decides on more rounds."""
+        if not isinstance(work, RoundWork) or work.failed:
+            return ""
+        said = self._run.look(work.case)
+        return f"; {said}" if said else ""
 
     def _say(self, line: str) -> None:
         self._stream.write(printable(line) + "\n")
@@ -121,13 +130,21 @@ class LiveDisplay:
         else:
             case = self._run.cases.get(live.case_id)
             what = f"{live.state} {case_label(case) if case else ''}"
-            figures = _figures(live)
+            figures = _figures(live) + self._lacking(live)
         total = (
             f" {live.rounds_done} of {live.rounds_total} rounds, {live.cases_failed} failed cases, "
             f"{text.duration(live.eta_s)} left"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
         return Group(Text(what, style="bold"), Text(figures), bar, Text(total, style="dim"))
+
+    def _lacking(self, live: Live) -> str:
+        """What the case in flight lacks for a sure p99, over all its rounds."""
+        if live.phase != "measure":
+            return ""
+        done = self._run.run.rounds.get(live.case_id, {}).values()
+        samples = sum(result.iterations for result in done) + live.iterations
+        return f"; p99 needs {still_needed(self._run.told(live.case_id), 'p99', samples)}"
 
 
 def _figures(live: Live) -> str:
@@ -139,6 +156,11 @@ def _figures(live: Live) -> str:
         f"round {(live.round or 0) + 1}, {live.phase}, {text.count(live.iterations)} runs, "
         f"p50 {text.latency(live.p50_us)}, p99 {text.latency(live.p99_us)}"
     )
+
+
+def _or_more(run: SweepRun) -> str:
+    """Where intervals decide, it is not known beforehand how many rounds there will be."""
+    return " or more" if run.folder.manifest.asked.precise else ""
 
 
 def _share_of_exports(live: Live) -> str:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from app.cases.verdict import BAND
 from app.console.comparing import Outcome
+from app.console.row_columns import SHOWN
 from app.console.row_table import row_table
+from app.console.sureness import sureness
 from app.results import text
 from app.results.causes import causes
 from app.results.fastest import Fastest, fastest
@@ -28,6 +30,7 @@ def answer(
     sort: str = "",
     band: float = BAND,
     compared: Outcome | None = None,
+    percentiles: Sequence[str] = SHOWN,
 ) -> Iterator[RenderableType]:
     """What is printed, part by part; `width` is how many columns there are.
 
@@ -41,7 +44,7 @@ def answer(
     begun = [row for row in rows if row["status"] != "cancelled"]
     kinds = warned(begun)
     if begun:
-        yield row_table(begun, _marks(kinds), width, sort)
+        yield row_table(begun, _marks(kinds), width, sort, percentiles)
     for number, kind in enumerate(kinds, 1):
         yield _listed(f"{number}", f"{together.text(kind.case_ids)}: {kind.sentence}", "yellow")
     for cause in causes(rows):
@@ -62,6 +65,11 @@ def answer(
             f"--rounds {LEAST_ROUNDS} or more",
             "",
         )
+    sure = list(sureness(begun))
+    if sure:
+        yield Text("how sure that is", style="bold")
+    for sentence in sure:
+        yield _listed("", sentence, "")
 
 
 def _listed(mark: str, sentence: str, style: str) -> RenderableType:

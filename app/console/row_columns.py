@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.cases.axes import AXES
+from app.cases.chosen_columns import chosen_names
+from app.cases.chosen_columns import column as column_of
 from app.cases.columns import BY_NAME, Row, Value
 from app.cases.errors import PlanError, suggestion
+from app.cases.percentiles import DEFAULT, name_of, shown, told
 from app.results import text
 from app.results.labels import model_labels, unusual_options
 from app.results.plain import printable
@@ -20,13 +23,10 @@ _VARIABLE = (
     "clock",
     "accuracy_top1",
 )
-_SORTED_BY = {
-    "batch": "batch_size",
-    "mean": "latency_mean_us",
-    "p50": "latency_p50_us",
-    "p99": "latency_p99_us",
-}
-"""The headings that are called otherwise in results.csv."""
+_SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
+"""The headings that are called otherwise in results.csv; percentiles are too."""
+SHOWN = ("p50", "p99")
+"""The percentiles that have columns where a plan chose none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +42,45 @@ class TableColumn:
     figure: bool = False
 
 
-def sort_column(word: str) -> str:
-    """The column that --sort names: one of results.csv, or a heading of the table; PlanError."""
-    column = _SORTED_BY.get(word, word)
-    if column not in BY_NAME:
-        remedy = suggestion(word, [*_SORTED_BY, *BY_NAME])
-        raise PlanError(f"--sort {word} is no column", remedy)
-    return column
+def sort_column(word: str, percentiles: tuple[float, ...]) -> str:
+    """The column that --sort names: one of results.csv, or a heading of the table; PlanError.
+
+    `percentiles` are those of the plan: of others there are columns in other runs.
+    """
+    headings = {shown(name_of(p)): f"latency_{name_of(p)}_us" for p in told(percentiles)}
+    headings |= _SORTED_BY
+    column = headings.get(word, word)
+    if column in BY_NAME or column in chosen_names(percentiles):
+        return column
+    remedy = suggestion(word, [*headings, *BY_NAME])
+    raise PlanError(f"--sort {word} is no column", remedy)
+
+
+def shown_percentiles(percentiles: tuple[float, ...]) -> tuple[str, ...]:
+    """The names of the percentiles that have columns in the table, for those of a plan."""
+    return SHOWN if percentiles == DEFAULT else tuple(map(name_of, percentiles))
 
 
 def in_order(rows: Sequence[Row], column: str) -> list[Row]:
     """The rows by one column, the better figures first and what was not measured last."""
-    best_last = BY_NAME[column].better == "higher"
+    known_as = column_of(column)
+    best_last = known_as is not None and known_as.better == "higher"
     known = [row for row in rows if row[column] is not None]
     known.sort(key=lambda row: _sortable(row[column]), reverse=best_last)
     return known + [row for row in rows if row[column] is None]
 
 
 def all_columns(
-    rows: Sequence[Row], marks: Mapping[str, str], varied: Sequence[str], published: bool
+    rows: Sequence[Row],
+    marks: Mapping[str, str],
+    varied: Sequence[str],
+    published: bool,
+    percentiles: Sequence[str] = SHOWN,
 ) -> list[TableColumn]:
-    """Every column, those that are `varied` among them; `marks` are put behind the status."""
+    """Every column, those that are `varied` among them; `marks` are put behind the status.
+
+    Of the `percentiles` the first two are always there, the others where they fit.
+    """
     labels = model_labels(str(row["model"]) for row in rows)
 
     def status(row: Row) -> str:
@@ -77,8 +95,15 @@ def all_columns(
         ),
         *(TableColumn(heading(name), shown_as(name)) for name in varied),
         _figure("mean", _latency("mean"), _published_mean, spare=0 if published else 2),
-        _figure("p50", _latency("p50")),
-        _figure("p99", _latency("p99"), lambda f: text.latency(f.p99_us) if f.p99_us else ""),
+        *(
+            _figure(
+                shown(name),
+                _latency(name),
+                _published_p99 if name == "p99" else lambda _: "",
+                spare=0 if place < len(SHOWN) else place,
+            )
+            for place, name in enumerate(percentiles)
+        ),
         _figure("p50 95 % interval", _interval, spare=1),
         TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
     ]
@@ -147,6 +172,10 @@ def _published_mean(figure: Published) -> str:
     if figure.mean_us:
         return text.latency(figure.mean_us)
     return text.rate_text(figure.throughput_per_s)
+
+
+def _published_p99(figure: Published) -> str:
+    return text.latency(figure.p99_us) if figure.p99_us else ""
 
 
 def _latency(name: str) -> Callable[[Row], str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from app.cases.columns import Row, Value
 from app.cases.status import STATUSES, Tone
 from app.console.row_columns import (
+    SHOWN,
     TableColumn,
     all_columns,
     below_the_runtime,
@@ -33,7 +34,13 @@ _SHORT_NAME = 12
 """A name is folded to this before what tells rows apart gives up its columns."""
 
 
-def row_table(rows: Sequence[Row], marks: Mapping[str, str], width: int, sort: str = "") -> Table:
+def row_table(
+    rows: Sequence[Row],
+    marks: Mapping[str, str],
+    width: int,
+    sort: str = "",
+    percentiles: Sequence[str] = SHOWN,
+) -> Table:
     """A rich table of the rows, grouped by model in the plan's order, or as `sort` has them.
 
     `marks` are the numbers of the notes on a row, by its case id; a row with any is not shown
@@ -44,7 +51,8 @@ def row_table(rows: Sequence[Row], marks: Mapping[str, str], width: int, sort: s
     from rich.text import Text
 
     figures = {model: published_for(str(model)) for model in _models(rows)}
-    columns, caption = _fitting(rows, marks, [f for some in figures.values() for f in some], width)
+    told = [figure for some in figures.values() for figure in some]
+    columns, caption = _fitting(rows, marks, told, width, percentiles)
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,
@@ -68,11 +76,15 @@ def row_table(rows: Sequence[Row], marks: Mapping[str, str], width: int, sort: s
 
 
 def _fitting(
-    rows: Sequence[Row], marks: Mapping[str, str], published: Sequence[Published], width: int
+    rows: Sequence[Row],
+    marks: Mapping[str, str],
+    published: Sequence[Published],
+    width: int,
+    percentiles: Sequence[str],
 ) -> tuple[list[TableColumn], str]:
     """The columns that there is room for, and the caption with what is the same in all rows."""
     varied, common = varied_and_common(rows)
-    columns = all_columns(rows, marks, varied, bool(published))
+    columns = all_columns(rows, marks, varied, bool(published), percentiles)
     widths = {column.heading: _width(column, rows, published) for column in columns}
 
     def fit(some: Sequence[TableColumn], name_width: int = _NAME_WIDTH) -> bool:
@@ -84,7 +96,7 @@ def _fitting(
         columns = [column for column in columns if column.heading != "batch"]
         common += [f"batch {size}" for size in sizes if size is not None]
     kept = {0}
-    for spare in (1, 2, 3):
+    for spare in sorted({column.spare for column in columns} - kept):
         if fit([column for column in columns if column.spare in kept | {spare}]):
             kept.add(spare)
     columns = [column for column in columns if column.spare in kept]

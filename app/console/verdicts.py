@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from app.cases.errors import DiskError, PlanError
+from app.cases.percentiles import shown
 from app.results import text
 from app.results.verdicts import Compared, Comparison, Sides
 
@@ -175,7 +176,7 @@ def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
         interval = verdict.interval
         yield (
             case.label,
-            name,
+            shown(name),
             text.latency(sides.first_us),
             text.latency(sides.second_us),
             f"{sides.ratio:.3f}",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.cases.axes import AXES
+from app.cases.percentiles import DEFAULT, written
 from app.cases.verdict import BAND
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
@@ -60,6 +61,11 @@ def _flags(plan: Plan) -> Iterator[str]:
     yield from ("--profile", plan.profile)
     if plan.rounds is not None:
         yield from ("--rounds", str(plan.rounds))
+    if plan.percentiles != DEFAULT:
+        yield from ("--percentiles", ",".join(map(written, plan.percentiles)))
+    if plan.precise:
+        asked = (f"{name}={100 * share:.10g}%" for name, share in plan.precise.items())
+        yield from ("--precise", ",".join(asked))
     if plan.time_limit_s is not None:
         yield from ("--time-limit", f"{plan.time_limit_s:.15g}")
     if plan.budget_s is not None:

@@ -16,6 +16,7 @@ from app.machine.available import available_names
 from app.plan.expand import expand
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep
+from app.stats.precise import FIRST_LOOK, MOST_ROUNDS
 from exporters.models import catalogue
 from exporters.types import GraphlapError, Precision
 from runtimes.registry import parse_spec
@@ -34,6 +35,8 @@ MODULE_EXPORT_S, FILE_EXPORT_S = 2.0, 0.5
 class Estimate:
     """`exact` says that the cases were expanded; seconds are from the profile's limits.
 
+    Each case has `rounds`, or between as many and `most_rounds` where intervals decide.
+
     Of them the exports take `exports_s`, if none is in the cache. A budget bounds the longest.
     `search` says that each case is only the first try of a search, of unknown length.
     """
@@ -45,6 +48,7 @@ class Estimate:
     exact: bool
     search: bool = False
     exports_s: float = 0.0
+    most_rounds: int = 0
 
 
 def estimate(draft: Plan) -> Estimate:
@@ -62,7 +66,9 @@ def check_plan(draft: Plan, plan: Plan) -> Estimate:
 
 def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
-    rounds = 1 if draft.largest_batch else draft.lengths.rounds
+    least = most = 1 if draft.largest_batch else draft.lengths.rounds
+    if draft.precise and not draft.largest_batch:
+        least, most = FIRST_LOOK, draft.rounds or MOST_ROUNDS
     limits = profile.limits
     profiling = PROCESS_START_S if draft.profile_ops else 0.0
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
@@ -71,12 +77,13 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,
-        rounds,
-        min(budget_s, cases * (rounds * shortest + profiling)),
-        min(budget_s, exports_s + cases * (rounds * longest + profiling)),
+        least,
+        min(budget_s, cases * (least * shortest + profiling)),
+        min(budget_s, exports_s + cases * (most * longest + profiling)),
         exact,
         draft.largest_batch,
         exports_s,
+        most,
     )
 
 

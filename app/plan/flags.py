@@ -158,6 +158,13 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["checked"] = False
     if flags.tolerance is not None:
         given["tolerance"] = _parsed(_amount, flags.tolerance, "--tolerance")
+    if flags.percentiles is not None:
+        words = _words(flags.percentiles, "--percentiles")
+        given["percentiles"] = [_parsed(_percentile, word, "--percentiles") for word in words]
+    if flags.precise is not None:
+        form = "p50=1%,p99=10%"
+        pairs = [_pair(w, "--precise", form) for w in _words(flags.precise, "--precise")]
+        given["precise"] = {name: share_of(text, f"--precise {name}=") for name, text in pairs}
     if flags.rounds is not None:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
@@ -245,6 +252,13 @@ def _amount(word: str) -> float:
     if not 0 <= number < math.inf:
         raise ValueError(f"{word} is no number of at least 0; give one, such as 1e-3")
     return number
+
+
+def _percentile(word: str) -> float:
+    try:
+        return float(word.removeprefix("p"))
+    except ValueError:
+        raise ValueError(f"{word} is no percentile; give numbers, such as 50,99.9") from None
 
 
 def _parsed(parse: Callable[[str], T], word: str, flag: str) -> T:

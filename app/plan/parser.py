@@ -172,6 +172,14 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
     how.add_argument(
+        "--percentiles", metavar="P,…", help="which percentiles are shown, such as 50,99,99.99"
+    )
+    how.add_argument(
+        "--precise",
+        metavar="P=X%,…",
+        help="rounds until intervals reach no farther, such as p50=1%%,p99=10%%; at most --rounds",
+    )
+    how.add_argument(
         "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"
     )
     how.add_argument(

@@ -11,12 +11,22 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from app.cases.case import Scenario, WaitPolicy
 from app.cases.errors import PlanError, suggestion
+from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.verdict import BAND
 from app.plan.lengths import Lengths, named_lengths
+from app.plan.precise import asked_for
+from app.stats.precise import MOST_ROUNDS, Precise
 from exporters import own
 from exporters.types import Precision
 from runtimes.options import OptionValue
@@ -97,6 +107,9 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
+    follows from the types that a graph computes in. `percentiles` are told beside the default
+    ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
+    rounds until theirs do not reach farther, at most `rounds`.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -124,6 +137,8 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
+    precise: dict[str, float] = Field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -148,6 +163,35 @@ class Plan(_Part):
                 raise ValueError(f"of {name} begins above its end; give the lower end first")
         return ranges
 
+    @field_validator("percentiles")
+    @classmethod
+    def _tellable(cls, percentiles: tuple[float, ...]) -> tuple[float, ...]:
+        for percentile in percentiles:
+            why = refusal(percentile)
+            if why:
+                raise ValueError(f"percentile {why}")
+            if percentiles.count(percentile) > 1:
+                raise ValueError(f"percentile {percentile:g} is given twice; give it once")
+        return percentiles
+
+    @field_validator("precise")
+    @classmethod
+    def _reachable(cls, precise: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        return asked_for(precise, info.data)
+
+    @property
+    def quantiles(self) -> dict[str, float]:
+        """What a row tells, by the names of its columns: those of every row and the chosen ones."""
+        return {name_of(percentile): share(percentile) for percentile in told(self.percentiles)}
+
+    @property
+    def stopping(self) -> Precise | None:
+        """When a case has had rounds enough; None where their number is fixed."""
+        if not self.precise:
+            return None
+        asked = {name_of(float(word[1:])): within for word, within in self.precise.items()}
+        return Precise(asked, self.lengths.rounds)
+
     @property
     def input_files(self) -> tuple[str, ...]:
         """The files that `inputs` names."""
@@ -155,13 +199,15 @@ class Plan(_Part):
 
     @property
     def lengths(self) -> Lengths:
-        """The profile with this plan's own rounds and time limit in place.
+        """The profile with this plan's own rounds, the most of them where it is `precise`, and its
+        time limit in place.
 
         A comparison of a case with itself takes two sides of so many rounds.
         """
         profile = named_lengths()[self.profile]
+        rounds = self.rounds or (MOST_ROUNDS if self.precise else profile.rounds)
         return Lengths(
-            (self.rounds or profile.rounds) * (2 * self.aa if self.aa else 1),
+            rounds * (2 * self.aa if self.aa else 1),
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
         )

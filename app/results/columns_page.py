@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.cases.chosen_columns import chosen_names, column
 from app.cases.columns import GROUPS, Column
 from app.cases.status import STATUSES
 
@@ -26,6 +27,18 @@ def page() -> str:
     for heading, columns in GROUPS.items():
         lines += ["", f"## {heading}", "", "| column | holds | unit | better | meaning |"]
         lines += ["| --- | --- | --- | --- | --- |", *map(_line, columns)]
+    lines += [
+        "",
+        "## Percentiles of your choice",
+        "",
+        "`--percentiles 50,99.99` adds columns of the same pattern for those that have none above,",
+        "at the end of every row of that run: two digits before the point, and the point left out,",
+        "so that p99.99 is `p9999` and p5 is `p05`.",
+        "",
+        "| column | holds | unit | better | meaning |",
+        "| --- | --- | --- | --- | --- |",
+        *(_line(found) for name in chosen_names((99.99,)) if (found := column(name))),
+    ]
     lines += [
         "",
         "## Statuses, the worst first",

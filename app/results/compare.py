@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.cases.percentiles import DEFAULT, name_of
 from app.cases.verdict import BAND
 from app.results.labels import labels
-from app.results.measured import Measured
+from app.results.measured import COMPARED, Measured
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.verdicts import Comparison, Pair, judged
@@ -16,16 +17,20 @@ from app.results.verdicts import Comparison, Pair, judged
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: its name, its cases, and the environment of the host that measured."""
+    """One of the two runs: its name, its cases, the environment of the host that measured, and the
+    percentiles that its plan chose."""
 
     name: str
     cases: tuple[Measured, ...]
     environment: Mapping[str, Any]
+    percentiles: tuple[float, ...] = DEFAULT
 
 
 def side_of(run: Run) -> RunSide:
     """A run folder as a side, under its path."""
-    return RunSide(str(run.path), tuple(Rows().measured(run)), run.manifest.environment)
+    manifest = run.manifest
+    measured = tuple(Rows().measured(run))
+    return RunSide(str(run.path), measured, manifest.environment, manifest.asked.percentiles)
 
 
 def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:
@@ -48,12 +53,19 @@ def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Compari
         second.name,
         band,
         False,
-        judged(pairs, band, in_turn=False),
+        judged(pairs, band, in_turn=False, names=_told_by_both(first, second)),
         lost,
         _absent(before, after),
         _absent(after, before),
         tuple(differences(first.environment, second.environment)),
     )
+
+
+def _told_by_both(first: RunSide, second: RunSide) -> tuple[str, ...]:
+    """The percentiles that both plans chose; p50 and p99 where neither chose any."""
+    if first.percentiles == second.percentiles == DEFAULT:
+        return COMPARED
+    return tuple(name_of(one) for one in first.percentiles if one in second.percentiles)
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[str, str, str]]:

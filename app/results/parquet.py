@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.cases.columns import NAMES, Row, Value
+from app.cases.chosen_columns import all_names
+from app.cases.columns import Row, Value
 from app.results.plain import storable
 from app.results.run import SAMPLES, Run, read_records
 
@@ -23,7 +24,7 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
     from pyarrow import parquet
 
     results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
-    columns = {name: pa.array([_cell(row[name]) for row in rows]) for name in NAMES}
+    columns = {name: pa.array([_cell(row.get(name)) for row in rows]) for name in all_names(rows)}
     parquet.write_table(pa.table(columns), results)
     schema = pa.schema(
         [

@@ -13,18 +13,24 @@ from functools import partial
 from app.cases.accuracy import AccuracyResult
 from app.cases.axes import AXES
 from app.cases.case import Case
-from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
+from app.cases.chosen_columns import chosen_names
+from app.cases.columns import BY_NAME, NAMES, Row, Value
+from app.cases.percentiles import shown
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
+from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
 from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.measured import Measured, timed_rounds
+from app.results.needed import needed_columns
 from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
+from app.results.stopping import ended_by, rounds_wanted
 from app.results.telemetry import device_columns
 from app.results.warned import joined, sentences
+from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import MEAN, Summary, summarise
 from app.stats.typical import METHOD
@@ -48,32 +54,38 @@ class Rows:
 
     def measured(self, run: Run) -> list[Measured]:
         """The same with what the rows are made of."""
+        asked = run.manifest.asked
         found = [
             Measured(
                 case,
-                self._row(run, case),
+                self._row(run, case, asked),
                 self.summary(run, case),
                 timed_rounds(run, case),
                 mean_clock_mhz(run, case),
             )
             for case in run.cases
         ]
-        told = baseline_columns(run.manifest.asked, found)
+        told = baseline_columns(asked, found)
         for one in found:
             one.row.update(told.get(one.case.case_id, {}))
         return found
 
     def summary(self, run: Run, case: Case) -> Summary | None:
         """The statistics that the case's row is made of; None where nothing was timed."""
-        return self._summary(run, case, run.rounds_of(case))[0]
+        return self._summary(run, case, run.rounds_of(case), run.manifest.asked)[0]
 
-    def _row(self, run: Run, case: Case) -> Row:
+    def _row(self, run: Run, case: Case, asked: Plan) -> Row:
         rounds = run.rounds_of(case)
+        summary, devices = self._summary(run, case, rounds, asked)
+        rule, planned = asked.stopping, run.manifest.rounds
+        if rule is not None:
+            planned = rounds_wanted(rule, rounds, summary)
         model = run.models.get((case.model, case.precision))
-        values: Row = dict.fromkeys(NAMES)
+        names = (*NAMES, *chosen_names(asked.percentiles))
+        values: Row = dict.fromkeys(names)
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
-        values |= _verdict(case, rounds, run.manifest.rounds)
+        values |= _verdict(case, rounds, planned)
         if rounds and model is not None:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
@@ -83,7 +95,6 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            summary, devices = self._summary(run, case, rounds)
             values |= devices
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
@@ -93,16 +104,25 @@ class Rows:
                 said += gap_warnings(case, values)
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 values["warnings"] = joined(said)
-        return {name: values[name] for name in NAMES}
+                if rule is not None:
+                    why = ended_by(rule, rounds, summary)
+                    values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
+                    values["ci_method"] = LOOKED if values["ci_method"] else None
+        return {name: values[name] for name in names}
 
     def _summary(
-        self, run: Run, case: Case, rounds: Sequence[RoundResult]
+        self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan
     ) -> tuple[Summary | None, Row]:
         """What the timed rounds give: the statistics, and the columns of the devices."""
         timed = [result for result in rounds if result.samples]
         known = self._summaries.get(case.case_id)
         if known is None or known[0] != len(timed):
-            summary = summarise([run.samples_of(result) for result in timed])
+            rule = asked.stopping
+            summary = summarise(
+                [run.samples_of(result) for result in timed],
+                asked.quantiles,
+                CONFIDENCE if rule is None else rule.confidence,
+            )
             known = len(timed), summary, device_columns(run.path, timed)
             self._summaries[case.case_id] = known
         return known[1:]
@@ -256,6 +276,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
+    values |= needed_columns(summary)
     mean = summary.figures[MEAN]
     inputs = _inputs_at_once(case, known)
     if inputs and mean.value:
@@ -279,7 +300,7 @@ def _interval_columns(summary: Summary) -> Row:
     absent: dict[str, list[str]] = {}
     for name, figure in summary.figures.items():
         if figure.absent:
-            absent.setdefault(figure.absent, []).append(INTERVALS[name])
+            absent.setdefault(figure.absent, []).append(shown(name))
     values["ci_absent"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
     return values
 

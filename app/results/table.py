@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from app.cases.columns import BY_NAME, NAMES, Column, Row, Value
+from app.cases.chosen_columns import all_names, column
+from app.cases.columns import BY_NAME, Column, Row, Value
 from app.results.plain import storable
 
 _QUOTE = '"'
@@ -16,9 +17,13 @@ _SPECIAL = re.compile(r'[,"\r\n]')
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def to_csv(rows: Iterable[Row], columns: Sequence[str] = NAMES) -> bytes:
-    """The whole file; numbers keep every digit that is needed to read them back exactly."""
-    lines = [columns, *([_cell(row[name]) for name in columns] for row in rows)]
+def to_csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> bytes:
+    """The whole file; numbers keep every digit that is needed to read them back exactly.
+
+    Without `columns`, those of every row and what else these rows have.
+    """
+    names = columns or all_names(rows)
+    lines = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
     return "".join(",".join(map(_quoted, line)) + "\n" for line in lines).encode("utf-8")
 
 
@@ -32,11 +37,11 @@ def read_rows(path: Path) -> dict[str, Row]:
     except (OSError, UnicodeDecodeError):
         return {}
     lines = csv.DictReader(io.StringIO(text, newline=""))
-    known = [BY_NAME[name] for name in lines.fieldnames or () if name in BY_NAME]
+    known = [found for name in lines.fieldnames or () if (found := column(name)) is not None]
     if BY_NAME["case_id"] not in known:
         return {}
     return {
-        line["case_id"]: {column.name: _value(column, line[column.name] or "") for column in known}
+        line["case_id"]: {one.name: _value(one, line[one.name] or "") for one in known}
         for line in lines
     }
 

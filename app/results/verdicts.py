@@ -71,14 +71,18 @@ class Pair:
     second: Measured
 
 
-def judged(pairs: Sequence[Pair], band: float, in_turn: bool) -> tuple[Compared, ...]:
-    """A verdict for every percentile that both sides of a pair have; in turn, rounds of the same
-    number are one observation. Of two runs, what only the clock of the cores changed is told so.
+def judged(
+    pairs: Sequence[Pair], band: float, in_turn: bool, names: Sequence[str] = COMPARED
+) -> tuple[Compared, ...]:
+    """A verdict for every percentile of `names` that both sides of a pair have.
+
+    In turn, rounds of the same number are one observation. Of two runs, what only the clock of the
+    cores changed is told so.
     """
     found: list[tuple[int, str, float, float]] = []
     tested: list[Difference | None] = []
     for place, pair in enumerate(pairs):
-        for name in COMPARED:
+        for name in names:
             a, b = pair.first.value_us(name), pair.second.value_us(name)
             if a is not None and b is not None:
                 found.append((place, name, a, b))

@@ -62,8 +62,8 @@ def _window(count: int, quantile: float) -> np.ndarray:
 def _cumulative(below: np.ndarray, count: int, quantile: float) -> np.ndarray:
     """P(B <= k) for each k of `below`, which holds all but a negligible part of B's mass.
 
-    From the ratio of neighbours, P(k + 1) / P(k) = (n - k) q / ((k + 1) (1 - q)), because a
-    measuring process asks this between two blocks and imports numpy and its engine only.
+    From the ratio of neighbours, P(k + 1) / P(k) = (n - k) q / ((k + 1) (1 - q)): exact enough,
+    and of all samples of a run quick.
     """
     k = below[:-1].astype(float)
     ratios = np.log((count - k) * quantile / ((k + 1.0) * (1.0 - quantile)))
@@ -77,12 +77,3 @@ def order_statistic(ascending: np.ndarray, quantile: float) -> float:
     """The sample of rank ceil(quantile * n): a value that really occurred."""
     rank = max(1, math.ceil(quantile * len(ascending) - 1e-9))
     return float(ascending[rank - 1])
-
-
-def order_interval(ascending: np.ndarray, quantile: float) -> Interval | None:
-    """The exact interval of a quantile from sorted samples; None where n is too small."""
-    ranks = rank_interval(len(ascending), quantile)
-    if ranks is None:
-        return None
-    low, high = ranks
-    return Interval(float(ascending[low - 1]), float(ascending[high - 1]))

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quantiles import Interval, needed_samples, order_statistic
+from app.cases.percentiles import DEFAULT, name_of, share
+from app.stats.quantiles import CONFIDENCE, Interval, needed_samples, order_statistic
 from app.stats.steadiness import Movement, movement, window_medians
 from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
 from runtimes.execution import Samples
 
-QUANTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+QUANTILES: dict[str, float] = {name_of(percentile): share(percentile) for percentile in DEFAULT}
 MEAN = "mean"
 _TAIL = "p99"
 WINDOW_S, LEAST_RUNS, WINDOWS = 0.05, 30, 10
@@ -35,11 +36,12 @@ FAR_TAIL = 10.0
 class Summary:
     """Latencies in microseconds; None where the samples cannot support the figure.
 
-    `figures` are of a typical process, keyed mean, p50, p90, p95, p99, p999; `pooled` are the
-    percentiles of all samples. `effective_samples` is how many independent runs the tail of
-    all rounds is worth. `marks` are words on all intervals (`few_rounds`). `outliers` counts
-    the samples more than three interquartile ranges above the third quartile. `drift` says in
-    words what the level did within the rounds (`flat`), and is empty where they are too short.
+    `figures` are of a typical process, keyed mean and by the names of the percentiles, p50 and
+    p999 among them; `pooled` are the percentiles of all samples. `effective_samples` is how many
+    independent runs the tail of all rounds is worth. `marks` are words on all intervals
+    (`few_rounds`). `outliers` counts the samples more than three interquartile ranges above the
+    third quartile. `drift` says in words what the level did within the rounds (`flat`), and is
+    empty where they are too short.
     `round_p50_spread` is (max - min) / min of the rounds' medians.
     """
 
@@ -72,16 +74,24 @@ class Summary:
         return None if figure is None else figure.interval
 
 
-def summarise(rounds: Sequence[Samples]) -> Summary | None:
-    """The summary of the measured samples of all rounds; None if there are none."""
+def summarise(
+    rounds: Sequence[Samples],
+    quantiles: Mapping[str, float] = QUANTILES,
+    confidence: float = CONFIDENCE,
+) -> Summary | None:
+    """The summary of the measured samples of all rounds; None if there are none.
+
+    `quantiles` by their names are told, the default ones among them; `confidence` is that of
+    every interval.
+    """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
         return None
     latencies = Rounds.of([samples.latency_ns / 1e3 for samples in timed])
     pooled = latencies.pooled
     figures = {
-        MEAN: typical_mean(latencies),
-        **{name: typical_quantile(latencies, q) for name, q in QUANTILES.items()},
+        MEAN: typical_mean(latencies, confidence),
+        **{name: typical_quantile(latencies, q, confidence) for name, q in quantiles.items()},
     }
     if figures["p50"].value is None:
         figures["p50"] = _median_of_few(pooled)
@@ -100,7 +110,7 @@ def summarise(rounds: Sequence[Samples]) -> Summary | None:
         min_us=float(pooled[0]),
         max_us=float(pooled[-1]),
         figures=figures,
-        pooled={name: supported_quantile(pooled, q) for name, q in QUANTILES.items()},
+        pooled={name: supported_quantile(pooled, q) for name, q in quantiles.items()},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
         marks=marks_of(latencies),
         response_p50_us=supported_quantile(response, 0.5),

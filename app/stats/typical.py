@@ -16,12 +16,18 @@ import numpy as np
 
 from app.stats.between import LEAST_ROUNDS, interval_between, typical
 from app.stats.dependence import extremal_index
-from app.stats.quantiles import Interval, needed_samples, order_statistic, rank_interval
+from app.stats.quantiles import (
+    CONFIDENCE,
+    Interval,
+    needed_samples,
+    order_statistic,
+    rank_interval,
+)
 
 METHOD = "t_ranks"
 TAIL = 0.8
-"""From here on a quantile's samples are counted by clusters. Further in, dependence moves the
-rounds' own quantiles apart, and the interval over rounds sees it."""
+"""From here on, and likewise below 0.2, a quantile's samples are counted by clusters. Further in,
+dependence moves the rounds' own quantiles apart, and the interval over rounds sees it."""
 BEYOND = 20
 """Independent samples beyond a tail quantile that a round needs for an interval, in the mean: with
 fewer, a round's own quantile is biased and its logarithm skewed, which t can't mend."""
@@ -38,12 +44,14 @@ class Estimate:
     """In the unit of the samples; `absent` says why the value or the interval is None.
 
     `by_round` are the rounds' own figures in their order, empty where there is no value.
+    `too_short`: what is absent takes longer rounds, and more of them would not help.
     """
 
     value: float | None
     interval: Interval | None
     absent: str = ""
     by_round: tuple[float, ...] = ()
+    too_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +73,56 @@ class Rounds:
 
         For quantiles that are no tail, as many as it has.
         """
-        if quantile <= TAIL:
+        if not is_tail(quantile):
             return tuple(map(len, self.ascending))
+        # The fastest runs come in clusters as the slowest do.
+        side = 1.0 if quantile > TAIL else -1.0
         return tuple(
-            int(len(latencies) * extremal_index(latencies, order_statistic(ascending, quantile)))
+            int(
+                len(latencies)
+                * extremal_index(side * latencies, side * order_statistic(ascending, quantile))
+            )
             for latencies, ascending in zip(self.in_time, self.ascending, strict=True)
         )
 
 
-def typical_quantile(rounds: Rounds, quantile: float) -> Estimate:
-    """The quantile of a typical process, and its 95 % interval."""
+def is_tail(quantile: float) -> bool:
+    """Whether so few runs lie on one side of it that how they cluster counts."""
+    return max(quantile, 1.0 - quantile) > TAIL
+
+
+def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFIDENCE) -> Estimate:
+    """The quantile of a typical process, and its interval."""
     independent, needed = rounds.independent(quantile), needed_samples(quantile)
     if sum(independent) < needed:
         return Estimate(None, None, f"{sum(independent)} of {needed} independent runs")
-    shortest = min(map(len, rounds.ascending))
-    if shortest * (1.0 - quantile) < 1.0:
-        return Estimate(None, None, f"a round has {shortest} runs, too few to lie beyond it")
+    shortest, outside = min(map(len, rounds.ascending)), min(quantile, 1.0 - quantile)
+    if shortest * outside < 1.0:
+        why = f"a round has {shortest} runs, too few to lie beyond it"
+        return Estimate(None, None, why, too_short=True)
     own = np.array([order_statistic(ascending, quantile) for ascending in rounds.ascending])
     value, by_round = typical(own), tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
         return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
-    beyond = int(sum(independent) / len(own) * (1.0 - quantile))
-    if quantile > TAIL and beyond < BEYOND:
+    beyond = int(sum(independent) / len(own) * outside)
+    if is_tail(quantile) and beyond < BEYOND:
         why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
-        return Estimate(value, None, why, by_round)
-    between = interval_between(own)
-    within = _ranks(rounds.pooled, sum(independent), quantile)
+        return Estimate(value, None, why, by_round, too_short=True)
+    between = interval_between(own, confidence)
+    within = _ranks(rounds.pooled, sum(independent), quantile, confidence)
     if between is None or within is None:
         return Estimate(value, None, "a latency of 0", by_round)
     low, high = min(between.low, within.low), max(between.high, within.high)
     return Estimate(value, Interval(low, high), "", by_round)
 
 
-def typical_mean(rounds: Rounds) -> Estimate:
-    """The mean of a typical process, and its 95 % interval over the rounds."""
+def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of a typical process, and its interval over the rounds."""
     own = np.array([ascending.mean() for ascending in rounds.ascending])
     by_round = tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
         return Estimate(typical(own), None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
-    return Estimate(typical(own), interval_between(own), "", by_round)
+    return Estimate(typical(own), interval_between(own, confidence), "", by_round)
 
 
 def marks_of(rounds: Rounds) -> tuple[str, ...]:
@@ -113,9 +132,11 @@ def marks_of(rounds: Rounds) -> tuple[str, ...]:
     return ("few_rounds",) * few_rounds + ("few_runs",) * few_runs
 
 
-def _ranks(pooled: np.ndarray, independent: int, quantile: float) -> Interval | None:
+def _ranks(
+    pooled: np.ndarray, independent: int, quantile: float, confidence: float
+) -> Interval | None:
     """The exact rank interval of so many independent samples, at the same shares of all."""
-    ranks = rank_interval(independent, quantile)
+    ranks = rank_interval(independent, quantile, confidence)
     if ranks is None:
         return None
     low, high = (math.ceil(rank * len(pooled) / independent) for rank in ranks)

@@ -27,6 +27,7 @@ from app.results.measured import Measured
 from app.results.reader import JournalReader
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.stopping import looked_at
 from app.results.table import to_csv
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
@@ -58,7 +59,8 @@ class SweepRun:
         reader.poll()
         self._ledger = reader.ledger
         self._rows = Rows()
-        self._rounds, source = sources(folder, self.run)
+        self._told: dict[str, Row] = {}
+        self._rounds, source = sources(folder, self.run, self._rows)
         self._ledger.take(folder.writer, folder.begin(environment))
         self._engine = Engine(source, place or ThisMachine(Telemetry.of_this_machine()))
         self._seconds: dict[str, list[float]] = {"round": [], "export": []}
@@ -95,6 +97,22 @@ class SweepRun:
     def measured(self) -> list[Measured]:
         """The cases with their rows and what these are made of."""
         return self._rows.measured(self.run)
+
+    def told(self, case_id: str) -> Row:
+        """The case's row as `results.csv` has it by now; empty before it is there."""
+        return self._told.get(case_id, {})
+
+    def wanted(self, case: Case) -> int:
+        """How many rounds the case is to have, as far as is known now."""
+        return self._rounds.wanted(case)
+
+    def look(self, case: Case) -> str:
+        """What a precise case has reached, if it was looked at after its last round; else ""."""
+        rule, rounds = self.folder.manifest.asked.stopping, self.run.rounds_of(case)
+        if rule is None or len(rounds) not in rule.looks:
+            return ""
+        summary = self._rows.summary(self.run, case)
+        return looked_at(rule, rounds, summary) if summary is not None else ""
 
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
@@ -201,7 +219,9 @@ class SweepRun:
 
     def _refresh_results(self) -> None:
         begun = time.monotonic()
-        self.folder.write(RESULTS, to_csv(self.rows()), durable=False)
+        rows = self.rows()
+        self._told = {str(row["case_id"]): row for row in rows}
+        self.folder.write(RESULTS, to_csv(rows), durable=False)
         self._refreshed_at = time.monotonic()
         self._refresh_pause_s = max(REFRESH_S, (self._refreshed_at - begun) / REFRESH_SHARE)
         self._stale = False

@@ -15,7 +15,6 @@ import numpy as np
 
 from app.cases.round import WARMUP, Limits
 from app.stats.histogram import Histogram
-from app.stats.quantiles import order_interval, order_statistic
 from app.stats.steadiness import settled
 from app.workers.lane import Blocks, counted, latency_ns
 
@@ -93,29 +92,21 @@ class Sampler:
     def measure(self) -> Measured:
         """Run blocks until the limits are met; see `Limits` for what they ask."""
         limits, histogram = self.limits, Histogram()
-        kept: list[np.ndarray] = []
-        iterations, next_look, begun = 0, 0, time.perf_counter()
+        iterations, begun = 0, time.perf_counter()
         while True:
             records = self.lanes.block(self._block_s(time.perf_counter() - begun), least=1)
             self.file.write(records.tobytes())
             latency = latency_ns(counted(records))
             iterations += len(latency)
             histogram.add(latency)
-            kept.append(latency)
             elapsed = time.perf_counter() - begun
             self.report(Progress("measure", iterations, elapsed, *_running(histogram.quantile_s)))
             if self.stopped():
                 return Measured(iterations, elapsed, "stopped")
             if elapsed >= limits.max_s and iterations:
                 return Measured(iterations, elapsed, "max_time")
-            if elapsed < limits.min_s or iterations < limits.min_samples:
-                continue
-            if not limits.interval_fraction:
+            if elapsed >= limits.min_s and iterations >= limits.min_samples:
                 return Measured(iterations, elapsed, "min_time")
-            if iterations >= next_look:
-                next_look = iterations * 5 // 4
-                if _narrow(np.concatenate(kept), limits.interval_fraction):
-                    return Measured(iterations, elapsed, "interval")
 
     def _block_s(self, elapsed_s: float) -> float:
         """How long the next block is: to the end of what is asked for, but never far beyond."""
@@ -127,9 +118,3 @@ class Sampler:
 def _running(quantile_s: Callable[[float], float | None]) -> tuple[float | None, float | None]:
     p50, p99 = quantile_s(0.5), quantile_s(0.99)
     return (p50 * 1e9 if p50 else None, p99 * 1e9 if p99 else None)
-
-
-def _narrow(latency: np.ndarray, fraction: float) -> bool:
-    ascending = np.sort(latency)
-    interval = order_interval(ascending, 0.5)
-    return interval is not None and interval.width <= fraction * order_statistic(ascending, 0.5)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from app.stats.quantiles import order_interval
+from app.stats.quantiles import rank_interval
 
 PAIRS = int(os.environ.get("GRAPHLAP_PAIRS", "0"))
 """How many pairs the user wants, 0 for each benchmark's own number."""
@@ -27,7 +27,8 @@ def interleaved(pairs: int, *sides: Callable[[], float]) -> tuple[list[float], .
 def ratio_text(over: Sequence[float], under: Sequence[float]) -> str:
     """The median of the pairs' ratios, its exact 95 % interval, and the extreme pairs."""
     ratios = np.sort(np.divide(over, under))
-    bounds = order_interval(ratios, 0.5)
-    interval = f"{bounds.low:.3f} to {bounds.high:.3f}" if bounds else "too few pairs"
+    ranks = rank_interval(len(ratios), 0.5)
+    bounds = [f"{ratios[rank - 1]:.3f}" for rank in ranks or ()]
+    interval = " to ".join(bounds) or "too few pairs"
     middle = statistics.median(ratios.tolist())
     return f"x{middle:.3f} ({interval}; pairs {ratios[0]:.3f} to {ratios[-1]:.3f})"

@@ -249,6 +249,8 @@ class SweepEditor(QWidget):
         cases = "1 case" if found.cases == 1 else f"{about}{found.cases:,} cases"
         short, long = duration(found.shortest_s), duration(found.longest_s)
         rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
+        if found.most_rounds > found.rounds:
+            rounds = f"{found.rounds} to {found.most_rounds} rounds"
         self._tell(f"{cases}, {rounds} each, {short} to {long}", wrong=False)
 
     def _tell(self, text: str, wrong: bool) -> None:

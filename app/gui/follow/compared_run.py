@@ -72,7 +72,7 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 
 def _side(name: str, state: RunState) -> RunSide:
     cases = tuple(one.measured for one in ranked(state.series))
-    return RunSide(name, cases, _environment(state))
+    return RunSide(name, cases, _environment(state), state.manifest.asked.percentiles)
 
 
 def _environment(state: RunState) -> Mapping[str, Any]:

@@ -11,6 +11,8 @@ TERMS: dict[str, str] = {
     "p90": "Nine of ten inferences took at most this long.",
     "p99": "99 of 100 inferences took at most this long. It needs at least 368 samples, or it "
     "can't be told with 95 % confidence.",
+    "needed": "What the p99 still lacks: independent samples of all rounds, before it can be told, "
+    "then rounds, before its interval reaches 5 % to either side.",
     "p99.9": "999 of 1000 inferences took at most this long. It needs at least 3,688 samples.",
     "interval": "The range that holds the true value with 95 % confidence, the wider of the one "
     "from ranks and the one between processes.",

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QW
 from app.gui.look.terms import TERMS
 from app.results.follow.state import RunState
 from app.results.live import Live
+from app.results.needed import still_needed
 from app.results.text import NOT_MEASURED, duration, latency
-from app.stats.quantiles import needed_samples
 
 _PHASES = {
     "": "waiting",
@@ -28,7 +28,7 @@ _FIELDS = (
     ("phase", "Phase", "warm-up"),
     ("rounds", "Round", "round"),
     ("samples", "Samples", "p99"),
-    ("missing", "Still for p99", "p99"),
+    ("missing", "Still for p99", "needed"),
     ("p50", "p50 so far", "provisional"),
     ("p99", "p99 so far", "provisional"),
     ("eta", "Time left", "profile"),
@@ -81,12 +81,14 @@ class ProgressPanel(QWidget):
         self._set("phase", _phase(live) if moving else NOT_MEASURED)
         in_round = moving and live.state == "measuring"
         rounds = state.manifest.rounds
-        self._set("rounds", f"{(live.round or 0) + 1} of {rounds}" if in_round else NOT_MEASURED)
+        of = "at most" if state.manifest.plan.get("precise") else "of"
+        number = f"{(live.round or 0) + 1} {of} {rounds}"
+        self._set("rounds", number if in_round else NOT_MEASURED)
         self._set("samples", f"{state.samples_in_flight:,}" if in_round else NOT_MEASURED)
-        missing = max(0, needed_samples(0.99) - state.samples_in_flight)
-        self._set(
-            "missing", (f"{missing:,}" if missing else "enough") if in_round else NOT_MEASURED
-        )
+        current = state.of(live.case_id)
+        row = current.row if current else {}
+        missing = still_needed(row, "p99", state.samples_in_flight)
+        self._set("missing", missing if in_round else NOT_MEASURED)
         self._set("p50", latency(live.p50_us) if in_round else NOT_MEASURED)
         self._set("p99", latency(live.p99_us) if in_round else NOT_MEASURED)
         self._set("eta", duration(live.eta_s) if moving else NOT_MEASURED)

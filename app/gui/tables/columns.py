@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.cases.chosen_columns import all_names
+from app.cases.chosen_columns import column as column_of
 from app.cases.columns import BY_NAME, NAMES, PERCENTILES
 from app.cases.columns import Column as ResultColumn
 from app.results.figures import number
@@ -96,3 +98,17 @@ DEFAULT: tuple[str, ...] = (
 COLUMNS: tuple[Column, ...] = tuple(
     _column(BY_NAME[key]) for key in (*DEFAULT, *(k for k in NAMES if k not in DEFAULT))
 )
+
+
+def columns_of(series: Sequence[Series]) -> tuple[Column, ...]:
+    """All columns, and after them those of percentiles that the plan of these cases chose."""
+    row = next((one.row for one in series if "ci_method" in one.row), {})
+    chosen = [column_of(name) for name in all_names([row])[len(NAMES) :]]
+    return (*COLUMNS, *(_column(found) for found in chosen if found is not None))
+
+
+def shown_unasked(key: str) -> bool:
+    """Whether a column is shown until somebody chooses otherwise: of a percentile its figure."""
+    if key in BY_NAME:
+        return key in DEFAULT
+    return key.startswith("latency_") and "_ci_" not in key

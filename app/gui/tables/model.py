@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont
 from app.cases.status import FAILED
 from app.cases.verdict import BAND
 from app.gui.look.theme import LIGHT, Theme, runtime_color
-from app.gui.tables.columns import COLUMNS, Column
+from app.gui.tables.columns import COLUMNS, Column, columns_of
 from app.results.figures import ranked
 from app.results.measured import COMPARED
 from app.results.series import Series
@@ -36,11 +36,15 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class ResultsModel(QAbstractTableModel):
-    """One row per series; all columns, of which the view shows some."""
+    """One row per series; all columns, of which the view shows some.
+
+    `columns` grow by those of the percentiles that a run's plan chose.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.series: tuple[Series, ...] = ()
+        self.columns = COLUMNS
         self._theme = LIGHT
         self._baseline: Series | None = None
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
@@ -65,10 +69,10 @@ class ResultsModel(QAbstractTableModel):
         if self._baseline is not None:
             by_key = {one.key: one for one in fresh}
             self._baseline = by_key.get(self._baseline.key)
-        self._judge(fresh)
-        if [one.key for one in fresh] != [one.key for one in old]:
+        columns = columns_of(fresh)
+        if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
             self.beginResetModel()
-            self.series = fresh
+            self.series, self.columns = fresh, columns
             self.endResetModel()
             return
         self.series = fresh
@@ -117,7 +121,7 @@ class ResultsModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.series)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802
-        return 0 if parent.isValid() else len(COLUMNS)
+        return 0 if parent.isValid() else len(self.columns)
 
     def headerData(  # noqa: N802
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
@@ -125,18 +129,18 @@ class ResultsModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return COLUMNS[section].title
+            return self.columns[section].title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return COLUMNS[section].hint
+            return self.columns[section].hint
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _LEFT if COLUMNS[section].kind == "text" else _RIGHT
+            return _LEFT if self.columns[section].kind == "text" else _RIGHT
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         answer = self._answers.get(role)
         if answer is None:
             return None
-        return answer(self.series[index.row()], COLUMNS[index.column()])
+        return answer(self.series[index.row()], self.columns[index.column()])
 
     def _sort_value(self, series: Series, column: Column) -> str | float:
         value = column.raw(series)

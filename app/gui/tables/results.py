@@ -23,7 +23,7 @@ from app.cases.status import STATUSES
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
-from app.gui.tables.columns import COLUMNS, DEFAULT
+from app.gui.tables.columns import COLUMNS, Column, shown_unasked
 from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
 from app.results.series import Series
 
@@ -169,13 +169,26 @@ class ResultsTable(QWidget):
 
     def _make_column_actions(self) -> None:
         for column in COLUMNS:
-            action = self.columns_menu.addAction(column.title)
-            action.setData(column.key)
-            action.setToolTip(column.hint)
-            action.setCheckable(True)
-            action.toggled.connect(self._columns_changed)
+            self._offer(column)
         self.columns_menu.setToolTipsVisible(True)
-        self.set_visible_columns(DEFAULT)
+        self._columns_changed()
+
+    def _offer(self, column: Column) -> None:
+        action = self.columns_menu.addAction(column.title)
+        action.setData(column.key)
+        action.setToolTip(column.hint)
+        action.setCheckable(True)
+        action.setChecked(shown_unasked(column.key))
+        action.toggled.connect(self._columns_changed)
+
+    def _follow_columns(self) -> None:
+        """Offer the percentiles that this run's plan chose, and no longer those of another's."""
+        for action in self.columns_menu.actions()[len(COLUMNS) :]:
+            self.columns_menu.removeAction(action)
+        for place, column in enumerate(self.model.columns[len(COLUMNS) :], len(COLUMNS)):
+            self._offer(column)
+            self.view.setColumnWidth(place, column.width)
+        self._columns_changed()
 
     def visible_columns(self) -> list[str]:
         """The keys of the shown columns, for preferences."""
@@ -195,7 +208,11 @@ class ResultsTable(QWidget):
         """Show these cases; selection, sorting and baseline stay."""
         kept = set(self.selected_keys())
         reset = [one.key for one in series] != [one.key for one in self.model.series]
+        columns = self.model.columns
         self.model.set_series(series)
+        if columns != self.model.columns:
+            reset = True
+            self._follow_columns()
         if reset and kept:
             self.select(kept)
         self._show_baseline_state()
@@ -254,8 +271,9 @@ class ResultsTable(QWidget):
 
     def _raw(self, rows: Sequence[int]) -> Table:
         header = self.view.horizontalHeader()
-        order = sorted(range(len(COLUMNS)), key=header.visualIndex)
-        shown = [COLUMNS[k] for k in order if not header.isSectionHidden(k)]
+        columns = self.model.columns
+        order = sorted(range(len(columns)), key=header.visualIndex)
+        shown = [columns[k] for k in order if not header.isSectionHidden(k)]
         return [column.key for column in shown], [
             [column.raw(self._series_at(row)) for column in shown] for row in rows
         ]

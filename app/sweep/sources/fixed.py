@@ -1,7 +1,7 @@
 """The source of a plan's grid: exports first, then rounds in a seeded random order.
 
 Round by round, each round a fresh shuffle of all cases, so that drift of the machine does
-not follow the variable. A case that failed gets no further rounds.
+not follow the variable. A case that failed, or has enough, gets no further rounds.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
+from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
     Schedule,
@@ -38,13 +39,18 @@ class FixedSweep:
 
     schedule: Schedule
     done: Mapping[str, Mapping[int, Status]]
+    enough: Enough
     models: dict[ModelKey, ExportReply] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
-    _left: dict[str, set[int]] = field(default_factory=dict)
+    _known: dict[str, set[int]] = field(default_factory=dict)
+    _wanted: dict[str, int] = field(default_factory=dict)
+    _open: dict[str, Case] = field(default_factory=dict)
     _exports: deque[ExportWork] = field(default_factory=deque)
     _exporting: int = 0
     _settled: deque[SettledRound] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
+    _next_number: int = 0
+    _measuring: int = 0
     _handed_out_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -53,14 +59,14 @@ class FixedSweep:
             known = self.done.get(case.case_id, {})
             if not ENDED.isdisjoint(known.values()):
                 self._ended.add(case.case_id)
-            self._left[case.case_id] = set(range(schedule.rounds)) - set(known)
-        open_cases = [case for case in schedule.cases if self.rounds_left(case)]
-        for case in open_cases:
+            self._known[case.case_id] = set(known)
+            self._wanted[case.case_id] = self.enough.wanted(case)
+        self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
+        for case in self._open.values():
             refused = refused_without_model(case)
             if refused is not None:
                 self._settle(case, *refused)
-        self._queue_exports([case for case in open_cases if case.case_id not in self._ended])
-        self._queue_rounds(open_cases)
+        self._queue_exports([c for c in self._open.values() if c.case_id not in self._ended])
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         for work in finished:
@@ -70,6 +76,7 @@ class FixedSweep:
             elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
                 if isinstance(work, RoundWork):
+                    self._measuring -= 1
                     seconds = time.monotonic() - self._handed_out_s
                     self.schedule.budget.learn(work.result.case_id, seconds)
         if self._settled:
@@ -81,7 +88,7 @@ class FixedSweep:
             return self._exports.popleft()
         if self._exporting:
             return None
-        while self._rounds:
+        while self._rounds or self._queue_rounds():
             case, number = self._rounds.popleft()
             reply = self.models.get((case.model, case.precision))
             if case.case_id in self._ended or reply is None:
@@ -91,13 +98,19 @@ class FixedSweep:
                 self._ended.add(case.case_id)
             elif not self.schedule.budget.round_fits(case.case_id, self._guess_s):
                 continue
+            else:
+                self._measuring += 1
             self._handed_out_s = time.monotonic()
             return work
         return None
 
     def rounds_left(self, case: Case) -> int:
         """How many processes this case still needs; 0 once it has failed."""
-        return 0 if case.case_id in self._ended else len(self._left[case.case_id])
+        return 0 if case.case_id in self._ended else len(self._missing(case))
+
+    def wanted(self, case: Case) -> int:
+        """How many rounds the case is to have, as far as is known now."""
+        return self._wanted[case.case_id]
 
     @property
     def exports_left(self) -> int:
@@ -109,8 +122,8 @@ class FixedSweep:
         return sum(map(self.rounds_left, self.schedule.cases))
 
     def rounds_total(self, recorded: int) -> int:
-        """How many rounds the plan asks for; `recorded` are those that are on disk."""
-        return len(self.schedule.cases) * self.schedule.rounds
+        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
+        return sum(self._wanted.values())
 
     @property
     def _guess_s(self) -> float:
@@ -119,9 +132,14 @@ class FixedSweep:
 
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""
-        self._left[result.case_id].discard(result.round)
+        known = self._known[result.case_id]
+        if result.round in known:
+            return
+        known.add(result.round)
         if result.status in ENDED:
             self._ended.add(result.case_id)
+        else:
+            self._wanted[result.case_id] = self.enough.wanted(self._open[result.case_id])
 
     def _queue_exports(self, cases: Sequence[Case]) -> None:
         points: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
@@ -132,13 +150,20 @@ class FixedSweep:
         for case, wanted in points.values():
             self._exports.append(model_export(self.schedule, case, wanted))
 
-    def _queue_rounds(self, cases: Sequence[Case]) -> None:
-        for number in range(self.schedule.rounds):
-            order = [case for case in cases if number in self._left[case.case_id]]
+    def _queue_rounds(self) -> bool:
+        """Queue the next round of all that want it, once all rounds before it have ended."""
+        while not self._rounds and not self._measuring and self._next_number < self.schedule.rounds:
+            number, self._next_number = self._next_number, self._next_number + 1
+            order = [case for case in self._open.values() if number in self._missing(case)]
             random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
             self._rounds.extend((case, number) for case in order)
+        return bool(self._rounds)
+
+    def _missing(self, case: Case) -> set[int]:
+        """The numbers of the rounds that the case is to have and has not."""
+        return set(range(self._wanted[case.case_id])) - self._known[case.case_id]
 
     def _settle(self, case: Case, status: Status, reason: str) -> None:
         self._ended.add(case.case_id)
-        number = min(self._left[case.case_id])
+        number = min(self._missing(case))
         self._settled.append(settled(case, number, status, reason))

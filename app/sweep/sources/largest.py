@@ -71,6 +71,10 @@ class LargestBatch:
             self._in_flight += 1
         return following
 
+    def wanted(self, case: Case) -> int:
+        """Each try is one round."""
+        return 1
+
     @property
     def exports_left(self) -> int:
         """How many exports have not been handed out."""

@@ -7,24 +7,29 @@ import math
 from app.cases.status import RAN, Status
 from app.plan.plan import parse_size
 from app.results.folder import RunFolder
+from app.results.rows import Rows
 from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.budget import Budget, WithinBudget
+from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Source
 
-Rounds = FixedSweep | LargestBatch
+RoundSource = FixedSweep | LargestBatch
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
 EXPORT_LIMIT_S = 600.0
 """Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
-def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
-    """The source of the rounds, and that same source with what the plan wants after them."""
+def sources(folder: RunFolder, recorded: Run, rows: Rows) -> tuple[RoundSource, Source]:
+    """The source of the rounds, and that same source with what the plan wants after them.
+
+    `rows` are those of the run, which know what was read of its samples.
+    """
     manifest = folder.manifest
     plan = manifest.asked
     schedule = Schedule(
@@ -41,12 +46,14 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
         plan.tolerance,
     )
     statuses = _known(recorded)
-    rounds: Rounds
+    rounds: RoundSource
     if plan.largest_batch:
         tried = {case_id: known[0] for case_id, known in statuses.items() if known}
         rounds = LargestBatch(schedule, tried)
     else:
-        rounds = FixedSweep(schedule, statuses)
+        rule = plan.stopping
+        enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
+        rounds = FixedSweep(schedule, statuses, enough)
     source: Source = rounds
     ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
     limit_s = manifest.time_limit_s

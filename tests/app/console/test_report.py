@@ -13,6 +13,7 @@ from rich.console import Console
 
 from app.cases.case import Case, Scenario
 from app.cases.errors import PlanError
+from app.cases.percentiles import DEFAULT
 from app.console.report import answer
 from app.console.row_columns import sort_column
 from app.results.folder import RunFolder
@@ -167,11 +168,11 @@ def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
         return [line.split()[4] for line in table if line.startswith("mlp") and "fake" in line]
 
     assert threads("") == ["1", "2", "3"]
-    assert threads(sort_column("p50")) == ["2", "1", "3"], "what has no median comes last"
+    assert threads(sort_column("p50", DEFAULT)) == ["2", "1", "3"], "what has no median comes last"
     assert threads("threads") == ["1", "2", "3"]
-    assert sort_column("latency_p99_us") == "latency_p99_us"
+    assert sort_column("latency_p99_us", DEFAULT) == "latency_p99_us"
     with pytest.raises(PlanError, match="latency_p99_us"):
-        sort_column("latency_p9_us")
+        sort_column("latency_p9_us", DEFAULT)
 
 
 def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
@@ -198,3 +199,27 @@ def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> Non
     (path.parent / "other").mkdir()
     two = shown(measured(path.parent / "two", ort, ov))
     assert "undecided" in two and "--rounds 3" in two
+
+
+def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_find(
+    path: Path,
+) -> None:
+    """On eighty columns too, where a user decides whether to measure on."""
+    cases = (MLP, replace(MLP, threads=2))
+    with RunFolder.create(path, manifest_of(cases)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, spread in zip(cases, (1.0, 4.0), strict=True):
+            for number in range(4):
+                record(folder, case, number, [20.0 + spread * number] * 30)
+    measured = rows_of(path)
+    rows = [one.row for one in measured]
+    assert all(row["rounds_needed_p50"] and row["rounds_needed_p99"] is None for row in rows)
+    first, second = (row["rounds_needed_p50"] for row in rows)
+    said = " ".join(shown(measured, width=80).split())
+    assert f"an interval of ±5 % takes {first} to {second} rounds for p50; there were 4" in said
+    changes = [f"{100 * float(row['smallest_change_p50'] or 0):.0f}" for row in rows]
+    assert f"find, in 9 of 10 tries, a slowdown of {' to '.join(changes)} % in p50" in said
+
+
+def test_two_rounds_say_nothing_of_how_sure_they_are(path: Path) -> None:
+    assert "9 of 10 tries" not in answered(path, MLP)

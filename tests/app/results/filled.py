@@ -102,7 +102,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         phases_ms={"compile": 12.5, "first_inference": 0.75},
         warmup_s=0.25,
         settled=True,
-        stop_reason="interval",
+        stop_reason="min_time",
         call_path="run_with_iobinding",
         execution_provider="CPUExecutionProvider",
         precision="fp32",

@@ -14,6 +14,7 @@ from app.cases.case import Case
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
 from app.sweep.place import ThisMachine
+from app.sweep.sources.enough import FixedRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Work
@@ -197,7 +198,7 @@ def test_a_whole_sweep_exports_and_then_measures(
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     cases = (Case(model=model.path, runtime="fake"), Case(model=model.path, runtime="ort-cpu"))
-    source = FixedSweep(Schedule(cases, 1, SHORT, 60.0, 0, samples), {})
+    source = FixedSweep(Schedule(cases, 1, SHORT, 60.0, 0, samples), {}, FixedRounds(1))
     with Engine(source) as engine:
         heard = drive(engine)
     assert [result.status for result in heard.results] == ["ok", "ok"]

@@ -59,12 +59,12 @@ def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> N
     assert shown["phase"] == "measuring"
     assert shown["rounds"] == "2 of 4"
     assert shown["samples"] == "100"
-    assert shown["missing"] == str(needed_samples(0.99) - 100)
+    assert shown["missing"] == f"{needed_samples(0.99) - 100} samples"
     assert shown["p50"] == "24.1 µs"
     assert shown["eta"] == "3 min 20 s"
     assert panel.bar.value() == 1 and panel.bar.maximum() == 4
     panel.show_run(replace(state, samples_in_flight=100_000))
-    assert panel.values["missing"].text() == "enough"
+    assert panel.values["missing"].text() == "3 more rounds for an interval"
 
 
 def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(

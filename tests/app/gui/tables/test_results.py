@@ -222,3 +222,16 @@ def test_a_theme_reaches_the_cells(table: ResultsTable) -> None:
     status = next(k for k, column in enumerate(COLUMNS) if column.key == "status")
     role = Qt.ItemDataRole.ForegroundRole
     assert table.filter.index(3, status).data(role) == QColor(DARK.bad)
+
+
+def test_percentiles_that_a_plan_chose_are_columns_of_that_run(table: ResultsTable) -> None:
+    chosen = {"latency_p9999_us": 31.5, "latency_p9999_ci_low_us": 30.0, "ci_method": "t_ranks"}
+    table.set_series([_case(key, 9.5, "ort-cpu", **chosen) for key in ("a", "b")])
+    added = table.model.columns[len(COLUMNS) :]
+    assert [column.title for column in added] == ["p99.99 (µs)", "p99.99 from (µs)"]
+    assert _text(table, 0, len(COLUMNS)) == "31.50"
+    assert "latency_p9999_us" in table.visible_columns()
+    assert "latency_p9999_ci_low_us" not in table.visible_columns()
+    table.set_series([_case("a", 9.5, ci_method="t_ranks")])
+    assert table.model.columns == COLUMNS
+    assert "latency_p9999_us" not in table.visible_columns()

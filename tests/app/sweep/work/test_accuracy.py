@@ -13,6 +13,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.sweep.sources.accuracy import WithAccuracy, data_for
+from app.sweep.sources.enough import FixedRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.rounds import Schedule
 from app.sweep.work.accuracy import AccuracyWork
@@ -38,7 +39,8 @@ def source_of(
     done: Sequence[str] = (),
 ) -> WithAccuracy:
     recorded = recorded or {}
-    fixed = FixedSweep(Schedule(cases, 2, SHORT, 60.0, 5, Path("samples")), recorded)
+    schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"))
+    fixed = FixedSweep(schedule, recorded, FixedRounds(2))
     return WithAccuracy(fixed, cases, given, list(recorded), done, 60.0)
 
 

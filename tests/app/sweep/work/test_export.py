@@ -21,6 +21,7 @@ from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan
 from app.results.folder import RunFolder
+from app.results.rows import Rows
 from app.sweep.begin import begin
 from app.sweep.engine import Engine
 from app.sweep.events import Event, Started
@@ -126,7 +127,7 @@ def test_the_time_limit_that_is_asked_for_holds_for_exports(
     write_add_graph(tmp_path / "add.onnx")
     plan = plan_of(tmp_path, time_limit_s=asked)
     with begin(plan, tmp_path / "run") as folder, SweepRun(folder, describe_host()) as run:
-        rounds, _ = sources(folder, run.run)
+        rounds, _ = sources(folder, run.run, Rows())
     work = rounds.next(())
     assert isinstance(work, ExportWork)
     assert work.time_limit_s == limit_s

@@ -12,6 +12,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.sweep.sources import rounds
+from app.sweep.sources.enough import FixedRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.rounds import Schedule, cores_for
 from app.sweep.work.base import Work
@@ -37,7 +38,8 @@ def sweep_of(
     seed: int = 5,
     done: Mapping[str, Mapping[int, Status]] | None = None,
 ) -> FixedSweep:
-    return FixedSweep(Schedule(cases, rounds, SHORT, 60.0, seed, Path("samples")), done or {})
+    schedule = Schedule(cases, rounds, SHORT, 60.0, seed, Path("samples"))
+    return FixedSweep(schedule, done or {}, FixedRounds(rounds))
 
 
 def run_through(
@@ -173,6 +175,6 @@ def test_what_is_compared_and_how_closely_reaches_exports_and_rounds(
     schedule = Schedule(
         CASES[:1], 1, SHORT, 60.0, 5, Path("samples"), checked=checked, tolerance=0.5
     )
-    done = run_through(FixedSweep(schedule, {}), model)
+    done = run_through(FixedSweep(schedule, {}, FixedRounds(1)), model)
     assert [w.request.checked for w in done if isinstance(w, ExportWork)] == [checked]
     assert [w.job.tolerance for w in done if isinstance(w, RoundWork)] == [0.5]

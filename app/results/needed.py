@@ -1,0 +1,48 @@
+"""How sure a row's figures are, and what they still lack: columns of the row, and words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.cases.columns import Row
+from app.stats.between import LEAST_ROUNDS
+from app.stats.needed import NARROW, rounds_needed, samples_needed
+from app.stats.summary import QUANTILES, Summary
+from app.stats.verdict import smallest_change_between
+
+JUDGED = ("p50", "p99")
+
+
+def needed_columns(summary: Summary) -> Row:
+    """Rounds for a narrow interval, and the smallest change that such rounds would find."""
+    values: Row = {}
+    for name in JUDGED:
+        figure = summary.figures[name]
+        if figure.interval is not None:
+            values[f"rounds_needed_{name}"] = rounds_needed(figure.by_round)
+            values[f"smallest_change_{name}"] = smallest_change_between(figure.by_round)
+    return values
+
+
+def still_needed(row: Mapping[str, Any], name: str, samples: int) -> str:
+    """What a percentile lacks: `268 samples`, `6 more rounds for ±5 %`, or `nothing`.
+
+    `row` is the case's as far as it is known, empty before its first round has ended; `samples`
+    are those of all its rounds, the one in flight with them.
+    """
+    total, independent = row.get("iterations"), row.get("effective_samples")
+    share = independent / total if total and independent else 1.0
+    missing = samples_needed(QUANTILES[name], samples, min(share, 1.0))
+    if missing:
+        return f"{missing:,} samples"
+    rounds, needed = row.get("rounds") or 0, row.get(f"rounds_needed_{name}")
+    if needed is None:
+        more = LEAST_ROUNDS - rounds
+        return f"{_rounds(more)} for an interval" if more > 0 else "longer rounds"
+    more = needed - rounds
+    return f"{_rounds(more)} for ±{100 * NARROW:g} %" if more > 0 else "nothing"
+
+
+def _rounds(more: int) -> str:
+    return "1 more round" if more == 1 else f"{more:,} more rounds"

@@ -1,0 +1,115 @@
+"""Percentiles of a user's choice: told in the row, read back, sorted by, shown and compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from app.__main__ import main
+from app.cases.chosen_columns import chosen_names, column
+from app.cases.columns import NAMES, Row
+from app.cases.errors import PlanError
+from app.console.report import answer
+from app.console.row_columns import shown_percentiles, sort_column
+from app.plan.plan import parse_plan
+from app.results.folder import RunFolder
+from app.results.measured import Measured
+from app.results.parquet import export_parquet
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import read_rows, to_csv
+from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+
+CHOSEN = (50.0, 99.99, 2.5)
+NEW = ("latency_p025_us", "latency_p025_ci_low_us", "latency_p025_ci_high_us", "pooled_p025_us")
+
+
+def run_at(path: Path, chosen: tuple[float, ...] = CHOSEN, factor: float = 1.0) -> Path:
+    """Five rounds of the same 40,000 latencies: each is 1, 2, ... 40,000 us once."""
+    grid = {"models": ["mlp"], "runtimes": ["fake"]}
+    plan = parse_plan({"sweeps": [grid], "percentiles": list(chosen)}, "test")
+    manifest = replace(manifest_of((CASE,), 5), plan=plan.model_dump(mode="json"))
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(5):
+            drawn = np.random.default_rng(number).permutation(np.arange(1.0, 40_001.0))
+            record(folder, CASE, number, (factor * drawn).tolist())
+        folder.write("results.csv", to_csv(Rows().of(read_run(path))))
+    return path
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_at(tmp_path_factory.mktemp("chosen") / "run")
+
+
+@pytest.fixture(scope="module")
+def row(path: Path) -> Row:
+    return read_rows(path / "results.csv")[CASE.case_id]
+
+
+def test_a_row_tells_what_was_chosen_beside_what_every_row_tells(row: Row) -> None:
+    assert row["latency_p9999_us"] == pytest.approx(39_996.0)
+    assert row["pooled_p9999_us"] == 39_996.0
+    assert row["latency_p025_us"] == pytest.approx(1_000.0)
+    assert row["latency_p99_us"] == pytest.approx(39_600.0), "the default ones stay"
+    low, high = row["latency_p025_ci_low_us"], row["latency_p025_ci_high_us"]
+    assert isinstance(low, float) and isinstance(high, float)
+    assert low < 1_000.0 < high
+
+
+def test_a_tail_that_rounds_are_too_short_for_has_no_interval_and_says_so(row: Row) -> None:
+    assert row["latency_p9999_ci_low_us"] is None
+    assert "p99.99" in str(row["ci_absent"]) and "of 20 independent runs" in str(row["ci_absent"])
+
+
+def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path) -> None:
+    (made,) = Rows().of(read_run(path))
+    header = next(csv.reader(io.StringIO((path / "results.csv").read_text())))
+    assert tuple(header) == (*NAMES, *NEW, *chosen_names((99.99,)))
+    assert read_rows(path / "results.csv")[CASE.case_id] == made
+    parquet = pytest.importorskip("pyarrow.parquet")
+    results, _ = export_parquet(read_run(path), [made])
+    assert parquet.read_table(results)["latency_p9999_us"].to_pylist() == [made["latency_p9999_us"]]
+
+
+def test_the_pattern_names_no_other_column() -> None:
+    assert column("latency_p99_us") is column("latency_p99_us")
+    found = column("latency_p025_us")
+    assert found is not None
+    assert found.title == "p2.5 (µs)"
+    assert found.meaning.startswith("2.5 of 100 runs were at most this slow")
+    for name in ("latency_p9_us", "latency_mode_us", "pooled_p99999_ms", "p9999"):
+        assert column(name) is None
+
+
+def test_the_table_has_the_chosen_ones_and_is_sorted_by_them(path: Path, row: Row) -> None:
+    percentiles = shown_percentiles(CHOSEN)
+    for width, there in ((80, ("p50", "p99.99")), (200, ("p50", "p99.99", "p2.5"))):
+        out = io.StringIO()
+        console = Console(file=out, width=width)
+        for part in answer([Measured(CASE, row, None)], width, percentiles=percentiles):
+            console.print(part)
+        head = out.getvalue().splitlines()[0].split()
+        assert set(there) <= set(head)
+        assert "p99" not in head
+    assert sort_column("p99.99", CHOSEN) == "latency_p9999_us"
+    assert sort_column("pooled_p025_us", CHOSEN) == "pooled_p025_us"
+    with pytest.raises(PlanError, match="--sort p97 is no column"):
+        sort_column("p97", CHOSEN)
+
+
+def test_two_runs_are_compared_by_what_both_chose(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = run_at(tmp_path / "other", (99.99, 95.0), factor=2.0)
+    assert main(["--compare", str(path), str(other)]) == 0
+    told = [line.split() for line in capsys.readouterr().out.splitlines() if "slower" in line]
+    assert [line[line.index("p99.99")] for line in told if "p99.99" in line] == ["p99.99"]
+    assert not [line for line in told if "p95" in line or "p99" in line]

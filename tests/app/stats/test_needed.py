@@ -1,0 +1,46 @@
+"""How much more must be measured: counted over all rounds, and over what rounds spread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from app.stats.between import interval_between
+from app.stats.needed import rounds_needed, samples_needed
+
+
+def test_samples_of_all_rounds_count_and_dependent_ones_count_less() -> None:
+    assert samples_needed(0.99, 100) == 268
+    assert samples_needed(0.99, 400) == 0
+    assert samples_needed(0.99, 400, independent_share=0.1) == 3280
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.01, 0.03, 0.1, 0.3])
+def test_so_many_rounds_are_the_fewest_that_give_the_interval(spread: float) -> None:
+    figures = np.exp(spread * np.array([-1.0, 0.0, 1.0]))  # of which the deviation is `spread`
+    rounds = rounds_needed(figures.tolist())
+    assert rounds is not None
+
+    def reach(n: int) -> float:
+        return float(np.exp(t(n - 1).ppf(0.975) * spread / np.sqrt(n)) - 1)
+
+    assert reach(rounds) <= 0.05 * (1 + 1e-9)
+    assert rounds == 3 or reach(rounds - 1) > 0.05
+
+
+def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None:
+    """Half of the tries, since the spread of more rounds is as often larger as smaller."""
+    rng, narrow = np.random.default_rng(5), 0
+    for _ in range(400):
+        rounds = rounds_needed(np.exp(0.08 * rng.standard_normal(10)).tolist())
+        assert rounds is not None
+        interval = interval_between(np.exp(0.08 * rng.standard_normal(rounds)))
+        assert interval is not None
+        narrow += interval.high / interval.low <= 1.05**2
+    assert 0.35 <= narrow / 400 <= 0.65
+
+
+def test_two_rounds_do_not_tell_how_many_more() -> None:
+    assert rounds_needed([10.0, 11.0]) is None
+    assert rounds_needed([10.0, 10.0, 10.0]) == 3

@@ -1,0 +1,52 @@
+"""Stopping once an interval is narrow must not make it wrong: counted over simulated runs.
+
+Reduced: 120 tries a stream; `python -m tests.benchmarks stopping` has more streams and tries.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from app.stats.precise import FIRST_LOOK, Precise, reach
+from app.stats.quantiles import Interval
+from app.stats.typical import Estimate
+from tests.simulated.stopping import STREAMS, Asked, stopped
+
+TRIES = 120
+
+
+def test_looks_are_few_and_the_last_is_the_bound() -> None:
+    assert Precise({}, 40).looks == (5, 7, 10, 14, 20, 28, 40)
+    assert Precise({}, 12).looks == (5, 7, 10, 12)
+    assert Precise({}, FIRST_LOOK).looks == (5,)
+
+
+def test_all_looks_together_miss_no_oftener_than_one() -> None:
+    assert Precise({}, FIRST_LOOK).confidence == 0.95
+    for most in (7, 10, 40, 1000):
+        rule = Precise({}, most)
+        assert len(rule.looks) * (1.0 - rule.confidence) == pytest.approx(0.05)
+
+
+def test_an_interval_reaches_as_far_as_its_farther_side() -> None:
+    assert reach(Estimate(100.0, Interval(99.0, 103.0))) == pytest.approx(0.03)
+    assert reach(Estimate(100.0, Interval(95.0, 103.0))) == pytest.approx(0.05)
+    assert reach(Estimate(100.0, None)) is None
+
+
+def test_every_percentile_that_is_asked_for_must_be_narrow() -> None:
+    rule = Precise({"p50": 0.01, "p99": 0.1})
+    narrow, wide = Estimate(100.0, Interval(99.5, 100.5)), Estimate(100.0, Interval(95.0, 105.0))
+    assert rule.settles({"p50": narrow, "p99": wide})
+    assert not rule.settles({"p50": wide, "p99": narrow})
+    assert not rule.settles({"p50": narrow, "p99": Estimate(100.0, None, "3 rounds")})
+    short = Estimate(100.0, None, "3 of 20 runs beyond it", too_short=True)
+    assert rule.settles({"p50": wide, "p99": short}), "more rounds would be measured for nothing"
+
+
+@pytest.mark.parametrize("asked", STREAMS, ids=lambda asked: f"{asked.stream.name} {asked.share}")
+def test_the_interval_at_stopping_holds_the_truth(asked: Asked) -> None:
+    told = stopped(asked, TRIES)
+    assert told.claimed >= 0.9 * TRIES
+    assert told.held / told.claimed >= 0.93
+    assert told.ends[0] < told.ends[-1], "where it ends is left to the rounds"

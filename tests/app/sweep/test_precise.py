@@ -1,0 +1,140 @@
+"""A precise run: rounds until intervals are as narrow as asked, bounded, resumed, and told."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.headless import measure
+from app.plan.plan import Plan, parse_plan
+from app.results.folder import RunFolder
+from app.results.manifest import new_manifest
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.sweep.begin import begin
+from app.sweep.sources.enough import PreciseRounds
+from tests.app.results.runs import ENVIRONMENT, record
+from tests.app.sweep.sweeps import SHORT, write_add_graph
+
+CASE = Case("add.onnx", "fake")
+
+
+def plan_of(models: str = "mlp", **values: object) -> Plan:
+    return parse_plan({"sweeps": [{"models": [models], "runtimes": ["fake"]}], **values}, "test")
+
+
+def folder_of(path: Path, plan: Plan) -> RunFolder:
+    manifest = new_manifest(
+        name="test",
+        seed=3,
+        rounds=plan.lengths.rounds,
+        time_limit_s=60.0,
+        limits=SHORT,
+        plan=plan,
+        cases=(CASE,),
+        environment=ENVIRONMENT,
+    )
+    folder = RunFolder.create(path, manifest)
+    folder.begin(ENVIRONMENT)
+    return folder
+
+
+def told(folder: RunFolder) -> tuple[int, Row]:
+    """How many rounds the case is to have after those in the folder, and its row."""
+    run, rows = read_run(folder.path), Rows()
+    rule = run.manifest.asked.stopping
+    assert rule is not None
+    return PreciseRounds(rule, run, rows).wanted(CASE), rows.of(run)[0]
+
+
+def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
+    """Levels that spread by 2 %: ±5 % takes more than five of them and fewer than forty."""
+    wanted = []
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.05})) as folder:
+        for number in range(40):
+            record(folder, CASE, number, [100.0 + 4.0 * (number % 2)] * 60)
+            left, row = told(folder)
+            wanted.append(left)
+            if left == number + 1:
+                break
+    assert wanted[:5] == [5, 5, 5, 5, 7]
+    assert wanted[-2:] == [len(wanted), len(wanted)]
+    assert len(wanted) in (7, 10, 14, 20, 28)
+    assert str(row["stop_reason"]).startswith("precise: p50 within ")
+    assert str(row["stop_reason"]).endswith(f" after {len(wanted)} rounds")
+    assert row["warnings"] is None or "--resume" not in str(row["warnings"])
+    low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
+    assert isinstance(low, float) and isinstance(high, float)
+    value = float(row["latency_p50_us"] or 0)
+    assert low / value >= 0.95 and high / value <= 1.05, "the row's own interval is as narrow"
+    assert row["ci_method"] == "t_ranks_looks"
+
+
+def test_the_bound_on_rounds_ends_what_is_not_reached_and_the_row_says_so(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.001}, rounds=7)) as folder:
+        for number in range(7):
+            record(folder, CASE, number, [100.0 + number] * 60)
+        left, row = told(folder)
+    assert left == 7
+    assert " (0.1 % asked) after 7 rounds, the most there may be" in str(row["stop_reason"])
+
+
+def test_what_ended_before_its_look_says_how_far_it_was(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.001})) as folder:
+        for number in range(3):
+            record(folder, CASE, number, [100.0 + number] * 60)
+        left, row = told(folder)
+    assert left == 5
+    assert "ended after 3 rounds, before the look at 5: p50 within" in str(row["stop_reason"])
+    assert "3 of 5 rounds were measured: --resume the run" in str(row["warnings"])
+
+
+def test_rounds_that_are_too_short_for_a_tail_are_not_added_to(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p99": 0.1})) as folder:
+        for number in range(5):
+            record(folder, CASE, number, [100.0 + k % 7 for k in range(400)])
+        left, row = told(folder)
+    assert left == 5
+    assert "which takes longer rounds" in str(row["stop_reason"])
+
+
+def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 1e-9})) as folder:
+        for number in range(5):
+            record(folder, CASE, number, [100.0 + number] * 60, clock="simulated")
+        left, row = told(folder)
+    assert left == 5
+    assert "5 rounds are enough of a simulation" in str(row["stop_reason"])
+
+
+@pytest.mark.alone
+def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    plan = plan_of(graph, precise={"p50": 0.9}, rounds=7)
+    with begin(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
+        out = io.StringIO()
+        assert measure(folder, out=out, log=io.StringIO()) == 1
+        assert "left out 5 of 5 rounds" in out.getvalue()
+    with begin(plan, tmp_path / "more") as folder:
+        log, out = io.StringIO(), io.StringIO()
+        assert measure(folder, out=out, log=log) == 0
+        assert "5 rounds or more" in log.getvalue()
+        (looked,) = [line for line in log.getvalue().splitlines() if "no more rounds" in line]
+        assert "[5/5, " in looked and "; p50 within" in looked
+    run = read_run(tmp_path / "more")
+    (case,) = run.cases
+    assert sorted(run.rounds[case.case_id]) == [0, 1, 2, 3, 4]
+    assert "precise: p50 within" in str(Rows().of(run)[0]["stop_reason"])
+    journal = next((tmp_path / "more" / "journal").iterdir())
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]))  # as if it had been killed in its fifth round
+    with RunFolder.reopen(tmp_path / "more") as folder:
+        assert measure(folder, out=io.StringIO(), log=io.StringIO()) == 0
+    assert sorted(read_run(tmp_path / "more").rounds[case.case_id]) == [0, 1, 2, 3, 4]

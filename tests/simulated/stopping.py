@@ -1,0 +1,70 @@
+"""How often the interval that ends a case holds the truth, counted over simulated runs."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.precise import Precise
+from app.stats.typical import Rounds, typical_quantile
+from tests.simulated.streams import AUDITED, UNSEEN, Stream
+
+_BY_NAME = {stream.name: stream for stream in (*AUDITED, *UNSEEN)}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A quantile of a stream, how narrow its interval is to be, and the runs of each round."""
+
+    stream: Stream
+    quantile: float
+    share: float
+    runs: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Of so many tries there was an interval in `claimed` when it ended, which held the truth in
+    `held`; `narrow` were as narrow as asked. `ends` are the rounds at which it ended, ascending."""
+
+    claimed: int
+    held: int
+    narrow: int
+    ends: tuple[int, ...]
+
+
+def stopped(asked: Asked, tries: int) -> Stopped:
+    """Rounds are drawn until the interval is narrow or there are as many as may be."""
+    seed = f"{asked.stream.name} {asked.quantile} {asked.share}".encode()
+    rng = np.random.default_rng(zlib.crc32(seed))
+    rule = Precise({"asked": asked.share})
+    claimed = held = narrow = 0
+    ends = []
+    for _ in range(tries):
+        drawn: list[np.ndarray] = []
+        for look in rule.looks:
+            drawn += asked.stream.rounds(rng, look - len(drawn), asked.runs)
+            figure = typical_quantile(Rounds.of(drawn), asked.quantile, rule.confidence)
+            if rule.narrow({"asked": figure}):
+                narrow += 1
+                break
+        ends.append(len(drawn))
+        if figure.interval is not None:
+            claimed += 1
+            truth = asked.stream.truth(asked.quantile)
+            held += figure.interval.low <= truth <= figure.interval.high
+    return Stopped(claimed, held, narrow, tuple(sorted(ends)))
+
+
+STREAMS: tuple[Asked, ...] = (
+    Asked(_BY_NAME["processes 3 %"], 0.5, 0.03),
+    Asked(_BY_NAME["processes 10 %"], 0.5, 0.10),
+    Asked(_BY_NAME["tails by process"], 0.99, 0.25, runs=5000),
+    Asked(_BY_NAME["AR 0.9"], 0.5, 0.005),
+    Asked(_BY_NAME["bimodal"], 0.9, 0.003),
+    Asked(_BY_NAME["skewed processes"], 0.5, 0.04),
+    Asked(_BY_NAME["heavy processes"], 0.9, 0.03),
+)
+"""Asked for so that they end at various looks."""
