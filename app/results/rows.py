@@ -16,6 +16,7 @@ from app.cases.case import Case
 from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
+from app.results.bounds import bound_columns
 from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
@@ -231,6 +232,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
+    values |= bound_columns(case, summary)
     mean = summary.figures[MEAN]
     inputs = _inputs_at_once(case, known)
     if inputs and mean.value:

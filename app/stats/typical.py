@@ -16,7 +16,13 @@ import numpy as np
 
 from app.stats.between import LEAST_ROUNDS, interval_between, typical
 from app.stats.dependence import extremal_index
-from app.stats.quantiles import Interval, needed_samples, order_statistic, rank_interval
+from app.stats.quantiles import (
+    CONFIDENCE,
+    Interval,
+    needed_samples,
+    order_statistic,
+    rank_interval,
+)
 
 METHOD = "t_ranks"
 TAIL = 0.8
@@ -81,7 +87,7 @@ def typical_quantile(rounds: Rounds, quantile: float) -> Estimate:
     shortest = min(map(len, rounds.ascending))
     if shortest * (1.0 - quantile) < 1.0:
         return Estimate(None, None, f"a round has {shortest} runs, too few to lie beyond it")
-    own = np.array([order_statistic(ascending, quantile) for ascending in rounds.ascending])
+    own = np.array(round_quantiles(rounds, quantile))
     value, by_round = typical(own), tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
         return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
@@ -90,7 +96,7 @@ def typical_quantile(rounds: Rounds, quantile: float) -> Estimate:
         why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
         return Estimate(value, None, why, by_round)
     between = interval_between(own)
-    within = _ranks(rounds.pooled, sum(independent), quantile)
+    within = interval_of_ranks(rounds.pooled, sum(independent), quantile)
     if between is None or within is None:
         return Estimate(value, None, "a latency of 0", by_round)
     low, high = min(between.low, within.low), max(between.high, within.high)
@@ -113,9 +119,16 @@ def marks_of(rounds: Rounds) -> tuple[str, ...]:
     return ("few_rounds",) * few_rounds + ("few_runs",) * few_runs
 
 
-def _ranks(pooled: np.ndarray, independent: int, quantile: float) -> Interval | None:
+def round_quantiles(rounds: Rounds, quantile: float) -> list[float]:
+    """Each round's own quantile, in their order."""
+    return [order_statistic(ascending, quantile) for ascending in rounds.ascending]
+
+
+def interval_of_ranks(
+    pooled: np.ndarray, independent: int, quantile: float, confidence: float = CONFIDENCE
+) -> Interval | None:
     """The exact rank interval of so many independent samples, at the same shares of all."""
-    ranks = rank_interval(independent, quantile)
+    ranks = rank_interval(independent, quantile, confidence)
     if ranks is None:
         return None
     low, high = (math.ceil(rank * len(pooled) / independent) for rank in ranks)
