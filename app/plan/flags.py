@@ -17,6 +17,17 @@ from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
 
 T = TypeVar("T")
+_BELONGS = {
+    "band": ("compare", "history"),
+    "fail_on": ("compare", "history"),
+    "json": ("compare", "history"),
+    "markdown": ("compare",),
+    "junit": ("compare",),
+    "csv": ("history",),
+    "plot": ("history",),
+    "any_host": ("history",),
+}
+"""Flags of a command -> the commands that take them."""
 _OF_EVERY_RUN = frozenset({"headless", "cache_limit", "export", "sort", "strict", "debug"})
 """What may be said of any run; all other flags are of its plan, or other commands."""
 
@@ -37,11 +48,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise PlanError(
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
         )
-    if flags.compare is None:
-        for name in ("band", "fail_on", "markdown", "json", "junit"):
-            if getattr(flags, name):
-                flag = f"--{name.replace('_', '-')}"
-                raise PlanError(f"{flag} belongs to --compare", "name two run folders with it")
+    for name, commands in _BELONGS.items():
+        if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
+            owners = " or ".join(f"--{command}" for command in commands)
+            flag = f"--{name.replace('_', '-')}"
+            raise PlanError(f"{flag} belongs to {owners}", "name run folders with that")
     if flags.export not in (None, "parquet"):
         raise PlanError(
             f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])
