@@ -141,25 +141,26 @@ def _step(scores: np.ndarray) -> list[int]:
     return [int(np.argmax(_steps(scores[None])[0])) + 1]
 
 
-def _episodes(scores: np.ndarray, length: int) -> np.ndarray:
-    """The same for episodes of so many runs that hold neither the first run nor the last."""
-    count = scores.shape[1]
-    sums = np.cumsum(scores, axis=1)
+def _episodes(sums: np.ndarray, length: int) -> np.ndarray:
+    """The same for episodes of so many runs that hold neither the first run nor the last, from
+    the cumulative sums of the orders."""
+    count = sums.shape[1]
     episodes: np.ndarray = np.abs(sums[:, length:-1] - sums[:, : -length - 1])
     return episodes / math.sqrt(length * (count - length) / count)
 
 
 def _largest_episode(scores: np.ndarray) -> np.ndarray:
     """Of up to half of all runs."""
-    largest = np.zeros(len(scores))
-    for length in range(1, scores.shape[1] // 2 + 1):
-        np.maximum(largest, _episodes(scores, length).max(axis=1), out=largest)
+    sums = np.cumsum(scores, axis=1)
+    largest = np.zeros(len(sums))
+    for length in range(1, sums.shape[1] // 2 + 1):
+        np.maximum(largest, _episodes(sums, length).max(axis=1), out=largest)
     return largest
 
 
 def _episode(scores: np.ndarray) -> list[int]:
-    lengths = range(1, len(scores) // 2 + 1)
-    each = [_episodes(scores[None], length)[0] for length in lengths]
+    sums, lengths = np.cumsum(scores)[None], range(1, len(scores) // 2 + 1)
+    each = [_episodes(sums, length)[0] for length in lengths]
     length = lengths[int(np.argmax([sizes.max() for sizes in each]))]
     begin = int(np.argmax(each[length - 1])) + 1
     return [begin, begin + length]
