@@ -82,6 +82,21 @@ def _dispatch(arguments: Sequence[str]) -> int:
         band = BAND if flags.band is None else share_of(flags.band, "--band")
         report, code = compare(*flags.compare, band=band, wanted=wanted_of(flags))
         return _print(report) or code
+    if flags.history:
+        from app.console.history import history
+        from app.console.width import width_of
+
+        report, code = history(
+            flags.history,
+            band=share_of(flags.band, "--band") if flags.band is not None else None,
+            any_host=flags.any_host,
+            fail_on_slower=flags.fail_on == "slower",
+            json_path=flags.json,
+            csv_path=flags.csv,
+            plot_path=flags.plot,
+            width=width_of(sys.stdout),
+        )
+        return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop
 

@@ -61,6 +61,9 @@ PERCENTILES: dict[str, str] = {
 INTERVALS: dict[str, str] = {"mean": "mean", **PERCENTILES}
 """The figures that have an interval, and how people write them."""
 
+BOUNDED = ("p90", "p99")
+"""The percentiles that have a one-sided bound, and MLPerf's estimate."""
+
 _SLOWER_THAN = {
     "p50": "The median: half of the runs were at most this slow",
     "p90": "90 of 100 runs were at most this slow",
@@ -221,6 +224,28 @@ _LATENCY = (
         )
         for name, shown in PERCENTILES.items()
     ),
+    *(
+        _latency(
+            f"{name}_upper_bound",
+            f"{name} at most",
+            f"What the {name} of a typical process is at most, with a confidence of 99 %: "
+            "one-sided, over the rounds.",
+        )
+        for name in BOUNDED
+    ),
+    _text("upper_bound_absent", "No bound", "Which upper bounds are empty, and why."),
+    *(
+        _less(
+            f"mlperf_{name}_us",
+            f"MLPerf {name} (µs)",
+            "us",
+            f"MLPerf's early-stopping estimate of the {name} from all samples, each taken for "
+            "independent; of a closed loop.",
+        )
+        for name in BOUNDED
+    ),
+    _flag("mlperf_valid", "MLPerf valid", "Whether its rules call the samples enough for both."),
+    _text("mlperf_absent", "MLPerf lacks", "Which MLPerf estimates are empty, and why."),
     _less("response_p50_us", "Response p50 (µs)", "us", "Median from the scheduled start."),
     _less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start."),
     _less(

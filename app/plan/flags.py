@@ -19,6 +19,18 @@ from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
 T = TypeVar("T")
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
 """How verdicts are told, whichever comparison they are of."""
+_RUNS = ("headless", "resume")
+_BELONGS = {
+    "band": ("compare", "history", *_RUNS),
+    "fail_on": ("compare", "history", *_RUNS),
+    "json": ("compare", "history", *_RUNS),
+    "markdown": ("compare", *_RUNS),
+    "junit": ("compare", *_RUNS),
+    "csv": ("history",),
+    "plot": ("history",),
+    "any_host": ("history",),
+}
+"""Flags of a command -> the commands that take them."""
 _OF_EVERY_RUN = frozenset(
     {"headless", "cache_limit", "export", "sort", "strict", "debug", "baseline_run", *_OF_VERDICTS}
 )
@@ -41,13 +53,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise PlanError(
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
         )
-    if flags.compare is None and not flags.headless and flags.resume is None:
-        for name in ("band", *_OF_VERDICTS):
-            if getattr(flags, name):
-                flag = f"--{name.replace('_', '-')}"
-                raise PlanError(
-                    f"{flag} belongs to a comparison", "add --compare, or --headless --baseline"
-                )
+    for name, commands in _BELONGS.items():
+        if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
+            owners = " or ".join(f"--{command}" for command in commands)
+            flag = f"--{name.replace('_', '-')}"
+            raise PlanError(f"{flag} belongs to {owners}", "add what is to be compared")
     if flags.export not in (None, "parquet"):
         raise PlanError(
             f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])

@@ -21,12 +21,13 @@ examples:
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
   graphlap --headless --models mlp --runtimes ort-cpu --aa 20
   graphlap --compare runs/before runs/after --fail-on slower --markdown
+  graphlap --history runs --plot runs/history.svg --fail-on slower
 
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured,
 a disk failed, the table could not be printed,
 or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
-3 a comparison found a case slower and --fail-on asked for that, 130 interrupted. Ctrl-C once
-ends after the block in flight, twice at once; --resume goes on from there.
+3 a comparison or --history found a case slower and --fail-on asked for that, 130 interrupted.
+Ctrl-C once ends after the block in flight, twice at once; --resume goes on from there.
 """
 
 
@@ -68,6 +69,9 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--cache-limit", metavar="SIZE", help="what it may hold; default 16GiB")
     mode.add_argument(
         "--compare", nargs=2, metavar=("A", "B"), help="two run folders, case by case"
+    )
+    mode.add_argument(
+        "--history", metavar="DIR", help="the runs below a folder: each case over time, its changes"
     )
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")
@@ -123,12 +127,19 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--baseline-run", metavar="DIR", help="compare the run with this stored one when it ends"
     )
-    against = top.add_argument_group("of --compare, --baseline and --baseline-run")
+    against = top.add_argument_group("of --compare, --baseline, --baseline-run and --history")
     against.add_argument("--band", metavar="P", help="a change within this is none; default 2%%")
     against.add_argument("--fail-on", metavar="slower", help="exit with 3 if a case is slower")
-    against.add_argument("--markdown", action="store_true", help="print Markdown")
-    against.add_argument("--json", metavar="FILE", help="write the verdicts as JSON")
-    against.add_argument("--junit", metavar="FILE", help="write them as JUnit XML")
+    against.add_argument("--markdown", action="store_true", help="of --compare: print Markdown")
+    against.add_argument("--json", metavar="FILE", help="write what was found as JSON")
+    against.add_argument("--csv", metavar="FILE", help="of --history: write each run's figures")
+    against.add_argument("--plot", metavar="FILE", help="of --history: draw them as SVG")
+    against.add_argument(
+        "--any-host", action="store_true", help="of --history: runs of all machines in one series"
+    )
+    against.add_argument(
+        "--junit", metavar="FILE", help="of --compare: write the verdicts as JUnit XML"
+    )
     own = top.add_argument_group("of your own")
     own.add_argument("--weights", metavar="FILE", help="safetensors for the models named")
     own.add_argument(

@@ -20,6 +20,7 @@ from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
+from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.measured import Measured, timed_rounds
@@ -277,6 +278,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
     values |= needed_columns(summary)
+    values |= bound_columns(case, summary)
     mean = summary.figures[MEAN]
     inputs = _inputs_at_once(case, known)
     if inputs and mean.value:

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.cases.columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
+from app.stats.bound import Bound, upper_bound
+from app.stats.early_stopping import EarlyStopping, early_stopping
 from app.stats.quantiles import CONFIDENCE, Interval, needed_samples, order_statistic
 from app.stats.steadiness import Movement, movement, window_medians
 from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
@@ -37,12 +40,12 @@ class Summary:
     """Latencies in microseconds; None where the samples cannot support the figure.
 
     `figures` are of a typical process, keyed mean and by the names of the percentiles, p50 and
-    p999 among them; `pooled` are the percentiles of all samples. `effective_samples` is how many
-    independent runs the tail of all rounds is worth. `marks` are words on all intervals
-    (`few_rounds`). `outliers` counts the samples more than three interquartile ranges above the
-    third quartile. `drift` says in words what the level did within the rounds (`flat`), and is
-    empty where they are too short.
-    `round_p50_spread` is (max - min) / min of the rounds' medians.
+    p999 among them; `pooled` are the percentiles of all samples. `bounds` are what p90 and p99 of
+    a typical process are at most, `early_stopping` what MLPerf's rules would tell of all samples.
+    `effective_samples` is how many independent runs the tail of all rounds is worth. `marks` are
+    words on all intervals (`few_rounds`). `outliers` counts the samples more than three
+    interquartile ranges above the third quartile. `drift` says in words what the level did within
+    the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is (max - min) / min of the rounds' medians.
     """
 
     iterations: int
@@ -52,6 +55,8 @@ class Summary:
     max_us: float
     figures: Mapping[str, Estimate]
     pooled: Mapping[str, float | None]
+    bounds: Mapping[str, Bound]
+    early_stopping: Mapping[str, EarlyStopping]
     effective_samples: int
     marks: tuple[str, ...]
     response_p50_us: float | None
@@ -111,6 +116,8 @@ def summarise(
         max_us=float(pooled[-1]),
         figures=figures,
         pooled={name: supported_quantile(pooled, q) for name, q in quantiles.items()},
+        bounds={name: upper_bound(latencies, QUANTILES[name]) for name in BOUNDED},
+        early_stopping={name: early_stopping(pooled, QUANTILES[name]) for name in BOUNDED},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
         marks=marks_of(latencies),
         response_p50_us=supported_quantile(response, 0.5),

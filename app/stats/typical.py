@@ -100,7 +100,7 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
     if shortest * outside < 1.0:
         why = f"a round has {shortest} runs, too few to lie beyond it"
         return Estimate(None, None, why, too_short=True)
-    own = np.array([order_statistic(ascending, quantile) for ascending in rounds.ascending])
+    own = np.array(round_quantiles(rounds, quantile))
     value, by_round = typical(own), tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
         return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
@@ -109,7 +109,7 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
         why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
         return Estimate(value, None, why, by_round, too_short=True)
     between = interval_between(own, confidence)
-    within = _ranks(rounds.pooled, sum(independent), quantile, confidence)
+    within = interval_of_ranks(rounds.pooled, sum(independent), quantile, confidence)
     if between is None or within is None:
         return Estimate(value, None, "a latency of 0", by_round)
     low, high = min(between.low, within.low), max(between.high, within.high)
@@ -132,8 +132,13 @@ def marks_of(rounds: Rounds) -> tuple[str, ...]:
     return ("few_rounds",) * few_rounds + ("few_runs",) * few_runs
 
 
-def _ranks(
-    pooled: np.ndarray, independent: int, quantile: float, confidence: float
+def round_quantiles(rounds: Rounds, quantile: float) -> list[float]:
+    """Each round's own quantile, in their order."""
+    return [order_statistic(ascending, quantile) for ascending in rounds.ascending]
+
+
+def interval_of_ranks(
+    pooled: np.ndarray, independent: int, quantile: float, confidence: float = CONFIDENCE
 ) -> Interval | None:
     """The exact rank interval of so many independent samples, at the same shares of all."""
     ranks = rank_interval(independent, quantile, confidence)

@@ -1,0 +1,148 @@
+"""`graphlap --history DIR`: many runs as a table for a terminal, with what changed and when.
+
+The exit code is 3 where the last change of some case is a slowdown and the caller asked to fail
+on that.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from app.cases.columns import INTERVALS
+from app.cases.errors import PlanError
+from app.cases.verdict import BAND
+from app.console.history_files import as_csv, as_json
+from app.console.history_svg import as_svg
+from app.results import text
+from app.results.history import Change, History, Trend, read_history
+from app.results.plain import printable
+from app.stats.changes import FALSE_ALARMS, LEAST_RUNS
+
+OK, SLOWER = 0, 3
+_HEADINGS = ("case", "", "runs", "typical", "change", "since (UTC)")
+_GAP = 2
+
+
+def history(
+    folder: str,
+    *,
+    band: float | None,
+    any_host: bool,
+    fail_on_slower: bool,
+    json_path: str | None,
+    csv_path: str | None,
+    plot_path: str | None,
+    width: int,
+) -> tuple[str, int]:
+    """What to print and the exit code; ResultsError for a folder without runs."""
+    found = read_history(Path(folder), BAND if band is None else band, any_host)
+    for path, content in ((json_path, as_json), (csv_path, as_csv), (plot_path, as_svg)):
+        if path:
+            _write(path, content(found))
+    code = SLOWER if fail_on_slower and found.called("slower") else OK
+    return as_text(found, width), code
+
+
+def as_text(found: History, width: int) -> str:
+    """Those that changed last before the others, then each change, then what to know of it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=True)
+    for heading in _HEADINGS:
+        figure = heading in ("runs", "typical", "change")
+        table.add_column(heading, justify="right" if figure else "left", overflow="fold",
+                         no_wrap=heading not in ("case",))  # fmt: skip
+    for trend in _changed_first(found.trends):
+        table.add_row(*_cells(found, trend))
+    out = io.StringIO()
+    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
+    console.print(table)
+    for line in (*_changes(found), *_remarks(found)):
+        console.print(line, soft_wrap=True)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _changed_first(trends: Sequence[Trend]) -> list[Trend]:
+    """The newest change first, the others in their own order."""
+    changed = [trend for trend in trends if trend.last_change is not None]
+    return [*sorted(changed, key=_since, reverse=True), *(t for t in trends if not t.changes)]
+
+
+def _since(trend: Trend) -> str:
+    change = trend.last_change
+    return "" if change is None else change.point.run.created_at_utc
+
+
+def _cells(found: History, trend: Trend) -> list[str]:
+    change = trend.last_change
+    cells = [_name(found, trend), INTERVALS[trend.percentile], str(len(trend.points))]
+    cells.append(text.latency(trend.typical_us))
+    if change is None:
+        return [*cells, text.NOT_MEASURED, ""]
+    return [*cells, _moved(change), _minute(_since(trend))]
+
+
+def _name(found: History, trend: Trend) -> str:
+    """With the machine where there are several, with the clock where it is another's."""
+    several = len({(one.host, one.cpu) for one in found.trends}) > 1
+    simulated = len({one.clock for one in found.trends}) > 1 and trend.clock != "wall"
+    words = [trend.label, *([trend.host] if several else []), *([trend.clock] if simulated else [])]
+    return printable(" · ".join(words))
+
+
+def _changes(found: History) -> Iterator[str]:
+    for trend in _changed_first(found.trends):
+        for change in trend.changes:
+            yield ""
+            before, after = text.latency(change.before_us), text.latency(change.after_us)
+            yield (
+                f"{change.word}: {_name(found, trend)}, {INTERVALS[trend.percentile]}: {before}, "
+                f"then {after} ({_moved(change)}, p {_p_text(change.p_value)})"
+            )
+            run = change.point.run
+            yield printable(f"  since {run.path} of {_minute(run.created_at_utc)}")
+            for name, first, second in change.differs:
+                yield printable(f"  differs: {name}: {first}, then {second}")
+
+
+def _remarks(found: History) -> Iterator[str]:
+    yield ""
+    counts = [f"{len(found.called(word))} {word}" for word in ("slower", "faster")]
+    yield (
+        f"{len(found.runs)} runs, {len(found.trends)} series: {', '.join(counts)} since their last "
+        "change"
+    )
+    yield (
+        f"a change within {found.band:.0%} is none; of histories without any, at most "
+        f"{FALSE_ALARMS:.0%} show one"
+    )
+    short = sum(len(trend.points) < LEAST_RUNS for trend in found.trends)
+    if short:
+        yield f"{short} series have fewer than {LEAST_RUNS} runs, too few to tell a change"
+    for why in found.passed_over:
+        yield printable(f"passed over: {why}")
+
+
+def _moved(change: Change) -> str:
+    return f"{change.ratio - 1.0:+.1%}"
+
+
+def _p_text(p_value: float) -> str:
+    return "below 0.001" if p_value < 0.001 else f"{p_value:.2g}"
+
+
+def _minute(created_at_utc: str) -> str:
+    """`2026-11-03 02:00` of a moment in ISO 8601."""
+    return created_at_utc[:16].replace("T", " ")
+
+
+def _write(path: str, content: bytes) -> None:
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise PlanError(
+            f"{path} can't be written ({error.strerror})", "name a file in a folder that can be"
+        ) from error

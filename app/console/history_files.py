@@ -1,0 +1,114 @@
+"""A history for other programs: one JSON object, or CSV with a line for each run and percentile."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from app.cases.columns import Row
+from app.results.history import Change, History, Trend
+from app.results.table import to_csv
+
+COLUMNS = (
+    "run_id",
+    "path",
+    "created_at_utc",
+    "case_id",
+    "case",
+    "percentile",
+    "host",
+    "cpu",
+    "clock",
+    "value_us",
+    "ci_low_us",
+    "ci_high_us",
+    "change",
+    "ratio",
+    "p_value",
+)
+
+
+def as_csv(found: History) -> bytes:
+    """`change`, `ratio` and `p_value` stand on the first run of a new level."""
+    return to_csv([row for trend in found.trends for row in _rows(trend)], COLUMNS)
+
+
+def as_json(found: History) -> bytes:
+    """Stable keys: what is added later is a new key."""
+    told = {
+        "format": "graphlap-history",
+        "version": 1,
+        "folder": found.folder,
+        "band": found.band,
+        "counts": {word: len(found.called(word)) for word in ("slower", "faster")},
+        "runs": [
+            {"run_id": run.run_id, "path": str(run.path), "created_at_utc": run.created_at_utc}
+            for run in found.runs
+        ],
+        "series": [_series(trend) for trend in found.trends],
+        "passed_over": list(found.passed_over),
+    }
+    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode(errors="replace")
+
+
+def _rows(trend: Trend) -> list[Row]:
+    changes = {change.point.run.run_id: change for change in trend.changes}
+    rows: list[Row] = []
+    for point in trend.points:
+        change = changes.get(point.run.run_id)
+        rows.append(
+            {
+                "run_id": point.run.run_id,
+                "path": str(point.run.path),
+                "created_at_utc": point.run.created_at_utc,
+                "case_id": trend.case_id,
+                "case": trend.label,
+                "percentile": trend.percentile,
+                "host": trend.host,
+                "cpu": trend.cpu,
+                "clock": trend.clock,
+                "value_us": point.value_us,
+                "ci_low_us": point.low_us,
+                "ci_high_us": point.high_us,
+                "change": change.word if change else None,
+                "ratio": change.ratio if change else None,
+                "p_value": change.p_value if change else None,
+            }
+        )
+    return rows
+
+
+def _series(trend: Trend) -> dict[str, Any]:
+    return {
+        "case_id": trend.case_id,
+        "case": trend.label,
+        "percentile": trend.percentile,
+        "host": trend.host,
+        "cpu": trend.cpu,
+        "clock": trend.clock,
+        "points": [
+            {
+                "run_id": point.run.run_id,
+                "value_us": point.value_us,
+                "ci_low_us": point.low_us,
+                "ci_high_us": point.high_us,
+            }
+            for point in trend.points
+        ],
+        "changes": [_change(change) for change in trend.changes],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "run_id": change.point.run.run_id,
+        "verdict": change.word,
+        "before_us": change.before_us,
+        "after_us": change.after_us,
+        "ratio": change.ratio,
+        "p_value": change.p_value,
+        "environment": [
+            {"name": name, "first": first, "second": second}
+            for name, first, second in change.differs
+        ],
+    }

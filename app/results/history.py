@@ -1,0 +1,172 @@
+"""Many runs -> each case's figures over time, and where its level changed.
+
+Cases are paired by what makes them, whichever schema named them; figures of other clocks, and
+unless asked for of other machines, are other series.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.cases.verdict import BAND
+from app.results.compare import differences
+from app.results.labels import labels
+from app.results.past_runs import PastRun, past_runs
+from app.stats.changes import ChangePoint, change_points
+
+PERCENTILES = ("p50", "p99")
+_TELLING = ("graphlap_version", "model_sha256", "runtime_version", "options", "call_path")
+"""Columns that may explain a change, beside the environment."""
+_ALWAYS_ANOTHER = frozenset({"load_1min"})
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run's figure in microseconds; the ends of its interval are None where it has none."""
+
+    run: PastRun
+    value_us: float
+    low_us: float | None
+    high_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`point` is the first run of the new level; both levels are medians over runs, in
+    microseconds. `differs` is what that run does not share with the one before: name, before,
+    after."""
+
+    point: Point
+    before_us: float
+    after_us: float
+    p_value: float
+    differs: tuple[tuple[str, str, str], ...]
+
+    @property
+    def ratio(self) -> float:
+        return self.after_us / self.before_us
+
+    @property
+    def word(self) -> str:
+        """As verdicts are called."""
+        return "slower" if self.ratio > 1.0 else "faster"
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One percentile of one case on one machine, in order of time."""
+
+    case_id: str
+    label: str
+    percentile: str
+    host: str
+    cpu: str
+    clock: str
+    points: tuple[Point, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def typical_us(self) -> float:
+        """The median of the runs since the last change, or of all."""
+        if self.changes:
+            return self.changes[-1].after_us
+        return statistics.median(point.value_us for point in self.points)
+
+    @property
+    def last_change(self) -> Change | None:
+        return self.changes[-1] if self.changes else None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`passed_over` says of each folder that was not taken why."""
+
+    folder: str
+    band: float
+    runs: tuple[PastRun, ...]
+    trends: tuple[Trend, ...]
+    passed_over: tuple[str, ...]
+
+    def called(self, word: str) -> list[Trend]:
+        """Those whose last change is of this word."""
+        return [
+            trend
+            for trend in self.trends
+            if trend.last_change is not None and trend.last_change.word == word
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    case_id: str
+    percentile: str
+    clock: str
+    host: str
+    cpu: str
+
+
+def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> History:
+    """The history of the runs below a folder; ResultsError if there is none.
+
+    `any_host` takes the runs of all machines for one series.
+    """
+    runs, passed_over = past_runs(folder)
+    series: dict[_Key, list[tuple[Point, Row]]] = {}
+    cases: dict[str, Case] = {}
+    for run in runs:
+        for case, row in run.cases:
+            cases.setdefault(case.identity_id, case)
+            for key, point in _points(run, case, row, any_host):
+                series.setdefault(key, []).append((point, row))
+    names = labels(list(cases.values()))
+    found = change_points([[p.value_us for p, _ in one] for one in series.values()], band)
+    trends = (
+        Trend(
+            key.case_id,
+            names[cases[key.case_id].case_id],
+            key.percentile,
+            key.host,
+            key.cpu,
+            key.clock,
+            tuple(point for point, _ in one),
+            tuple(_change(one, change) for change in changes),
+        )
+        for (key, one), changes in zip(series.items(), found, strict=True)
+    )
+    return History(str(folder), band, tuple(runs), tuple(trends), tuple(passed_over))
+
+
+def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tuple[_Key, Point]]:
+    """What is well in a row, one for each percentile."""
+    if row["status"] != "ok" or row["valid"] is False:
+        return
+    host, cpu = str(row["host"] or ""), str(run.environment.get("cpu") or "")
+    machine = ("", "") if any_host else (host, cpu)
+    for name in PERCENTILES:
+        value = _figure(row, f"latency_{name}_us")
+        if value:
+            low, high = (_figure(row, f"latency_{name}_ci_{end}_us") for end in ("low", "high"))
+            key = _Key(case.identity_id, name, str(row["clock"] or ""), *machine)
+            yield key, Point(run, value, low, high)
+
+
+def _figure(row: Row, column: str) -> float | None:
+    value = row[column]
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _change(series: Sequence[tuple[Point, Row]], change: ChangePoint) -> Change:
+    (last, last_row), (first, first_row) = series[change.place - 1 : change.place + 1]
+    differs = differences(_told(last.run, last_row), _told(first.run, first_row))
+    return Change(first, change.before, change.after, change.p_value, tuple(differs))
+
+
+def _told(run: PastRun, row: Row) -> Mapping[str, Any]:
+    known = {name: run.environment[name] for name in run.environment if name not in _ALWAYS_ANOTHER}
+    return known | {name: row[name] for name in _TELLING}

@@ -1,0 +1,111 @@
+"""A folder of run folders -> what each run found of its cases, in order of time.
+
+Rows come from `results.csv` where it is whole and of this version, so that years of runs are read
+in seconds; else they are computed from the samples.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.columns import NAMES, Row
+from app.cases.errors import ResultsError
+from app.results.folder import RESULTS, is_being_written
+from app.results.journal import FOLDER as JOURNAL
+from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_manifest
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """One run: where it lies, when it began, on what, and its cases with their rows."""
+
+    path: Path
+    run_id: str
+    created_at_utc: str
+    environment: Mapping[str, Any]
+    cases: tuple[tuple[Case, Row], ...]
+
+
+def past_runs(folder: Path) -> tuple[list[PastRun], list[str]]:
+    """The runs below a folder, at any depth, the oldest first; and why others were passed over.
+
+    ResultsError if there is none.
+    """
+    if not folder.is_dir():
+        raise ResultsError(f"{folder} is no folder", "give one with run folders in it")
+    found: dict[str, PastRun] = {}
+    passed_over = []
+    for path in _candidates(folder):
+        try:
+            run = _read(path)
+        except ResultsError as error:
+            passed_over.append(str(error))
+            continue
+        if run.run_id in found:
+            passed_over.append(f"{path} is a copy of {found[run.run_id].path}")
+        else:
+            found[run.run_id] = run
+    if not found:
+        why = f" ({passed_over[0]})" if passed_over else ""
+        raise ResultsError(
+            f"{folder} has no run folder that can be read{why}", "give a folder with runs in it"
+        )
+    return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    for path, folders, files in os.walk(folder):
+        folders.sort()
+        if MANIFEST in files:
+            yield Path(path)
+            if JOURNAL in folders:
+                folders.clear()  # nothing inside a run is another
+
+
+def _read(path: Path) -> PastRun:
+    manifest = read_manifest(path)
+    if is_being_written(path):
+        raise ResultsError(f"{path} is being measured", "look again when it has ended")
+    rows = _whole_table(path, manifest) or _computed(path)
+    return PastRun(
+        path,
+        manifest.run_id,
+        manifest.created_at_utc,
+        manifest.environment,
+        tuple((case, rows[case.case_id]) for case in manifest.cases),
+    )
+
+
+def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
+    """The rows by case of a table that has every column and case, and is as new as the journals."""
+    table = path / RESULTS
+    if manifest.graphlap_version != graphlap_version() or not table.is_file():
+        return {}
+    journals = (path / JOURNAL).glob("*.jsonl")
+    if any(journal.stat().st_mtime_ns > table.stat().st_mtime_ns for journal in journals):
+        return {}
+    if _header(table) != NAMES:
+        return {}
+    rows = read_rows(table)
+    return rows if all(case.case_id in rows for case in manifest.cases) else {}
+
+
+def _header(table: Path) -> Sequence[str]:
+    try:
+        with table.open(encoding="utf-8", newline="") as file:
+            return tuple(next(csv.reader(file), ()))
+    except (OSError, UnicodeDecodeError):
+        return ()
+
+
+def _computed(path: Path) -> dict[str, Row]:
+    return {str(row["case_id"]): row for row in Rows().of(read_run(path))}

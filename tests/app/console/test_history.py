@@ -1,0 +1,139 @@
+"""`--history`: what a nightly job sees of its runs, and when it fails by them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.__main__ import main
+from app.results.folder import RESULTS
+from tests.app.results.pasts import night_at, nights_at
+from tests.app.results.runs import CASE
+
+SLOWER = [1.0] * 8 + [1.1] * 6
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    code = main([str(argument) for argument in arguments])
+    return code, capsys.readouterr().out
+
+
+def test_a_slowdown_is_told_with_its_run_and_what_came_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = nights_at(tmp_path / "runs", SLOWER)
+    code, out = told(capsys, "--history", tmp_path / "runs")
+    assert code == 0
+    assert re.search(r"slower: add · fake, p50: (99\.\d|100) µs, then 1(09|10) µs \(\+", out)
+    assert f"since {nights[8]} of 2026-03-09 02:00" in out
+    assert "differs: packages.onnxruntime: 1.30, then 1.31" in out
+    assert "load_1min" not in out, "it is never the same"
+    assert max(map(len, out.split("\n\n")[0].splitlines())) <= 80
+    assert told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower")[0] == 3
+    wide = told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower", "--band", "20%")
+    assert wide[0] == 0
+
+
+def test_a_slowdown_that_was_mended_fails_no_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights_at(tmp_path / "runs", [1.0] * 7 + [1.1] * 7 + [1.0] * 7)
+    code, out = told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower")
+    assert code == 0
+    assert "slower: add" in out and "faster: add" in out
+    assert "0 slower, 2 faster since their last change" in out
+
+
+def test_a_quiet_history_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nights_at(tmp_path / "runs", [1.0] * 12)
+    code, out = told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower")
+    assert code == 0
+    assert "0 slower, 0 faster" in out and "differs" not in out
+
+
+def test_a_history_is_kept_as_csv_json_and_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = nights_at(tmp_path / "runs", SLOWER)
+    files = {kind: tmp_path / f"history.{kind}" for kind in ("csv", "json", "svg")}
+    told(
+        capsys, "--history", tmp_path / "runs",
+        "--csv", files["csv"], "--json", files["json"], "--plot", files["svg"],
+    )  # fmt: skip
+    lines = list(csv.DictReader(io.StringIO(files["csv"].read_text("utf-8"))))
+    p50 = [line for line in lines if (line["case_id"], line["percentile"]) == (CASE.case_id, "p50")]
+    assert [line["path"] for line in p50] == list(map(str, nights))
+    assert [line["change"] for line in p50] == [""] * 8 + ["slower"] + [""] * 5
+    assert float(p50[0]["value_us"]) == pytest.approx(100.0, rel=0.02)
+    history = json.loads(files["json"].read_text("utf-8"))
+    assert history["format"] == "graphlap-history" and len(history["runs"]) == 14
+    change = next(one for one in history["series"] if one["percentile"] == "p50")["changes"][0]
+    assert change["verdict"] == "slower" and change["ratio"] == pytest.approx(1.1, rel=0.01)
+    picture = ElementTree.parse(files["svg"]).getroot()
+    words = ["".join(one.itertext()) for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert any("slower +" in word for word in words)
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}polyline"))) == len(history["series"])
+
+
+def test_machines_are_not_mixed_unless_that_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Odd nights ran on a slower machine."""
+    for number in range(12):
+        where = {"host": f"host{number % 2}", "cpu": f"cpu{number % 2}"}
+        night_at(tmp_path / "runs" / f"{number}", number, 1.0 + 0.3 * (number % 2), where)
+    apart = told(capsys, "--history", tmp_path / "runs")[1]
+    assert "host0" in apart and "host1" in apart and "fewer than 10 runs" in apart
+    mixed = told(capsys, "--history", tmp_path / "runs", "--any-host")[1]
+    assert "host0" not in mixed and "fewer than 10 runs" not in mixed
+
+
+def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    nights = nights_at(runs, [1.0] * 4)
+    (runs / "page").mkdir()
+    (runs / "page" / "manifest.json").write_text('{"short_name": "a web page"}')
+    (nights[1] / "manifest.json").write_text("{")
+    (nights[2] / RESULTS).unlink()
+    journal = next((nights[2] / "journal").iterdir())
+    journal.write_bytes(b"no line of ours\n" + journal.read_bytes())
+    shutil.copytree(nights[3], runs / "z-copy")
+    code, out = told(capsys, "--history", runs)
+    assert code == 0
+    assert out.count("passed over: ") == 4
+    assert f"{runs / 'z-copy'} is a copy of {nights[3]}" in out
+    assert "2 runs," in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--history", "absent"], "absent is no folder"),
+        (["--history", "."], ". has no run folder that can be read"),
+        (["--plot", "x.svg"], "--plot belongs to --history"),
+        (["--history", "runs", "--junit", "x.xml"], "--junit belongs to --compare"),
+        (["--history", "runs", "--plot", "absent/x.svg"], "absent/x.svg can't be written"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if "runs" in arguments:
+        night_at(tmp_path / "runs" / "one", 0)
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    errors = capsys.readouterr().err
+    assert sentence in errors and errors.count("\n") == 1

@@ -1,0 +1,75 @@
+"""A p99 is at most its bound in 99 of 100 runs, and where that can't be said the bound is empty.
+
+Reduced: 300 tries a cell; `python -m tests.benchmarks bound` has the whole table.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+from app.stats.bound import upper_bound
+from app.stats.typical import Rounds, typical_quantile
+from tests.simulated.bound_streams import FRESH
+from tests.simulated.bounds import bounded
+from tests.simulated.streams import UNSEEN, Stream
+
+TRIES = 300
+CONTINUOUS = [*FRESH, *(stream for stream in UNSEEN if stream.kind == "continuous")]
+
+
+@pytest.mark.parametrize("stream", CONTINUOUS, ids=lambda stream: stream.name)
+def test_a_tail_is_at_most_its_bound(stream: Stream) -> None:
+    least = 0.98 - 3.0 * math.sqrt(0.98 * 0.02 / TRIES)
+    cells = bounded(stream, 5, 3000, (0.9, 0.99), TRIES)
+    assert not cells[0.9].absent
+    for quantile, told in cells.items():
+        assert told.absent or told.share >= least, (quantile, told)
+
+
+def test_where_processes_differ_the_bound_is_that_of_their_logarithms() -> None:
+    """Levels symmetric about 1, so that there is no skewness to allow for."""
+    shape = np.random.default_rng(1).normal(100.0, 1.0, 5000)
+    factors = np.exp([-0.1, -0.05, 0.0, 0.05, 0.1])
+    found = upper_bound(Rounds.of([shape * factor for factor in factors]), 0.9).value
+    middle = np.sort(shape)[math.ceil(0.9 * 5000) - 1]
+    error = math.sqrt((0.1**2 + 0.05**2) * 2 / 4 / 5)
+    reach = math.exp(float(stdtrit(4, 0.99)) * error)
+    pooled = np.sort(np.concatenate([shape * factor for factor in factors]))
+    assert found == pytest.approx(middle * reach)
+    assert found > pooled[math.ceil(0.91 * len(pooled))]
+
+
+def test_where_processes_are_alike_the_bound_is_a_run_of_theirs() -> None:
+    """Five times the same 3,000 runs: their own p90 agree, so runs are all that is uncertain."""
+    runs = np.arange(1.0, 3001.0)
+    np.random.default_rng(2).shuffle(runs)
+    rounds = Rounds.of([runs] * 5)
+    assert sum(rounds.independent(0.9)) == pytest.approx(15000, rel=0.02)
+    found = upper_bound(rounds, 0.9).value
+    # A normal stands for the binomial: 13,500 and 2.326 standard deviations of 36.7, over five.
+    assert found == pytest.approx((13_500 + 2.326 * 36.7) / 5, abs=1.5)
+
+
+def test_the_bound_lies_beyond_the_percentile_and_its_interval() -> None:
+    rng = np.random.default_rng(3)
+    rounds = Rounds.of([100.0 * np.exp(0.05 * rng.standard_normal(5000)) for _ in range(6)])
+    estimate, bound = typical_quantile(rounds, 0.99), upper_bound(rounds, 0.99).value
+    assert estimate.interval is not None and bound is not None
+    assert bound > estimate.interval.high
+
+
+@pytest.mark.parametrize(
+    ("count", "runs", "why"),
+    [
+        (4, 5000, "4 of 5 rounds"),
+        (5, 1000, "a round has 10 of 20 independent runs beyond it"),
+    ],
+)
+def test_too_little_for_a_promise_gives_none_and_says_why(count: int, runs: int, why: str) -> None:
+    latencies = np.random.default_rng(4).permutation(runs) + 1.0
+    found = upper_bound(Rounds.of([latencies] * count), 0.99)
+    assert found.value is None and found.absent == why

@@ -1,0 +1,99 @@
+"""Change points: what is found, how often one is seen where there is none, and what is none.
+
+Reduced: `python -m tests.benchmarks changes` has the whole table.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.stats.changes import LEAST_RUNS, ChangePoint, change_points
+from tests.simulated.histories import STATIONARY, gaussian, history
+
+
+def drawn(seed: int, runs: int, slower: slice = slice(0, 0), change: float = 0.05) -> list[float]:
+    return history(np.random.default_rng(seed), gaussian, runs, slower=slower, change=change)
+
+
+def others(count: int) -> list[list[float]]:
+    """Series that never move, which are looked at too and so make each other's test harder."""
+    return [[100.0] * LEAST_RUNS] * count
+
+
+@pytest.mark.parametrize("name", STATIONARY)
+@pytest.mark.parametrize(("runs", "series", "tries"), [(10, 1, 150), (24, 1, 150), (16, 8, 30)])
+def test_a_history_without_a_change_shows_none(
+    name: str, runs: int, series: int, tries: int
+) -> None:
+    """With no band, which would only hide more; three standard errors above 5 %."""
+    rng = np.random.default_rng(1)
+    wrong = sum(
+        any(change_points([history(rng, STATIONARY[name], runs) for _ in range(series)], 0.0))
+        for _ in range(tries)
+    )
+    assert wrong / tries <= 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / tries)
+
+
+@pytest.mark.parametrize("beside", [0, 99])
+def test_a_slowdown_of_5_percent_is_found_among_a_hundred_series(beside: int) -> None:
+    found = 0
+    for seed in range(60):
+        slower = drawn(seed, 20, slice(10, None))
+        changes = change_points([slower, *others(beside)])[0]
+        found += len(changes) == 1 and abs(changes[0].place - 10) <= 1 and changes[0].ratio > 1
+    assert found / 60 >= 0.9
+
+
+def test_a_slowdown_is_told_after_four_runs() -> None:
+    changes = change_points([drawn(1, 30, slice(26, None)), *others(19)])[0]
+    assert [change.place for change in changes] == [26]
+
+
+def test_a_slowdown_that_was_mended_is_two_changes() -> None:
+    changes = change_points([drawn(2, 30, slice(10, 20)), *others(19)])[0]
+    assert [change.place for change in changes] == [10, 20]
+    assert changes[0].ratio > 1 > changes[1].ratio
+    assert changes[1].before == changes[0].after
+
+
+def test_what_is_told_of_a_change_are_the_medians_on_both_sides() -> None:
+    series = [100.0, 101.0, 102.0, 103.0, 104.0, 110.0, 111.0, 112.0, 113.0, 114.0]
+    (change,) = change_points([series])[0]
+    assert change.place == 5
+    assert [change.before, change.after] == pytest.approx([102.0, 112.0])
+    # Of the 252 ways to choose five runs 2 part them as cleanly; doubled for steps and episodes.
+    assert change.p_value == pytest.approx(4 / 252, abs=0.01)
+
+
+def test_a_move_within_the_band_is_none() -> None:
+    series = drawn(3, 40, slice(20, None), change=0.015)
+    quiet = [figure**0.2 * 100.0**0.8 for figure in series]
+    assert change_points([drawn(3, 40, slice(20, None), change=0.05)], 0.02)[0]
+    assert change_points([quiet], 0.0)[0] and not change_points([quiet], 0.02)[0]
+
+
+def test_one_bad_night_is_no_change_and_hides_none() -> None:
+    series = drawn(4, 30)
+    series[12] *= 5.0
+    assert change_points([series])[0] == ()
+    series[20:] = [figure * 1.05 for figure in series[20:]]
+    assert [change.place for change in change_points([series])[0]] == [20]
+
+
+def test_figures_that_are_always_the_same_change_only_where_they_do() -> None:
+    """As those of a simulated card."""
+    assert change_points([[7.5] * 30])[0] == ()
+    (change,) = change_points([[7.5] * 15 + [8.5] * 15])[0]
+    assert change.place == 15
+    assert [change.before, change.after] == pytest.approx([7.5, 8.5])
+
+
+def test_nine_runs_are_too_few_and_cost_the_others_nothing() -> None:
+    short = [100.0] * 4 + [200.0] * 5
+    long = [100.0, 101.0, 102.0, 103.0, 104.0, 110.0, 111.0, 112.0, 113.0, 114.0]
+    alone = change_points([long])
+    assert change_points([short, long]) == [(), *alone]
+    assert isinstance(alone[0][0], ChangePoint)

@@ -1,0 +1,30 @@
+"""How often a p90 and a p99 are at most their one-sided bound of 99 %, with 1,000 tries each."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.simulated.bound_streams import FRESH
+from tests.simulated.bounds import bounded
+from tests.simulated.streams import AUDITED, UNSEEN
+
+CELLS = ((5, 5000), (6, 2500), (8, 5000), (10, 5000))
+TRIES = 1000
+
+
+def main() -> None:
+    """A Markdown table; `(44)` says in how many of 100 runs nothing was claimed, `-` is never."""
+    heads = " | ".join(f"{rounds} x {runs:,}" for rounds, runs in CELLS)
+    sys.stdout.write(f"p90, p99, {TRIES:,} tries\n\n| stream | {heads} |\n")
+    sys.stdout.write("| --- |" + " --- |" * len(CELLS) + "\n")
+    for stream in (*FRESH, *AUDITED, *UNSEEN):
+        sys.stdout.write(f"| {stream.name} ")
+        for rounds, runs in CELLS:
+            cells = []
+            for told in bounded(stream, rounds, runs, (0.9, 0.99), TRIES).values():
+                unclaimed = 100 - round(100 * told.claimed / told.tries)
+                share = "-" if told.absent else f"{100 * told.share:.1f}"
+                cells.append(share + (f" ({unclaimed})" if unclaimed and not told.absent else ""))
+            sys.stdout.write(f"| {', '.join(cells)} ")
+            sys.stdout.flush()
+        sys.stdout.write("|\n")
