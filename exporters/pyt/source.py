@@ -32,6 +32,10 @@ from exporters.types import Definition, ExportError, Factory, Reference
 from exporters.user_data import digest_of
 
 _PACKAGES = ("numpy", "onnx", "onnx-ir", "onnxscript", "torch")
+_NOT_RUN = (
+    "ONNX Runtime's CPU provider has no kernel for the graph's types, so that it was not run "
+    "beside the module when it was exported"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class ModuleSource:
                 faults.append(fault)
             else:
                 warnings = told(way, faults)
-                return tuple(replace(graph, warnings=warnings) for graph in graphs)
+                return tuple(replace(g, warnings=(*warnings, *g.warnings)) for g in graphs)
         raise faults[0]
 
     def evaluator(self, graph: Graph) -> ModuleEvaluator:
@@ -130,6 +134,7 @@ class ModuleSource:
             macs=facts.macs,
             stored=made.stored,
             factory=factory,
+            warnings=() if facts.runs else (_NOT_RUN,),
         )
 
     def _about(self) -> dict[str, object] | None:

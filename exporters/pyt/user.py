@@ -86,7 +86,7 @@ def _refuse_no_array(called: str, tensor: Tensor) -> None:
     if dtype not in _NUMPY_TYPES:
         raise ExportError(
             f"{called} is {dtype}, which no plain array holds",
-            "return the module and its inputs in float32 or float16",
+            "let its forward take and return float32 or float16, and cast inside",
         )
 
 
