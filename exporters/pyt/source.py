@@ -24,7 +24,7 @@ from exporters.points import Point
 from exporters.pyt.graph import MODEL, WEIGHTS, GraphFacts, exported
 from exporters.pyt.run import ModuleEvaluator
 from exporters.pyt.user import definition_of, examples_of, title_of
-from exporters.pyt.ways import WAYS, Way, at_point, told
+from exporters.pyt.ways import WAYS, Way, at_point, nearest, told
 from exporters.request import ExportRequest
 from exporters.source import Graph, Subject
 from exporters.steps import done
@@ -79,18 +79,18 @@ class ModuleSource:
         A user's module that cannot be had with open sizes gives a graph for each point, and
         one that the new exporter does not take is asked of the old one.
         """
-        faults: list[ExportError] = []
+        faults: dict[Way, ExportError] = {}
         for way in WAYS if self.of_user else WAYS[:1]:
             if way.fixed and not self.definition.axes:
                 continue
             try:
                 graphs = self._exported(store, way, points)
             except ExportError as fault:
-                faults.append(fault)
+                faults[way] = fault
             else:
                 warnings = told(way, faults)
                 return tuple(replace(g, warnings=(*warnings, *g.warnings)) for g in graphs)
-        raise faults[0]
+        raise nearest(faults)
 
     def evaluator(self, graph: Graph) -> ModuleEvaluator:
         """Torch, on the module that the graph was exported from."""

@@ -38,7 +38,9 @@ def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple
     except Exception as error:
         raise ExportError(
             f"the module of {title} cannot run its example inputs ({error})",
-            "give inputs that its forward takes, by the names of its arguments or in their order",
+            "write a factory that returns the module and its inputs"
+            if is_hugging_face(target)
+            else "give inputs that its forward takes, by the names of its arguments or in order",
         ) from error
     outputs = named_outputs(result)
     if not outputs:
