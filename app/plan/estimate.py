@@ -14,6 +14,7 @@ from itertools import product
 from app.cases.axes import AXES
 from app.machine.available import available_names
 from app.plan.expand import expand
+from app.plan.labelled import data_for
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep
 from exporters.models import catalogue
@@ -28,13 +29,17 @@ PROCESS_START_S = 1.5
 """Import, compilation, first inference and teardown of one small model on one core."""
 MODULE_EXPORT_S, FILE_EXPORT_S = 2.0, 0.5
 """Of a torch module and of a file that is only checked, two exports running at a time."""
+OPERATOR_RUNS_S = 2.0
+"""The most that runs under an engine's profiler take; before them come two process starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """`exact` says that the cases were expanded; seconds are from the profile's limits.
 
-    Of them the exports take `exports_s`, if none is in the cache. A budget bounds the longest.
+    Of them the exports take `exports_s`, if none is in the cache. Operator times are counted by
+    case, accuracies as the start of their process: how long labelled data take is not known
+    before. A budget bounds the longest.
     `search` says that each case is only the first try of a search, of unknown length.
     """
 
@@ -64,16 +69,19 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
     rounds = 1 if draft.largest_batch else draft.rounds or profile.rounds
     limits = profile.limits
-    profiling = PROCESS_START_S if draft.profile_ops else 0.0
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
     exports_s = sum(map(_exports_s, {(m, p) for g in draft.sweeps for m, p in _exports_of(g)}))
+    after_s = sum(_subjects(grid, draft.accuracy) for grid in draft.sweeps) * PROCESS_START_S
+    if draft.profile_ops:
+        after_s += cases * 2 * PROCESS_START_S
+    runs_s = cases * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,
         rounds,
-        min(budget_s, cases * (rounds * shortest + profiling)),
-        min(budget_s, exports_s + cases * (rounds * longest + profiling)),
+        min(budget_s, cases * rounds * shortest + after_s),
+        min(budget_s, exports_s + cases * rounds * longest + after_s + runs_s),
         exact,
         draft.largest_batch,
         exports_s,
@@ -91,11 +99,22 @@ def _exports_s(exported: tuple[str, Precision]) -> float:
 
 
 def _grid_cases(grid: Sweep) -> int:
-    runtimes = grid.runtimes or available_names()
     models = sum(_axis_points(grid, name) for name in grid.models)
-    per_runtime = sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
     settings = math.prod(len(getattr(grid, axis.key)) for axis in AXES)
-    return models * per_runtime * settings
+    return models * _per_runtime(grid) * settings
+
+
+def _subjects(grid: Sweep, given: str) -> int:
+    """How many accuracies there are: one for all batches, threads and scenarios of a model."""
+    at_one_batch = grid.model_copy(update={"batch_size": ()})
+    labelled = [name for name in grid.models if data_for(name, given)]
+    models = sum(_axis_points(at_one_batch, name) for name in labelled)
+    return models * _per_runtime(grid) * len(grid.precisions)
+
+
+def _per_runtime(grid: Sweep) -> int:
+    runtimes = grid.runtimes or available_names()
+    return sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
 
 
 def _axis_points(grid: Sweep, model: str) -> int:

@@ -9,6 +9,7 @@ from app.plan.plan import parse_size
 from app.results.folder import RunFolder
 from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
+from app.sweep.sources.afterwards import Afterwards
 from app.sweep.sources.budget import Budget, WithinBudget
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.largest import LargestBatch
@@ -23,8 +24,8 @@ EXPORT_LIMIT_S = 600.0
 """Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
-def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
-    """The source of the rounds, and that same source with what the plan wants after them."""
+def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, tuple[Afterwards, ...], Source]:
+    """The source of the rounds, those of what the plan wants after them, and all as one."""
     manifest = folder.manifest
     plan = manifest.asked
     schedule = Schedule(
@@ -47,14 +48,18 @@ def sources(folder: RunFolder, recorded: Run) -> tuple[Rounds, Source]:
         rounds = LargestBatch(schedule, tried)
     else:
         rounds = FixedSweep(schedule, statuses)
-    source: Source = rounds
+    afterwards: list[Afterwards] = []
     ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
     limit_s = manifest.time_limit_s
+    source: Source = rounds
     if plan.profile_ops:
-        source = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
+        operators = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
+        afterwards.append(operators)
+        source = operators
     done = list(recorded.accuracies)
-    source = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
-    return rounds, WithinBudget(source, schedule.budget)
+    accuracy = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
+    afterwards.append(accuracy)
+    return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 
 
 def _known(recorded: Run) -> dict[str, dict[int, Status]]:
