@@ -1,15 +1,45 @@
-"""How far outputs are from those expected: the one comparison for exports and for rounds.
+"""How far outputs are from those expected, and may be: the one comparison of exports and rounds.
 
 Numpy alone, in parts, so that comparing a large output does not take several times its memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
+from exporters.types import TensorSpec
+
+TOLERANCE: dict[str, float] = {
+    "fp32": 1e-4,
+    "tf32": 5e-3,
+    "fp16": 1e-2,
+    "bf16": 2e-2,
+    "int8": 1e-1,
+}
+"""Largest accepted max|a-b| / max|b| by type; above each lies what a few products in it round off:
+units in the last place of 2^-24, 2^-11, 2^-11, 2^-8 and steps of 1 in 255."""
+_BF16_UNIT = 2.0**-8
 _PART = 2**18
+
+
+def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]) -> float:
+    """What outputs may be off by: of the coarsest of the types that they were computed in.
+
+    An output in float16 has 11 bits of mantissa, whatever it was computed in. A product in bf16
+    rounds two operands by up to 2^-9 of themselves each. Those of `depth` products in a row are
+    independent and add up to the root of their number (N. Higham and T. Mary, A new approach to
+    probabilistic rounding error analysis, 2019), so that deep graphs are given 2^-8 sqrt(depth)
+    where that is more. The other types' bounds are above theirs at any depth that there is.
+    Types that are not known count for nothing.
+    """
+    named = {*types, *("fp16" for spec in outputs if spec.dtype == "float16")}
+    known = [TOLERANCE[name] for name in named if name in TOLERANCE]
+    deep = _BF16_UNIT * sqrt(depth) if "bf16" in named else 0.0
+    return max(TOLERANCE["fp32"], deep, *known)
 
 
 @dataclass(frozen=True, slots=True)

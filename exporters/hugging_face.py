@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exporters.complaint import first_line
 from exporters.factory_file import HUGGING_FACE
 from exporters.types import ExportError
 
@@ -25,6 +26,8 @@ _TOKENS = 128
 """How many tokens the example has, or as many as the model takes."""
 _SAMPLES = 16_000
 """A second of sound at the rate of the speech models."""
+_COLOURS = 3
+_FACTORY = "write a factory that returns the module and its inputs"
 
 
 class NoTransformers(ExportError):
@@ -71,14 +74,20 @@ def load(model: str) -> tuple[nn.Module, dict[str, Tensor], dict[str, Any]]:
             name, config=config, dtype=torch.float32, local_files_only=True
         )
     except Exception as error:
-        first = str(error).strip().partition("\n")[0]
         raise ExportError(
-            f"transformers cannot load {name} from this disk ({first})",
+            f"transformers cannot load {name} from this disk ({first_line(error)})",
             "give the folder that save_pretrained wrote, or a name in its local cache",
         ) from error
     # What a cache of keys and values holds is state between calls, and one call is measured.
     module.config.use_cache = False
-    inputs, axes = _inputs(module)
+    try:
+        inputs, axes = _inputs(module)
+    except ExportError:
+        raise
+    except Exception as error:
+        raise ExportError(
+            f"what {name} takes does not follow from its config ({first_line(error)})", _FACTORY
+        ) from error
     return module, inputs, {"axes": axes}
 
 
@@ -92,7 +101,7 @@ def _hide_broken_torchvision() -> None:
         sys.modules["torchvision"] = None  # type: ignore[assignment]
 
 
-def _inputs(module: Any) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
+def _inputs(module: Any) -> tuple[dict[str, Tensor], dict[str, list[str | None]]]:
     """An example of each input that forward needs, by what the config says of its size."""
     import torch
 
@@ -103,7 +112,7 @@ def _inputs(module: Any) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
     if main not in wanted or main == "pixel_values":
         wanted = [main]
     inputs: dict[str, Tensor] = {}
-    axes: dict[str, list[str]] = {}
+    axes: dict[str, list[str | None]] = {}
     for name in wanted:
         match name:
             case "input_ids":
@@ -118,8 +127,12 @@ def _inputs(module: Any) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
             case _:
                 raise ExportError(
                     f"{type(module).__name__} takes {name!r}, and no example of it is known",
-                    "write a factory that returns the module and its inputs",
+                    _FACTORY,
                 )
+    if wanted == ["input_ids", "pixel_values"] and hasattr(config, "image_token_id"):
+        tokens = _with_pictures(module, inputs)
+        inputs |= tokens
+        axes |= {token: ["batch", None] for token in tokens}
     if config.is_encoder_decoder and "decoder_input_ids" in taken:
         inputs["decoder_input_ids"] = _ids(config, min(_TOKENS, _length(config)))
         axes["decoder_input_ids"] = ["batch", "decoder_sequence"]
@@ -138,6 +151,28 @@ def _tokens(config: Any, taken: Any) -> dict[str, Tensor]:
     if "token_type_ids" in taken and getattr(text, "type_vocab_size", None):
         inputs["token_type_ids"] = torch.zeros(1, count, dtype=torch.int64)
     return inputs
+
+
+def _with_pictures(module: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The ids after those that stand for a picture, one for each of its features, and the mask.
+
+    Their number follows from the picture's size, so that the sequence is not open.
+    """
+    import torch
+
+    picture = module.config.image_token_id
+    with torch.inference_mode():
+        found = module.get_image_features(pixel_values=inputs["pixel_values"]).pooler_output
+    parts = [found] if isinstance(found, torch.Tensor) else found
+    features = sum(part.shape[:-1].numel() for part in parts)
+    text = inputs["input_ids"]
+    places = torch.full((1, features), picture)
+    tokens = {"input_ids": torch.cat([places, text[text != picture][None]], 1)}
+    if "attention_mask" in inputs:
+        tokens["attention_mask"] = torch.ones_like(tokens["input_ids"])
+    if "token_type_ids" in inputs:
+        tokens["token_type_ids"] = torch.zeros_like(tokens["input_ids"])
+    return tokens
 
 
 def _ids(config: Any, count: int) -> Tensor:
@@ -159,7 +194,7 @@ def _picture(config: Any) -> Tensor:
     own: Any = getattr(config, "vision_config", config)
     size = own.image_size
     height, width = size if isinstance(size, tuple | list) else (size, size)
-    return torch.randn(1, own.num_channels, height, width)
+    return torch.randn(1, getattr(own, "num_channels", _COLOURS), height, width)
 
 
 def _spectrum(config: Any) -> Tensor:

@@ -14,6 +14,7 @@ from itertools import product
 from app.cases.axes import AXES
 from app.machine.available import available_names
 from app.plan.expand import expand
+from app.plan.labelled import data_for
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep
 from app.stats.precise import FIRST_LOOK, MOST_ROUNDS
@@ -29,6 +30,8 @@ PROCESS_START_S = 1.5
 """Import, compilation, first inference and teardown of one small model on one core."""
 MODULE_EXPORT_S, FILE_EXPORT_S = 2.0, 0.5
 """Of a torch module and of a file that is only checked, two exports running at a time."""
+OPERATOR_RUNS_S = 2.0
+"""The most that runs under an engine's profiler take; before them come two process starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,9 @@ class Estimate:
 
     Each case has `rounds`, or between as many and `most_rounds` where intervals decide.
 
-    Of them the exports take `exports_s`, if none is in the cache. A budget bounds the longest.
+    Of them the exports take `exports_s`, if none is in the cache. Operator times are counted by
+    case, accuracies as the start of their process: how long labelled data take is not known
+    before. A budget bounds the longest.
     `search` says that each case is only the first try of a search, of unknown length.
     """
 
@@ -70,16 +75,19 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     if draft.precise and not draft.largest_batch:
         least, most = FIRST_LOOK, draft.rounds or MOST_ROUNDS
     limits = profile.limits
-    profiling = PROCESS_START_S if draft.profile_ops else 0.0
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
     exports_s = sum(map(_exports_s, {(m, p) for g in draft.sweeps for m, p in _exports_of(g)}))
+    after_s = sum(_subjects(grid, draft.accuracy) for grid in draft.sweeps) * PROCESS_START_S
+    if draft.profile_ops:
+        after_s += cases * 2 * PROCESS_START_S
+    runs_s = cases * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,
         least,
-        min(budget_s, cases * (least * shortest + profiling)),
-        min(budget_s, exports_s + cases * (most * longest + profiling)),
+        min(budget_s, cases * least * shortest + after_s),
+        min(budget_s, exports_s + cases * most * longest + after_s + runs_s),
         exact,
         draft.largest_batch,
         exports_s,
@@ -98,11 +106,22 @@ def _exports_s(exported: tuple[str, Precision]) -> float:
 
 
 def _grid_cases(grid: Sweep) -> int:
-    runtimes = grid.runtimes or available_names()
     models = sum(_axis_points(grid, name) for name in grid.models)
-    per_runtime = sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
     settings = math.prod(len(getattr(grid, axis.key)) for axis in AXES)
-    return models * per_runtime * settings
+    return models * _per_runtime(grid) * settings
+
+
+def _subjects(grid: Sweep, given: str) -> int:
+    """How many accuracies there are: one for all batches, threads and scenarios of a model."""
+    at_one_batch = grid.model_copy(update={"batch_size": ()})
+    labelled = [name for name in grid.models if data_for(name, given)]
+    models = sum(_axis_points(at_one_batch, name) for name in labelled)
+    return models * _per_runtime(grid) * len(grid.precisions)
+
+
+def _per_runtime(grid: Sweep) -> int:
+    runtimes = grid.runtimes or available_names()
+    return sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
 
 
 def _axis_points(grid: Sweep, model: str) -> int:

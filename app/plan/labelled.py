@@ -1,13 +1,25 @@
-"""Whether the labelled data of a plan can be used at all, told without decoding an image."""
+"""Which labelled data a plan has for a model, and whether they can be used, no image decoded."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 from app.cases.accuracy import BATCH
 from app.cases.errors import PlanError
 from app.cases.labelled import image_files, needs_pillow, nothing_at, npz_array
+from exporters.models import catalogue
+from exporters.types import GraphlapError
+
+
+def data_for(model: str, given: str) -> str:
+    """What the plan gives, else the definition's own, else ''."""
+    if given:
+        return given
+    with suppress(GraphlapError):
+        return catalogue.find(model).labelled
+    return ""
 
 
 def refuse_unusable(source: str) -> None:

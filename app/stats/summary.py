@@ -45,7 +45,8 @@ class Summary:
     `effective_samples` is how many independent runs the tail of all rounds is worth. `marks` are
     words on all intervals (`few_rounds`). `outliers` counts the samples more than three
     interquartile ranges above the third quartile. `drift` says in words what the level did within
-    the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is (max - min) / min of the rounds' medians.
+    the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is
+    (max - min) / min of the rounds' medians.
     """
 
     iterations: int

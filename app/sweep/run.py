@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -41,6 +42,8 @@ REFRESH_SHARE = 0.02
 """`results.csv` is rewritten between rounds, and may take this share of the sweep's time."""
 EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""
+AFTERWARDS_S = 4.0
+"""A first guess of what operator times or an accuracy take: a process, an engine, some runs."""
 
 
 class SweepRun:
@@ -60,10 +63,10 @@ class SweepRun:
         self._ledger = reader.ledger
         self._rows = Rows()
         self._told: dict[str, Row] = {}
-        self._rounds, source = sources(folder, self.run, self._rows)
+        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows)
         self._ledger.take(folder.writer, folder.begin(environment))
         self._engine = Engine(source, place or ThisMachine(Telemetry.of_this_machine()))
-        self._seconds: dict[str, list[float]] = {"round": [], "export": []}
+        self._seconds: defaultdict[str, list[float]] = defaultdict(list)
         self._refreshed_at = time.monotonic()
         self._refresh_pause_s = REFRESH_S
         self._stale = False
@@ -166,7 +169,7 @@ class SweepRun:
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
                 self._record(work.ended(self.folder, self.live))
-                if work.kind in self._seconds and seconds:
+                if seconds:
                     self._seconds[work.kind].append(seconds)
                 self._count()
             case Dropped(work):
@@ -199,7 +202,8 @@ class SweepRun:
         live.exports_eta_s = self._exports_left_s()
         schedule = self._rounds.schedule
         rounds_s = left * self._usual_s("round", schedule.limits.min_s + ROUND_OVERHEAD_S)
-        live.eta_s = min(live.exports_eta_s + rounds_s, schedule.budget.left_s)
+        after_s = sum(of.left * self._usual_s(of.kind, AFTERWARDS_S) for of in self._afterwards)
+        live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
 
     def _exports_left_s(self) -> float:
         """How long the exports that are left are likely to take, so many at a time."""

@@ -4,45 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import sqrt
 
 import numpy as np
 
 from app.cases.round import Check
-from exporters.agreement import Difference, difference
+from exporters.agreement import Difference, difference, tolerance_of
 from exporters.types import ExportedModel
 from runtimes.base import Lane, Session
-
-TOLERANCE: dict[str, float] = {
-    "fp32": 1e-4,
-    "tf32": 5e-3,
-    "fp16": 1e-2,
-    "bf16": 2e-2,
-    "int8": 1e-1,
-}
-"""Largest accepted max|a-b| / max|b| by type; above each lies what a few products in it round off:
-units in the last place of 2^-24, 2^-11, 2^-11, 2^-8 and steps of 1 in 255."""
-_BF16_UNIT = 2.0**-8
-
-
-def tolerance_of(executed: str, model: ExportedModel) -> float:
-    """What outputs may be off by: of the coarser of the executed and the graph's narrowest type.
-
-    A graph with float32 ends may be narrower inside, and an engine may compute a narrow graph
-    in a wider type: the error is that of the narrowest type either way.
-
-    A product in bf16 rounds two operands by up to 2^-9 of themselves each. Those of `depth`
-    products in a row are independent and add up to the root of their number (N. Higham and
-    T. Mary, A new approach to probabilistic rounding error analysis, 2019), so that deep
-    graphs are given 2^-8 sqrt(depth) where that is more. The other types' bounds are above
-    theirs at any depth that there is.
-    """
-    types = {executed, model.narrowest}
-    if any(spec.dtype == "float16" for spec in model.outputs):
-        types.add("fp16")  # a half has 11 bits of mantissa, whatever the engine computed in
-    known = [TOLERANCE[name] for name in types if name in TOLERANCE]
-    deep = _BF16_UNIT * sqrt(model.depth) if "bf16" in types else 0.0
-    return max([deep, *known], default=TOLERANCE["fp32"])
 
 
 def check_session(
@@ -54,10 +22,12 @@ def check_session(
 ) -> Check:
     """The worst lane's errors: each is bound, its output buffers poisoned, run once and compared.
 
-    `tolerance` None is what follows from the arithmetic. Leaves the inputs bound.
+    `tolerance` None is that of the executed type or of the graph's narrowest, whichever is
+    coarser: an engine may compute a narrow graph in a wider type. Leaves the inputs bound.
     """
-    allowed = tolerance_of(session.execution.precision, model) if tolerance is None else tolerance
-    steps = model.narrowest == "int8" or session.execution.precision == "int8"
+    types = (session.execution.precision, model.narrowest)
+    allowed = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
+    steps = "int8" in types
     checks = [
         replace(compare(_run(lane, inputs), expected, model.reference, allowed, steps), lane=number)
         for number, lane in enumerate(session.lanes)

@@ -14,12 +14,9 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto
 from onnx.inliner import inline_local_functions
 
-from exporters.cache import Store
-from exporters.codec import from_json
 from exporters.files.nodes import nodes_of, reads
 from exporters.files.shapes import ShapeConflict, inferred
 from exporters.made import Made
-from exporters.steps import done
 
 _PRODUCT = re.compile(r"Conv(?!ert)|Gemm|MatMul|Einsum|LSTM|GRU|RNN|Attention")
 _PASSES_WEIGHTS_ON = frozenset(
@@ -57,13 +54,8 @@ class Arithmetic:
     depth: int
 
 
-def arithmetic_of(store: Store, graph: Path) -> Arithmetic:
-    """Of a graph in the store."""
-    kept = done(store, _told, graph, about={"arithmetic of": graph.stem}, packages=("onnx",))
-    return from_json(Arithmetic, kept.entry.facts)
-
-
-def _told(folder: Path, graph: Path) -> Made:
+def told(folder: Path, graph: Path) -> Made:
+    """The step: of a graph that the store holds."""
     return Made({}, arithmetic(onnx.load(graph, load_external_data=False)))
 
 

@@ -33,11 +33,11 @@ def copied(
         check_file(face.path)
     files = {}
     stored_names = {}
-    for index, data in enumerate(face.external):
-        copy = folder / f"{index}.bin"
+    for data in face.external:
+        copy = folder / "weights.bin"
         shutil.copyfile(data, copy)
-        stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
-        files[f"external_{index}"] = copy
+        name = stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
+        files[name] = copy.rename(folder / name)
     model = folder / "model.onnx"
     if face.external or face.unnamed or is_part or is_put_in_order:
         for tensor in external_tensors(proto):

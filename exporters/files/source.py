@@ -129,8 +129,6 @@ def file_source(request: ExportRequest) -> FileSource:
     name_open_dimensions(proto, face)
     face = replace(face, inputs=in_ranges(face.inputs, request.input_range, path.name))
     states = paired(face.inputs, [o.name for o in face.outputs], request.states, path.name)
-    # What ONNX's checker looks at lies with its weights, where the user keeps them.
-    moved = not face.external and put_in_order(proto.graph)
     return FileSource(
         face,
         proto,
@@ -139,5 +137,5 @@ def file_source(request: ExportRequest) -> FileSource:
         states,
         has_ranges=bool(request.input_range),
         custom_ops=request.custom_ops,
-        is_put_in_order=moved,
+        is_put_in_order=put_in_order(proto.graph),
     )

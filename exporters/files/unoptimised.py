@@ -51,16 +51,20 @@ class Unoptimised:
         options.log_severity_level = _LOG_FATAL
         options.intra_op_num_threads = os.cpu_count() or 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        for library in self._custom_ops:
-            try:
-                options.register_custom_ops_library(library)
-            except Exception as error:
-                raise ExportError(
-                    f"ONNX Runtime cannot take the operators of {Path(library).name} "
-                    f"({plain(error)})",
-                    "give --custom-ops a library built for this ONNX Runtime",
-                ) from error
+        register_operators(options, self._custom_ops)
         return onnxruntime.InferenceSession(self._path, options, providers=["CPUExecutionProvider"])
+
+
+def register_operators(options: onnxruntime.SessionOptions, libraries: Sequence[str]) -> None:
+    """Make the operators of these libraries known to a session; ExportError if one is none."""
+    for library in libraries:
+        try:
+            options.register_custom_ops_library(library)
+        except Exception as error:
+            raise ExportError(
+                f"ONNX Runtime cannot take the operators of {Path(library).name} ({plain(error)})",
+                "give --custom-ops a library built for this ONNX Runtime",
+            ) from error
 
 
 def plain(error: Exception) -> str:

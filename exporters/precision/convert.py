@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from exporters.cache import Store
 from exporters.codec import from_json
+from exporters.digest import file_sha256
 from exporters.precision.fp16 import to_fp16
 from exporters.precision.graphs import MODEL, Conversion
 from exporters.precision.int8 import to_int8
@@ -28,18 +31,33 @@ class Converted:
 
 
 def converted(
-    store: Store, name: str, graph: Path, precision: Precision, calibration: Calibration
+    store: Store,
+    name: str,
+    graph: Path,
+    precision: Precision,
+    calibration: Calibration,
+    custom_ops: Sequence[str] = (),
 ) -> Converted:
     """The graph in fp16 or int8, the latter calibrated on the samples.
 
     NotBenchmarkable (status `unsupported`) for a graph that cannot be had so, told without
     creating a session where an operator alone decides it.
     """
-    about = {"graph": graph.stem, "precision": precision}
+    about: dict[str, Any] = {"graph": graph.stem, "precision": precision}
     if precision == "fp16":
         result = done(store, to_fp16, name, graph, about=about, packages=_PACKAGES)
     else:
         about["calibration"] = calibration.identity
-        result = done(store, to_int8, name, graph, calibration, about=about, packages=_PACKAGES)
+        about["operators"] = [file_sha256(Path(library)) for library in custom_ops]
+        result = done(
+            store,
+            to_int8,
+            name,
+            graph,
+            calibration,
+            custom_ops,
+            about=about,
+            packages=_PACKAGES,
+        )
     facts = from_json(Conversion, result.entry.facts)
     return Converted(result.entry.files[MODEL], facts.opset, facts.exceptions, result.stored)

@@ -14,6 +14,8 @@ import onnx
 from onnx import ModelProto
 
 from exporters.complaint import first_line
+from exporters.files.nodes import all_nodes
+from exporters.files.unoptimised import plain, register_operators
 from exporters.made import Made
 from exporters.precision.graphs import (
     checked,
@@ -66,10 +68,16 @@ _QUANTIZED_HERE = (
     "Unsqueeze",
 )
 _FIRST_OPSET_PER_CHANNEL = 13
+_KNOWN_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")
 
 
-def to_int8(folder: Path, name: str, graph: Path, calibration: Calibration) -> Made:
-    """The graph in int8; NotBenchmarkable for one that would not run so, recurrent nodes first."""
+def to_int8(
+    folder: Path, name: str, graph: Path, calibration: Calibration, custom_ops: Sequence[str]
+) -> Made:
+    """The graph in int8; NotBenchmarkable for one that would not run so, recurrent nodes first.
+
+    `custom_ops` are the libraries that hold operators of a graph that is quantised already.
+    """
     proto = loaded(name, graph)
     operators = {node.op_type for node in proto.graph.node}
     for node in proto.graph.node:
@@ -85,8 +93,10 @@ def to_int8(folder: Path, name: str, graph: Path, calibration: Calibration) -> M
             raise NotBenchmarkable(
                 f"{name} has no Conv, Gemm or MatMul that could run in int8", "measure it in fp32"
             )
+        if custom_ops:
+            _refuse_operators_of_libraries(name, proto)
         path = _quantized(name, proto, folder, calibration.samples())
-    matrix, wide = _executed_matrix_nodes(path, folder)
+    matrix, wide = _executed_matrix_nodes(name, path, folder, custom_ops)
     if len(wide) == matrix:
         raise NotBenchmarkable(
             f"no Conv, Gemm or MatMul of {name} would run in int8 ({', '.join(wide[:5])} stay in "
@@ -94,6 +104,17 @@ def to_int8(folder: Path, name: str, graph: Path, calibration: Calibration) -> M
             "measure it in fp32",
         )
     return checked(name, path, "int8", wide)
+
+
+def _refuse_operators_of_libraries(name: str, proto: ModelProto) -> None:
+    known = {*_KNOWN_DOMAINS, *(function.domain for function in proto.functions)}
+    for node in all_nodes(proto):
+        if node.domain not in known:
+            raise NotBenchmarkable(
+                f"ONNX Runtime's quantiser takes no library of operators, and {name} has the "
+                f"{titled(node)} of {node.domain}",
+                "quantise it yourself and give that file, or measure it in fp32",
+            )
 
 
 def _quantized(
@@ -151,15 +172,23 @@ def _restore_head(quantized: ModelProto, proto: ModelProto) -> None:
     quantized.opset_import.extend(kept)
 
 
-def _executed_matrix_nodes(path: Path, folder: Path) -> tuple[int, list[str]]:
+def _executed_matrix_nodes(
+    name: str, path: Path, folder: Path, custom_ops: Sequence[str]
+) -> tuple[int, list[str]]:
     """How many matrix nodes ONNX Runtime's optimised graph has, and those not in int8."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    register_operators(options, custom_ops)
     optimized = folder / "optimized.onnx"
     options.optimized_model_filepath = str(optimized)
-    onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    try:
+        onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise NotBenchmarkable(
+            f"ONNX Runtime does not take {name} in int8 ({plain(error)})", "measure it in fp32"
+        ) from error
     nodes = [node for node in onnx.load(optimized).graph.node if _is_matrix_op(node.op_type)]
     wide = [titled(node) for node in nodes if node.op_type not in _INT8_MATRIX_OPS]
     return len(nodes), wide

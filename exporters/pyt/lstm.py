@@ -7,7 +7,7 @@ layer in one direction those are all identities, which this leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import onnxscript
@@ -18,8 +18,8 @@ from torch import nn
 op: Any = onnxscript.opset20
 
 
-def translations(module: nn.Module) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """The translation table for this module: empty if an LSTM in it is of another kind."""
+def lstm_translation(module: nn.Module) -> Mapping[Callable[..., Any], Callable[..., Any]]:
+    """That of this module's LSTMs: none if one of them is of another kind."""
     lstms = [part for part in module.modules() if isinstance(part, nn.LSTM)]
     simple = all(
         lstm.num_layers == 1 and not lstm.bidirectional and lstm.bias and not lstm.proj_size

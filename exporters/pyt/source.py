@@ -24,7 +24,7 @@ from exporters.points import Point
 from exporters.pyt.graph import MODEL, WEIGHTS, GraphFacts, exported
 from exporters.pyt.run import ModuleEvaluator
 from exporters.pyt.user import definition_of, examples_of, title_of
-from exporters.pyt.ways import WAYS, Way, at_point, told
+from exporters.pyt.ways import WAYS, Way, at_point, nearest, told
 from exporters.request import ExportRequest
 from exporters.source import Graph, Subject
 from exporters.steps import done
@@ -32,6 +32,10 @@ from exporters.types import Definition, ExportError, Factory, Reference
 from exporters.user_data import digest_of
 
 _PACKAGES = ("numpy", "onnx", "onnx-ir", "onnxscript", "torch")
+_NOT_RUN = (
+    "ONNX Runtime's CPU provider has no kernel for the graph's types, so that it was not run "
+    "beside the module when it was exported"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +79,18 @@ class ModuleSource:
         A user's module that cannot be had with open sizes gives a graph for each point, and
         one that the new exporter does not take is asked of the old one.
         """
-        faults: list[ExportError] = []
+        faults: dict[Way, ExportError] = {}
         for way in WAYS if self.of_user else WAYS[:1]:
             if way.fixed and not self.definition.axes:
                 continue
             try:
                 graphs = self._exported(store, way, points)
             except ExportError as fault:
-                faults.append(fault)
+                faults[way] = fault
             else:
                 warnings = told(way, faults)
-                return tuple(replace(graph, warnings=warnings) for graph in graphs)
-        raise faults[0]
+                return tuple(replace(g, warnings=(*warnings, *g.warnings)) for g in graphs)
+        raise nearest(faults)
 
     def evaluator(self, graph: Graph) -> ModuleEvaluator:
         """Torch, on the module that the graph was exported from."""
@@ -130,6 +134,7 @@ class ModuleSource:
             macs=facts.macs,
             stored=made.stored,
             factory=factory,
+            warnings=() if facts.runs else (_NOT_RUN,),
         )
 
     def _about(self) -> dict[str, object] | None:

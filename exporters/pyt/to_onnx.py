@@ -21,7 +21,7 @@ from onnx import AttributeProto, GraphProto, ModelProto
 from exporters.complaint import deepest, first_line
 from exporters.inputs import NO_EXAMPLES, Arrays
 from exporters.pyt.blame import where_of_user
-from exporters.pyt.lstm import translations
+from exporters.pyt.translations import translations
 from exporters.types import Definition, ExportError, TensorSpec, axes_key
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _by_the_new(
         dynamic_shapes=_like_signature(module, dynamic),
         input_names=[spec.name for spec in definition.inputs],
         output_names=list(definition.outputs),
-        custom_translation_table=translations(module),
+        custom_translation_table=dict(translations(module)),
         verbose=False,
     )
     assert program is not None

@@ -38,7 +38,9 @@ def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple
     except Exception as error:
         raise ExportError(
             f"the module of {title} cannot run its example inputs ({error})",
-            "give inputs that its forward takes, by the names of its arguments or in their order",
+            "write a factory that returns the module and its inputs"
+            if is_hugging_face(target)
+            else "give inputs that its forward takes, by the names of its arguments or in order",
         ) from error
     outputs = named_outputs(result)
     if not outputs:
@@ -86,7 +88,7 @@ def _refuse_no_array(called: str, tensor: Tensor) -> None:
     if dtype not in _NUMPY_TYPES:
         raise ExportError(
             f"{called} is {dtype}, which no plain array holds",
-            "return the module and its inputs in float32 or float16",
+            "let its forward take and return float32 or float16, and cast inside",
         )
 
 

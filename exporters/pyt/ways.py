@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from exporters.points import Point
@@ -28,12 +28,18 @@ def at_point(definition: Definition, point: Point) -> Definition:
     return replace(definition, inputs=inputs, axes={})
 
 
-def told(way: Way, faults: Sequence[ExportError]) -> tuple[str, ...]:
+def told(way: Way, faults: Mapping[Way, ExportError]) -> tuple[str, ...]:
     """What the rows should say of the way that worked, after those that did not."""
     warnings = []
-    why = faults[0].cause if faults else ""
     if way.fixed:
+        why = faults[Way("new", False)].cause
         warnings.append(f"the sizes are baked into the graph, one for each case: {why}")
     if way.exporter == "old":
+        why = faults[Way("new", way.fixed)].cause
         warnings.append(f"exported by torch's old exporter, since the new one fails: {why}")
     return tuple(warnings)
+
+
+def nearest(faults: Mapping[Way, ExportError]) -> ExportError:
+    """Of a module that no way takes: what is in the way of the new exporter at one size."""
+    return faults.get(Way("new", True)) or faults[Way("new", False)]

@@ -62,7 +62,7 @@ def _windows(
     auto_pad: str | None,
     ceil_mode: int | None,
 ) -> _Windows:
-    """By the formulas of MaxPool's definition."""
+    """By the formulas of MaxPool's definition; NotImplementedError where ONNX has two."""
     ndim = len(kernel)
     strides, dilations = strides or [1] * ndim, dilations or [1] * ndim
     given = pads or [0] * 2 * ndim
@@ -78,10 +78,15 @@ def _windows(
         else:
             if auto_pad == "VALID":
                 before = behind = 0
-            rounded = ceil if ceil_mode and auto_pad != "VALID" else floor
-            count = rounded((size + before + behind - span) / stride) + 1
+            room = size + before + behind - span
+            count = (ceil if ceil_mode else floor)(room / stride) + 1
             if (count - 1) * stride >= size + before:  # it would begin behind the input
                 count -= 1
+            if auto_pad == "VALID" and count > room // stride + 1:
+                raise NotImplementedError(
+                    "ONNX's text has no window over the end for VALID with ceil_mode, and its "
+                    "shape inference has one"
+                )
         both.append((before, behind))
         counts.append(count)
     return _Windows(kernel, strides, dilations, tuple(both), counts)

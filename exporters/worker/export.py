@@ -13,8 +13,9 @@ from pathlib import Path
 
 from exporters.asked import refuse_unfit_states
 from exporters.cache import Store, default_limit_bytes, default_root
+from exporters.codec import from_json
 from exporters.drawn import guesses, inputs_told
-from exporters.files.arithmetic import Arithmetic, arithmetic_of
+from exporters.files.arithmetic import Arithmetic, told
 from exporters.inputs import cast_specs
 from exporters.points import Point, full_points
 from exporters.precision.convert import Converted, converted
@@ -22,6 +23,7 @@ from exporters.references import References, references_of
 from exporters.request import ExportRequest
 from exporters.rotation import rotation_of
 from exporters.source import Graph, Source, Subject
+from exporters.steps import done
 from exporters.types import (
     ExportedModel,
     FixedGraph,
@@ -99,7 +101,14 @@ def _part(
         types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
         for file in references.files.values():
             refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
-    return _Part(graph, executed, arithmetic_of(store, executed.path), references)
+    kept = done(
+        store,
+        told,
+        executed.path,
+        about={"arithmetic of": executed.path.stem},
+        packages=("onnx",),
+    )
+    return _Part(graph, executed, from_json(Arithmetic, kept.entry.facts), references)
 
 
 def _source(request: ExportRequest) -> Source:
@@ -145,7 +154,9 @@ def _in_precision(
     inputs, batch = subject.inputs, subject.batch
     point = graph.point or axes
     samples = calibration(request.calibration, inputs, point, batch, subject.examples)
-    return converted(store, subject.called, graph.path, request.precision, samples)
+    return converted(
+        store, subject.called, graph.path, request.precision, samples, request.custom_ops
+    )
 
 
 def _described(

@@ -16,7 +16,8 @@ import onnx
 from onnx import numpy_helper
 
 from app.cases.round import Check
-from app.workers.check import TOLERANCE, compare
+from app.workers.check import compare
+from exporters.agreement import tolerance_of
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker.export import export
@@ -80,7 +81,6 @@ def measured(model: ExportedModel) -> tuple[Check, dict[str, np.ndarray]]:
     """ort-cpu's outputs for the model's reference inputs, judged as a round judges them."""
     (file,) = model.references.values()
     reference = load_reference(file)
-    halves = any(spec.dtype == "float16" for spec in model.outputs)
     with OrtCpu().compile(model, model.axes, Settings()) as session:
         lane = session.lanes[0]
         lane.bind(reference.inputs)
@@ -90,7 +90,7 @@ def measured(model: ExportedModel) -> tuple[Check, dict[str, np.ndarray]]:
         except Exception as error:
             raise session.fault(error) from error
         got = lane.outputs()
-    tolerance = TOLERANCE["fp16" if halves else "fp32"]
+    tolerance = tolerance_of(["fp32"], model.depth, model.outputs)
     return compare(got, reference.outputs, model.reference, tolerance), got
 
 

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 
 from app.cases.accuracy import AccuracyJob, subject_of
 from app.cases.case import Case
 from app.machine import engines
+from app.plan.labelled import data_for
 from app.sweep.sources.afterwards import Afterwards
 from app.sweep.work.accuracy import AccuracyWork
 from app.sweep.work.base import Source, Work
-from exporters.models import catalogue
-from exporters.types import GraphlapError
-
-
-def data_for(case: Case, given: str) -> str:
-    """The labelled data of a case: what the plan gives, else its definition's own, else ''."""
-    if given:
-        return given
-    with suppress(GraphlapError):
-        return catalogue.find(case.model).labelled
-    return ""
+from runtimes.options import SESSIONS
 
 
 class WithAccuracy(Afterwards):
@@ -32,6 +22,8 @@ class WithAccuracy(Afterwards):
     outputs, `done` the subjects whose accuracy is recorded. `time_limit_s` is how long an
     accuracy process may stay silent.
     """
+
+    kind = AccuracyWork.kind
 
     def __init__(
         self,
@@ -43,8 +35,12 @@ class WithAccuracy(Afterwards):
         time_limit_s: float,
     ) -> None:
         super().__init__(source, ran, time_limit_s)
-        self._waiting = deque((case, data_for(case, given)) for case in cases)
+        self._waiting = deque((case, data_for(case.model, given)) for case in cases)
         self._done = set(done)
+
+    @property
+    def left(self) -> int:
+        return len({_shared(case) for case, data in self._waiting if data})
 
     def _next_of_ours(self) -> Work | None:
         while self._waiting:
@@ -65,3 +61,10 @@ class WithAccuracy(Afterwards):
                 job = AccuracyJob(subject, reply.model, data, str(engines.folder()))
                 return AccuracyWork(job, case.case_id, self._time_limit_s)
         return None
+
+
+def _shared(case: Case) -> tuple[object, ...]:
+    """What cases of one subject have in common, told before their model is there."""
+    sizes = tuple((name, size) for name, size in case.axes.items() if name != "batch")
+    options = tuple((name, value) for name, value in case.options.items() if name != SESSIONS.name)
+    return case.model, case.precision, case.runtime, sizes, options

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from app.cases.case import Case
 from app.cases.status import RAN
@@ -22,8 +23,11 @@ from exporters.request import ExportReply
 class Afterwards(ABC):
     """`source` until it is exhausted, then what `_next_of_ours` gives.
 
-    `ran` are the ids of the cases that are recorded to give outputs.
+    `ran` are the ids of the cases that are recorded to give outputs. `kind` is that of its
+    own work.
     """
+
+    kind: ClassVar[str]
 
     def __init__(self, source: Source, ran: Iterable[str], time_limit_s: float) -> None:
         self._source = source
@@ -46,6 +50,11 @@ class Afterwards(ABC):
         if following is not None:
             self._in_flight += 1
         return following
+
+    @property
+    @abstractmethod
+    def left(self) -> int:
+        """How much work of its own it may still give, at most."""
 
     @abstractmethod
     def _next_of_ours(self) -> Work | None:

@@ -10,6 +10,7 @@ from app.results.folder import RunFolder
 from app.results.rows import Rows
 from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
+from app.sweep.sources.afterwards import Afterwards
 from app.sweep.sources.budget import Budget, WithinBudget
 from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
@@ -25,8 +26,10 @@ EXPORT_LIMIT_S = 600.0
 """Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
-def sources(folder: RunFolder, recorded: Run, rows: Rows) -> tuple[RoundSource, Source]:
-    """The source of the rounds, and that same source with what the plan wants after them.
+def sources(
+    folder: RunFolder, recorded: Run, rows: Rows
+) -> tuple[RoundSource, tuple[Afterwards, ...], Source]:
+    """The source of the rounds, those of what the plan wants after them, and all as one.
 
     `rows` are those of the run, which know what was read of its samples.
     """
@@ -54,14 +57,18 @@ def sources(folder: RunFolder, recorded: Run, rows: Rows) -> tuple[RoundSource, 
         rule = plan.stopping
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
         rounds = FixedSweep(schedule, statuses, enough)
-    source: Source = rounds
+    afterwards: list[Afterwards] = []
     ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
     limit_s = manifest.time_limit_s
+    source: Source = rounds
     if plan.profile_ops:
-        source = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
+        operators = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
+        afterwards.append(operators)
+        source = operators
     done = list(recorded.accuracies)
-    source = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
-    return rounds, WithinBudget(source, schedule.budget)
+    accuracy = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
+    afterwards.append(accuracy)
+    return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 
 
 def _known(recorded: Run) -> dict[str, dict[int, Status]]:

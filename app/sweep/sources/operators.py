@@ -22,6 +22,8 @@ class WithOperators(Afterwards):
     long they may take.
     """
 
+    kind = OperatorWork.kind
+
     def __init__(
         self,
         source: Source,
@@ -32,6 +34,10 @@ class WithOperators(Afterwards):
     ) -> None:
         super().__init__(source, ran, time_limit_s)
         self._waiting = deque(case for case in cases if case.case_id not in done)
+
+    @property
+    def left(self) -> int:
+        return len(self._waiting)
 
     def _next_of_ours(self) -> Work | None:
         while self._waiting:

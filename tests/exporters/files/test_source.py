@@ -262,6 +262,31 @@ def test_nodes_in_any_order_are_sorted_as_onnxruntime_sorts_them(tmp_path: Path)
     assert np.array_equal(reference.outputs["y"], -2 * reference.inputs["x"])
 
 
+def test_nodes_in_any_order_are_sorted_where_their_weights_lie_in_other_files_too(
+    tmp_path: Path,
+) -> None:
+    """The two files hold the same, so that the store keeps one of them."""
+    path = tmp_path / "source" / "unsorted.onnx"
+    path.parent.mkdir()
+    twice = np.full((4, 4), 0.5, np.float32)
+    late = [
+        helper.make_node("MatMul", ["half", "w2"], ["y"]),
+        helper.make_node("MatMul", ["x", "w1"], ["half"]),
+    ]
+    ends = [tensor("x", ["batch", 4])], [tensor("y", ["batch", 4])]
+    model = graph(late, *ends, {"w1": twice, "w2": twice})
+    onnx.save(
+        model, path, save_as_external_data=True, all_tensors_to_one_file=False, size_threshold=0
+    )
+    assert {file.name for file in path.parent.iterdir()} == {"unsorted.onnx", "w1", "w2"}
+    kept = _export(path, tmp_path / "cache", {"batch": 2})
+    shutil.rmtree(path.parent)
+    reference = load_reference(kept.references["batch=2"])
+    session = onnxruntime.InferenceSession(kept.path, providers=["CPUExecutionProvider"])
+    (got,) = session.run(None, dict(reference.inputs))
+    assert np.allclose(got, reference.inputs["x"] @ twice @ twice, rtol=1e-5, atol=1e-5)
+
+
 def test_nodes_in_a_circle_are_refused_under_the_files_name(tmp_path: Path) -> None:
     path = tmp_path / "circle.onnx"
     circle = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Neg", ["a"], ["b"])]

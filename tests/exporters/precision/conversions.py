@@ -29,10 +29,15 @@ def export_file(
     cache: Path,
     point: dict[str, int] | None = None,
     calibration: str = "",
+    custom_ops: tuple[str, ...] = (),
 ) -> ExportedModel:
-    points = (point,) if point else ()
     request = ExportRequest(
-        str(path), precision, points=points, calibration=calibration, cache_dir=str(cache)
+        str(path),
+        precision,
+        points=(point,) if point else (),
+        calibration=calibration,
+        custom_ops=custom_ops,
+        cache_dir=str(cache),
     )
     return export(request)[0]
 

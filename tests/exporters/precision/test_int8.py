@@ -21,6 +21,7 @@ from tests.exporters.precision.conversions import (
     save,
 )
 from tests.exporters.support import WorkerProcess
+from tests.operators.built import DOMAIN, library
 
 INT8_TOLERANCE = 0.1
 
@@ -142,3 +143,38 @@ def test_an_int8_lstm_of_the_catalogue_is_one_row_that_says_why(worker: WorkerPr
     reply: ExportReply = worker.ask(ExportRequest("lstm_tiny", "int8"))
     assert (reply.status, reply.model) == ("unsupported", None)
     assert "LSTM" in reply.reason
+
+
+def test_a_quantised_graph_with_an_operator_of_a_library_is_int8_with_it(tmp_path: Path) -> None:
+    path, affine = tmp_path / "twice.onnx", tmp_path / "affine.onnx"
+    save_affine(affine)
+    quantised = onnx.load(export_file(affine, "int8", tmp_path / "cache", {"batch": 2}).path)
+    _double_the_output(quantised)
+    onnx.save(quantised, path)
+    libraries = (library(tmp_path),)
+    model = export_file(path, "int8", tmp_path / "cache", {"batch": 2}, custom_ops=libraries)
+    assert (model.precision, model.precision_exceptions) == ("int8", ())
+    with pytest.raises(NotBenchmarkable, match=r"Twice.* is not a registered function/op"):
+        export_file(path, "int8", tmp_path / "cache", {"batch": 2})
+
+
+def test_a_float_graph_with_an_operator_of_a_library_is_not_quantised_and_says_which(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "twice.onnx"
+    save_affine(path)
+    model = onnx.load(path)
+    _double_the_output(model)
+    onnx.save(model, path)
+    with pytest.raises(NotBenchmarkable, match=r"takes no library of operators.*Twice 'twice' of"):
+        export_file(path, "int8", tmp_path / "cache", {"batch": 2}, custom_ops=(library(tmp_path),))
+
+
+def _double_the_output(model: onnx.ModelProto) -> None:
+    """y becomes Twice of what it was."""
+    for node in model.graph.node:
+        for place, name in enumerate(node.output):
+            if name == "y":
+                node.output[place] = "once"
+    model.graph.node.append(helper.make_node("Twice", ["once"], ["y"], "twice", domain=DOMAIN))
+    model.opset_import.append(helper.make_opsetid(DOMAIN, 1))

@@ -47,3 +47,22 @@ def regnet() -> Any:
     import timm
 
     return timm.create_model("regnetx_002", num_classes=4), {"x": torch.randn(1, 3, 32, 32)}
+
+
+def llava() -> Any:
+    """Its ids hold a place for each of the 16 features of its picture."""
+    from transformers import (
+        CLIPVisionConfig,
+        LlamaConfig,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+    )
+
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1}
+    sizes["num_attention_heads"] = 4
+    config = LlavaConfig(
+        vision_config=CLIPVisionConfig(**sizes, image_size=32, patch_size=8),
+        text_config=LlamaConfig(**sizes, vocab_size=90, max_position_embeddings=64),
+        image_token_index=89,
+    )
+    return LlavaForConditionalGeneration(config)

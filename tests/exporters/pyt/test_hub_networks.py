@@ -73,6 +73,19 @@ def test_a_folder_of_hugging_face_is_measured_by_its_path_alone(
     assert_agrees(model, point)
 
 
+def test_a_folder_of_a_model_that_sees_has_a_place_for_each_feature_of_its_picture(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    """torch's new exporter has no translation of how such models check that the places fit."""
+    pytest.importorskip("transformers")
+    hub_networks.llava().save_pretrained(tmp_path / "tiny-llava")
+    model = _exported(worker, f"hf:{tmp_path / 'tiny-llava'}", {"batch": 2})
+    ids = load_reference(model.references["batch=2"]).inputs["input_ids"]
+    assert [list(row).count(89) for row in ids] == [16, 16]
+    assert not any("old exporter" in warning for warning in model.warnings)
+    assert_agrees(model, {"batch": 2})
+
+
 def test_a_name_that_is_not_on_this_disk_is_refused_without_asking_anybody(
     worker: WorkerProcess,
 ) -> None:

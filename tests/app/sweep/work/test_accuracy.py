@@ -12,7 +12,8 @@ from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
-from app.sweep.sources.accuracy import WithAccuracy, data_for
+from app.plan.labelled import data_for
+from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.enough import FixedRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.rounds import Schedule
@@ -123,8 +124,15 @@ def test_without_labelled_data_nothing_is_added(model: ExportedModel) -> None:
 
 
 def test_a_definition_with_data_of_its_own_needs_none_given() -> None:
-    digits = Case("digits_mlp_8", "ort-cpu")
-    assert data_for(digits, "") == "exporters.models.digits.data:test_set"
-    assert data_for(digits, "mine.npz") == "mine.npz"
-    assert data_for(Case("cnn_tiny", "ort-cpu"), "") == ""
-    assert data_for(Case("some/file.onnx", "ort-cpu"), "") == ""
+    assert data_for("digits_mlp_8", "") == "exporters.models.digits.data:test_set"
+    assert data_for("digits_mlp_8", "mine.npz") == "mine.npz"
+    assert data_for("cnn_tiny", "") == ""
+    assert data_for("some/file.onnx", "") == ""
+
+
+def test_what_is_left_to_do_counts_each_subject_once(model: ExportedModel) -> None:
+    cases = [replace(FAST, threads=threads, axes={"batch": 1}) for threads in (1, 2)]
+    source = source_of((*cases, replace(FAST, axes={"batch": 8}), SLOW))
+    assert source.left == 2
+    run_through(source, model)
+    assert source.left == 0
