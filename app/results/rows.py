@@ -17,6 +17,7 @@ from app.cases.columns import BY_NAME, INTERVALS, NAMES, Row, Value
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
+from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
@@ -37,7 +38,7 @@ NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 class Rows:
     """The rows of a run; a case's samples are read again only after a new round of it."""
 
-    _summaries: dict[str, tuple[int, Summary | None, Row]] = field(default_factory=dict)
+    _summaries: dict[str, tuple[int, Summary | None, Row, list[str]]] = field(default_factory=dict)
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
@@ -63,27 +64,30 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            summary, devices = self._summary(run, case, rounds)
-            values |= devices
+            summary, around, disturbed = self._summary(run, case, rounds)
+            values |= around
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
-                said += gap_warnings(case, values)
+                said += [*gap_warnings(case, values), *disturbed]
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 values["warnings"] = joined(said)
         return {name: values[name] for name in NAMES}
 
     def _summary(
         self, run: Run, case: Case, rounds: Sequence[RoundResult]
-    ) -> tuple[Summary | None, Row]:
-        """What the timed rounds give: the statistics, and the columns of the devices."""
+    ) -> tuple[Summary | None, Row, list[str]]:
+        """What the timed rounds give: the statistics, what held around them, sentences of that."""
         timed = [result for result in rounds if result.samples]
         known = self._summaries.get(case.case_id)
         if known is None or known[0] != len(timed):
-            summary = summarise([run.samples_of(result) for result in timed])
-            known = len(timed), summary, device_columns(run.path, timed)
+            samples = [run.samples_of(result) for result in timed]
+            counts = outlier_counts(timed, samples)
+            around = device_columns(run.path, timed) | interference_columns(timed, counts)
+            disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
+            known = len(timed), summarise(samples), around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
 
@@ -231,6 +235,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
         "response_p50_us": summary.response_p50_us,
         "response_p99_us": summary.response_p99_us,
         "start_lateness_p99_us": summary.start_lateness_p99_us,
+        "outliers": summary.outliers,
     }
     values |= {f"latency_{name}_us": figure.value for name, figure in summary.figures.items()}
     values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
