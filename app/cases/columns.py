@@ -333,6 +333,23 @@ _RESOURCES = (
     _number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     _text("throttle", "Throttle", "What held the device's clock down, or none."),
 )
+_INTERFERENCE = (
+    _number("load_1min", "Load", "", "The highest load of the last minute when a round began."),
+    _number("steal_share", "Steal", "", "What a hypervisor took of the usable cores' time."),
+    _number(
+        "involuntary_switches_per_s",
+        "Switches/s",
+        "1/s",
+        "How often a second the measuring process lost a core to another thread.",
+    ),
+    _number("page_faults_per_s", "Faults/s", "1/s", "Its page faults, minor and major."),
+    _number("interrupts_per_s", "Interrupts/s", "1/s", "Interrupts of the whole machine."),
+    _number("cpu_mhz_min", "Clock from (MHz)", "MHz", "The lowest clock of the core that timed."),
+    _number("cpu_mhz_max", "Clock to (MHz)", "MHz", "Its highest clock."),
+    _number("temperature_c", "Temperature (°C)", "C", "The processor's highest temperature."),
+    _count("outliers", "Outliers", "Runs more than 3 IQR above the third quartile of their round."),
+    _text("outliers_by", "Outliers by", "What came between when they ran; unseen: nothing was."),
+)
 _OUTPUT = (
     _text("reference", "Reference", "Who computed the outputs that it is compared with."),
     _less("max_abs_error", "Absolute error", "", "The largest difference from the reference."),
@@ -384,6 +401,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Latency and rate": _LATENCY,
     "Against the baseline": _BASELINE,
     "Memory, energy and clocks": _RESOURCES,
+    "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,
     "The simulated card": _CARD,
     "How it ended": _ENDING,

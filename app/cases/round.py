@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from app.cases.case import Scenario, WaitPolicy
+from app.cases.interference import Interference
 from app.cases.status import Status
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Clock
@@ -106,7 +107,8 @@ class RoundResult:
     `placement` lists only the nodes that the engine did not take. A round without samples
     (a failure, or an availability told beforehand) has `samples` empty. `options` are all
     of the runtime's with the values that held, the defaults among them. `concurrency` is how
-    many runs were in flight at once: the lanes of its session.
+    many runs were in flight at once: the lanes of its session. `interference` is None where
+    nothing was timed on this machine.
     """
 
     case_id: str
@@ -140,3 +142,4 @@ class RoundResult:
     environment: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     concurrency: int = 1
+    interference: Interference | None = None

@@ -1,4 +1,4 @@
-"""`--doctor`: what this machine has for measuring, what it lacks, and the remedy.
+"""`--doctor`: what this machine has for measuring, what to doubt in it, what it lacks.
 
 Each runtime is loaded in a process of its own; this one imports no engine.
 """
@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
-
-import psutil
+from pathlib import Path
 
 from app.console.probes import PROBE_COMMAND, Probed, probe_all
+from app.machine.activity import look
+from app.machine.cores import usable_cores
 from app.machine.environment import describe_host
+from app.machine.fitness import judge
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
 from app.results.manifest import graphlap_version
 from exporters.cache import default_root
 from runtimes.registry import RUNTIMES
+
+ROOT = Path("/")
+LOOK_S = 1.0
+"""So long it is looked at who computes."""
 
 
 def doctor(command: Sequence[str] = PROBE_COMMAND) -> tuple[str, int]:
@@ -23,9 +29,13 @@ def doctor(command: Sequence[str] = PROBE_COMMAND) -> tuple[str, int]:
 
     `command` and the name of a runtime start the process that loads it.
     """
+    measuring = list(_measuring())  # before the runtimes are loaded, which is work itself
     runtimes = list(probe_all(tuple(RUNTIMES), command))
     lines = [
         *_machine(),
+        "",
+        "fit to measure on",
+        *measuring,
         "",
         "runtimes",
         *_runtimes(runtimes),
@@ -41,7 +51,6 @@ def doctor(command: Sequence[str] = PROBE_COMMAND) -> tuple[str, int]:
 
 def _machine() -> Iterator[str]:
     host = describe_host()
-    memory = psutil.virtual_memory()
     yield f"graphlap    {graphlap_version()}"
     yield f"python      {host['python']}"
     yield f"system      {host['os']}"
@@ -50,23 +59,14 @@ def _machine() -> Iterator[str]:
         f"cores       {host['cores_usable']} usable of {host['cores_logical']} logical, "
         f"{host['cores_physical']} physical"
     )
-    governor = host["governor"]
-    yield f"governor    {governor or 'not told by this system'}" + (
-        "; set it to performance for steady clocks" if governor in _SLOW_GOVERNORS else ""
-    )
-    load = host["load_1min"]
-    busy = load > host["cores_usable"] / 2
-    yield f"load        {load:.2f} over the last minute" + (
-        "; stop other work before trusting the tail" if busy else ""
-    )
-    yield f"memory      {memory.available / 2**30:.1f} GiB free of {memory.total / 2**30:.1f}"
     root = default_root()
     yield f"cache       {root}" + ("" if root.exists() else " (made at the first export)")
-    if host["virtual_machine"]:
-        yield "note        this is a virtual machine: expect a longer tail than on bare metal"
 
 
-_SLOW_GOVERNORS = ("powersave", "conservative")
+def _measuring() -> Iterator[str]:
+    for judged in judge(ROOT, usable_cores(), look(ROOT, LOOK_S)):
+        remedy = f"; {judged.remedy}" if judged.remedy else ""
+        yield f"  {judged.what:<11}  {judged.verdict:<8}  {judged.found}{remedy}"
 
 
 def _runtimes(runtimes: Sequence[Probed]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from app.results.baseline import baseline_columns
 from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
+from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.operators import operator_warnings
@@ -47,7 +48,7 @@ NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 class Rows:
     """The rows of a run; a case's samples are read again only after a new round of it."""
 
-    _summaries: dict[str, tuple[int, Summary | None, Row]] = field(default_factory=dict)
+    _summaries: dict[str, tuple[int, Summary | None, Row, list[str]]] = field(default_factory=dict)
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
@@ -77,7 +78,7 @@ class Rows:
 
     def _row(self, run: Run, case: Case, asked: Plan) -> Row:
         rounds = run.rounds_of(case)
-        summary, devices = self._summary(run, case, rounds, asked)
+        summary, around, disturbed = self._summary(run, case, rounds, asked)
         rule, planned = asked.stopping, run.manifest.rounds
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
@@ -96,13 +97,13 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            values |= devices
+            values |= around
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
-                said += gap_warnings(case, values)
+                said += [*gap_warnings(case, values), *disturbed]
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 values["warnings"] = joined(said)
                 if rule is not None:
@@ -113,18 +114,19 @@ class Rows:
 
     def _summary(
         self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan
-    ) -> tuple[Summary | None, Row]:
-        """What the timed rounds give: the statistics, and the columns of the devices."""
+    ) -> tuple[Summary | None, Row, list[str]]:
+        """What the timed rounds give: the statistics, what held around them, sentences of that."""
         timed = [result for result in rounds if result.samples]
         known = self._summaries.get(case.case_id)
         if known is None or known[0] != len(timed):
             rule = asked.stopping
-            summary = summarise(
-                [run.samples_of(result) for result in timed],
-                asked.quantiles,
-                CONFIDENCE if rule is None else rule.confidence,
-            )
-            known = len(timed), summary, device_columns(run.path, timed)
+            samples = [run.samples_of(result) for result in timed]
+            confidence = CONFIDENCE if rule is None else rule.confidence
+            counts = outlier_counts(timed, samples)
+            around = device_columns(run.path, timed) | interference_columns(timed, counts)
+            disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
+            summary = summarise(samples, asked.quantiles, confidence)
+            known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
 
@@ -272,6 +274,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
         "response_p50_us": summary.response_p50_us,
         "response_p99_us": summary.response_p99_us,
         "start_lateness_p99_us": summary.start_lateness_p99_us,
+        "outliers": summary.outliers,
     }
     values |= {f"latency_{name}_us": figure.value for name, figure in summary.figures.items()}
     values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}

@@ -16,6 +16,7 @@ from app.cases.columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
 from app.stats.early_stopping import EarlyStopping, early_stopping
+from app.stats.outliers import fence
 from app.stats.quantiles import CONFIDENCE, Interval, needed_samples, order_statistic
 from app.stats.steadiness import Movement, movement, window_medians
 from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
@@ -44,8 +45,8 @@ class Summary:
     a typical process are at most, `early_stopping` what MLPerf's rules would tell of all samples.
     `effective_samples` is how many independent runs the tail of all rounds is worth. `marks` are
     words on all intervals (`few_rounds`). `outliers` counts the samples more than three
-    interquartile ranges above the third quartile. `drift` says in words what the level did within
-    the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is
+    interquartile ranges above their round's third quartile. `drift` says in words what the level
+    did within the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is
     (max - min) / min of the rounds' medians.
     """
 
@@ -105,8 +106,7 @@ def summarise(
     lateness = np.sort(np.concatenate([s.started_ns - s.scheduled_ns for s in timed])) / 1e3
     each = [supported_quantile(ascending, 0.5) for ascending in latencies.ascending]
     medians = [median for median in each if median is not None]
-    first, third = order_statistic(pooled, 0.25), order_statistic(pooled, 0.75)
-    outliers = int(np.count_nonzero(pooled > third + 3.0 * (third - first)))
+    outliers = sum(int(np.count_nonzero(own > fence(own))) for own in latencies.ascending)
     drift = _drift([_movement(samples) for samples in timed])
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
     return Summary(
@@ -216,7 +216,7 @@ def _warnings(
     if outlier_share > OUTLIER_SHARE:
         warnings.append(
             f"{outlier_share:.1%} of the samples lie more than three interquartile ranges "
-            "above the third quartile: stop other work on this machine"
+            "above their round's third quartile: stop other work on this machine"
         )
     elif tail > FAR_TAIL:
         warnings.append(

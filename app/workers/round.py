@@ -21,23 +21,26 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from app.cases.interference import Interference
 from app.cases.round import MEASURED, RECORD, Check, MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.stats.quantiles import order_statistic
 from app.workers.check import check_session, why_wrong
 from app.workers.conditions import describe_round, peak_rss_mb, round_warnings
+from app.workers.doubts import of_crowding, of_itself, of_nans, of_precision
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import SeveralLanes
 from app.workers.sampling import Progress, Sampler
 from app.workers.timing import Loop, loop_of
-from exporters.types import UNOPTIMISED, GraphlapError, Reference, axes_key, load_reference
+from app.workers.watch import Watch
+from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, Lane, Runtime, Session, Unavailable
 from runtimes.calls.choice import CALL
 from runtimes.execution import AfterCompletion, Execution
 from runtimes.faults import NotAvailable, Unsupported
-from runtimes.options import Settings, all_options, sessions_of
+from runtimes.options import all_options, sessions_of
 from runtimes.session.precision import refuse_wider
 from runtimes.session.several import compile_sessions
 
@@ -47,7 +50,6 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 """A round that ends so is not recorded: it is measured again when the sweep is resumed."""
 
 _NODES_NAMED = 5
-_ALONE = "since ONNX's evaluator cannot compute the graph"
 # A median needs six samples; more than half a second of them tells nothing further.
 _LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9
 
@@ -162,7 +164,7 @@ class _Round:
         self.note(
             runtime_version=state.version,
             options=all_options(runtime.options, settings.options),
-            warnings=(*self.result.warnings, *_crowd_warning(sessions, settings.threads, cores)),
+            warnings=(*self.result.warnings, *of_crowding(sessions, settings.threads, cores)),
         )
         return runtime
 
@@ -179,7 +181,7 @@ class _Round:
             warnings=(
                 *self.result.warnings,
                 *execution.warnings,
-                *_precision_warning(self.job.settings, execution),
+                *of_precision(self.job.settings, execution),
             ),
         )
         elsewhere = execution.elsewhere
@@ -202,9 +204,10 @@ class _Round:
         gc.collect()
         gc.freeze()
         gc.disable()
+        watch = Watch(self.result.environment["affinity"])
         with _new_file(Path(job.samples_path)) as file:
             with self._lanes(session.lanes, first_ns, sets) as lanes:
-                sampler = Sampler(lanes, job.limits, file, self._report, self.stopped)
+                sampler = Sampler(lanes, job.limits, file, watch, self._report, self.stopped)
                 self.enter("warmup")
                 warm = sampler.warm_up()
                 self.note(
@@ -215,6 +218,7 @@ class _Round:
                 before = self._check(session, reference)
                 self.enter("measure")
                 measured = sampler.measure()
+            self._note_interference(watch.told())
             if len(session.lanes) == 1:
                 self._note_spans(session, warm.median_ns)
         gc.enable()
@@ -242,6 +246,12 @@ class _Round:
                 "use call=python",
             )
         return loop
+
+    def _note_interference(self, told: Interference | None) -> None:
+        """The clock while it was measured stands for the one that was read before."""
+        self.note(interference=told)
+        if told is not None and told.cpu_mhz_mean is not None:
+            self.note(environment={**self.result.environment, "cpu_mhz": told.cpu_mhz_mean})
 
     def _lanes(self, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]) -> Blocks:
         job, streaming = self.job, bool(self.job.model.states)
@@ -322,7 +332,7 @@ class _Round:
         if check is None:
             self.note(warnings=(*self.result.warnings, self.job.model.uncompared))
             return
-        said = (*_of_nans(check), *_of_itself(check, self.job.runtime))
+        said = (*of_nans(check), *of_itself(check, self.job.runtime))
         self.note(check=check, warnings=(*self.result.warnings, *said))
         if not check.output_ok:
             reason = why_wrong(check, self.result.concurrency)
@@ -330,19 +340,6 @@ class _Round:
 
     def _report(self, progress: Progress) -> None:
         self.tell({"event": "progress", **asdict(progress)})
-
-
-def _of_nans(check: Check) -> tuple[str, ...]:
-    """NaN in the same places on both sides is right, and worth a word."""
-    named = ", ".join(map(repr, check.nans))
-    return (f"outputs hold NaN, as the reference does: {named}",) if check.nans else ()
-
-
-def _of_itself(check: Check, runtime: str) -> tuple[str, ...]:
-    """ONNX Runtime checked by ONNX Runtime: what both get wrong does not show."""
-    if check.reference != UNOPTIMISED or not runtime.startswith("ort-"):
-        return ()
-    return (f"compared with ONNX Runtime's own unoptimised self, {_ALONE}",)
 
 
 def _new_file(path: Path) -> BinaryIO:
@@ -361,21 +358,3 @@ def _in_our_words(session: Session) -> Iterator[None]:
         raise
     except Exception as error:
         raise session.fault(error) from error
-
-
-def _crowd_warning(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
-    """Several sessions on too few cores wait for each other, whatever the device can do."""
-    if sessions == 1 or sessions * (threads or cores) <= cores:
-        return ()
-    of_threads = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
-    return (
-        f"{sessions} sessions of {of_threads} share {cores} core{'s' * (cores > 1)}: "
-        "their latency is in part the wait for one",
-    )
-
-
-def _precision_warning(settings: Settings, execution: Execution) -> tuple[str, ...]:
-    """A simulated card has one precision, which its rows tell; an engine may have chosen."""
-    if execution.precision == settings.precision or execution.clock == "simulated":
-        return ()
-    return (f"{settings.precision} was asked for and {execution.precision} was executed",)

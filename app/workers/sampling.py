@@ -17,6 +17,7 @@ from app.cases.round import WARMUP, Limits
 from app.stats.histogram import Histogram
 from app.stats.steadiness import settled
 from app.workers.lane import Blocks, counted, latency_ns
+from app.workers.watch import Watch
 
 BLOCK_S = 0.2
 SEVERAL, SLOW_BLOCK_S = 9, 2.0
@@ -57,12 +58,14 @@ class Measured:
 class Sampler:
     """Takes blocks from the lanes and appends what they timed to `file`.
 
-    `report` is called between blocks; `stopped` is asked there whether to end early.
+    `watch` looks at the machine around each measured block; `report` is called between blocks,
+    and `stopped` is asked there whether to end early.
     """
 
     lanes: Blocks
     limits: Limits
     file: BinaryIO
+    watch: Watch
     report: Callable[[Progress], None]
     stopped: Callable[[], bool]
 
@@ -94,7 +97,10 @@ class Sampler:
         limits, histogram = self.limits, Histogram()
         iterations, begun = 0, time.perf_counter()
         while True:
-            records = self.lanes.block(self._block_s(time.perf_counter() - begun), least=1)
+            seconds = self._block_s(time.perf_counter() - begun)
+            self.watch.begin()
+            records = self.lanes.block(seconds, least=1)
+            self.watch.end(records)
             self.file.write(records.tobytes())
             latency = latency_ns(counted(records))
             iterations += len(latency)

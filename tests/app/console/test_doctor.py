@@ -59,6 +59,17 @@ def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Pa
     assert "its loader: libfoo.so.9: cannot open shared object file" in report
 
 
+def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_path: Path) -> None:
+    body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
+    report, _ = doctor(script(tmp_path / "missing.py", body))
+    told = report.partition("fit to measure on\n")[2].partition("\n\n")[0].splitlines()
+    verdicts = [line[15:23].strip() for line in told]
+    assert len(told) == 8
+    assert set(verdicts) <= {"fine", "doubtful", "not told"}
+    for line, verdict in zip(told, verdicts, strict=True):
+        assert ("; " in line) == (verdict == "doubtful")
+
+
 def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> None:
     command = script(tmp_path / "crash.py", "os.kill(os.getpid(), 11)")
     (one,) = probe_all(["ort-cpu"], command)

@@ -10,6 +10,7 @@ from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case, Scenario
 from app.cases.columns import Row
 from app.cases.given import Given
+from app.cases.interference import Interference
 from app.cases.reading import Reading
 from app.cases.round import Check
 from app.results.folder import TELEMETRY, RunFolder, telemetry_name
@@ -31,6 +32,19 @@ FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
 }
+INTERFERENCE = Interference(
+    seconds=9.0,
+    steal_share=0.01,
+    voluntary_switches=3,
+    involuntary_switches=90,
+    minor_faults=10,
+    major_faults=2,
+    interrupts=9000,
+    cpu_mhz_min=1800.0,
+    cpu_mhz_mean=2500.0,
+    cpu_mhz_max=2600.0,
+    temperature_c=61.0,
+)
 CHECK = Check("torch", 1e-6, 1e-7, 0.999, 1e-4, True)
 MODEL = ExportedModel(
     name="net",
@@ -89,6 +103,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
 
 def _measured(folder: RunFolder, case: Case, number: int) -> None:
     latencies = [LATENCY_US + number + k % 100 for k in range(RUNS)]
+    latencies[RUNS // 2] *= 5
     record(
         folder,
         case,
@@ -115,6 +130,8 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         device_memory_peak_mb=45.0,
         options={"sessions": 2},
         concurrency=2,
+        environment={"load_1min": 0.5},
+        interference=INTERFERENCE,
     )
     counted = [
         Reading(round(t * 1e9), "gpu:0", energy_mj=5e4 * t, clock_mhz=1500.0, throttle=("thermal",))

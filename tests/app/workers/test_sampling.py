@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from app.cases.case import Scenario
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits
 from app.workers.lane import OneLane
 from app.workers.sampling import Progress, Sampler
+from app.workers.watch import Watch
 from runtimes.base import Arrays, Lane
 
 LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)
@@ -38,7 +40,7 @@ def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
     lane, file = Counting(), io.BytesIO()
     told: list[Progress] = []
     one = OneLane(lane, Scenario(), "spin", streaming, 1000.0)
-    sampler = Sampler(one, LIMITS, file, told.append, lambda: False)
+    sampler = Sampler(one, LIMITS, file, Watch((0,)), told.append, lambda: False)
     sampler.warm_up()
     measured = sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
@@ -58,11 +60,16 @@ def test_a_model_without_state_is_only_run() -> None:
 def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
     lane, file, pauses = Counting(), io.BytesIO(), [0]
     one = OneLane(lane, Scenario(), "spin", False, 1000.0)
-    sampler = Sampler(one, LIMITS, file, lambda _: pauses.append(len(lane.made)), lambda: False)
+
+    def note(_: Progress) -> None:
+        pauses.append(len(lane.made))
+
+    limits = replace(LIMITS, min_s=0.7)
+    sampler = Sampler(one, limits, file, Watch((0,)), note, lambda: False)
     sampler.warm_up()
     sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
-    assert len(pauses) > 4
+    assert len(pauses) > 3
     for first, end in pairwise(pauses):
         counting = records["phase"][first:end] == MEASURED
         assert not counting[0]

@@ -1,0 +1,160 @@
+"""Whether this machine is fit to measure on: one verdict for each thing that moves latencies.
+
+Each takes the root of the system's files, so that those of another machine can be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app.machine.activity import Busy
+
+Verdict = Literal["fine", "doubtful", "not told"]
+
+BUSY_CORES = 0.2
+"""Others that keep more than so many cores busy are in the way."""
+STOLEN_SHARE = 0.005
+LEAST_FREE, MOST_SWAPPED = 0.1, 0.05
+"""Of all memory: what should be free at least, and lie in swap at most."""
+SLOW_WAKING_US, USUAL_SLACK_NS = 50, 50_000
+_CPU = "sys/devices/system/cpu"
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`what` was looked at, `found` is what is there; a doubtful thing has its `remedy`."""
+
+    what: str
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+
+
+def judge(root: Path, cores: Collection[int], busy: Busy | None) -> list[Judged]:
+    """All that is known to move latencies; `cores` are usable, `busy` is what goes on there."""
+    return [
+        judge_governor(root),
+        judge_boost(root),
+        judge_siblings(root, cores),
+        judge_virtual(root, busy),
+        judge_load(busy),
+        judge_memory(root),
+        judge_idle_states(root),
+        judge_timer_slack(root),
+    ]
+
+
+def judge_governor(root: Path) -> Judged:
+    what, policies = "governor", sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor"))
+    found = sorted({text for text in map(_text, policies) if text})
+    if not found:
+        return Judged(what, "not told", "no clock is steered from here")
+    if found == ["performance"]:
+        return Judged(what, "fine", "performance")
+    remedy = "sudo cpupower frequency-set -g performance"
+    return Judged(what, "doubtful", f"{', '.join(found)}: clocks follow the load", remedy)
+
+
+def judge_boost(root: Path) -> Judged:
+    what, intel, others = "boost", _CPU + "/intel_pstate/no_turbo", _CPU + "/cpufreq/boost"
+    for file, off in ((intel, "1"), (others, "0")):
+        text = _text(root / file)
+        if text is None:
+            continue
+        if text == off:
+            return Judged(what, "fine", "off")
+        found = "on: the clock depends on heat and on what the other cores do"
+        return Judged(what, "doubtful", found, f"echo {off} | sudo tee /{file}")
+    return Judged(what, "not told", "not steered from here")
+
+
+def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
+    """Threads of one core share its units: the one slows the other down."""
+    what, topology = "siblings", "topology/thread_siblings_list"
+    texts = [_text(root / _CPU / f"cpu{core}" / topology) for core in sorted(cores)]
+    told = [text for text in texts if text]
+    shared = next((text for text in told if not text.isdecimal()), None)
+    if not told:
+        return Judged(what, "not told", "which threads share a core is not told")
+    if shared is None:
+        return Judged(what, "fine", "each usable core has one thread")
+    found = f"threads {shared} are one core: the one slows the other down"
+    return Judged(what, "doubtful", found, f"echo off | sudo tee /{_CPU}/smt/control")
+
+
+def judge_virtual(root: Path, busy: Busy | None) -> Judged:
+    what, info = "virtual", _text(root / "proc/cpuinfo")
+    if info is None:
+        return Judged(what, "not told", "this system has no /proc")
+    flags = next((line for line in info.splitlines() if line.startswith("flags")), "")
+    if "hypervisor" not in flags.split() and _text(root / "sys/hypervisor/type") is None:
+        return Judged(what, "fine", "a real machine, as far as it tells")
+    taken = busy.stolen_share if busy is not None else 0.0
+    told = f"; its hypervisor took {taken:.1%} just now" if taken > STOLEN_SHARE else ""
+    remedy = "use a real machine to trust the tail, or more rounds"
+    return Judged(what, "doubtful", f"a virtual machine{told}", remedy)
+
+
+def judge_load(busy: Busy | None) -> Judged:
+    if busy is None:
+        return Judged("other load", "not told", "this system has no /proc")
+    found = f"{busy.cores:.1f} cores are busy"
+    if busy.cores <= BUSY_CORES:
+        return Judged("other load", "fine", found)
+    who = ", ".join(f"{p.name} ({p.pid}) {cores:.0%}" for p, cores in busy.processes[:_NAMED])
+    named = who or "nobody who is seen from here"
+    return Judged("other load", "doubtful", f"{found}: {named}", "stop them, or wait for their end")
+
+
+def judge_memory(root: Path) -> Judged:
+    what, lines = "memory", (_text(root / "proc/meminfo") or "").splitlines()
+    kib = {words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1}
+    if "MemAvailable:" not in kib:
+        return Judged(what, "not told", "this system does not say what is free")
+    total, free = kib["MemTotal:"], kib["MemAvailable:"]
+    swapped = kib.get("SwapTotal:", 0) - kib.get("SwapFree:", 0)
+    found = f"{free / 2**20:.1f} of {total / 2**20:.1f} GiB free"
+    if swapped:
+        found += f", {swapped / 2**20:.1f} GiB in swap"
+    if free < LEAST_FREE * total:
+        return Judged(what, "doubtful", found, "end what holds memory")
+    if swapped > MOST_SWAPPED * total:
+        return Judged(what, "doubtful", found, "sudo swapoff -a, or end what holds memory")
+    return Judged(what, "fine", found)
+
+
+def judge_idle_states(root: Path) -> Judged:
+    """A core that rested wakes late: paced runs see it, a closed loop does not."""
+    what, slowest_us, name = "idle states", -1, ""
+    for state in sorted((root / _CPU / "cpu0/cpuidle").glob("state*")):
+        latency = _text(state / "latency") or ""
+        if _text(state / "disable") == "0" and latency.isdecimal() and int(latency) > slowest_us:
+            slowest_us, name = int(latency), _text(state / "name") or state.name
+    if slowest_us < 0:
+        return Judged(what, "not told", "how deep a core rests is not told")
+    found = f"a core in {name} wakes in {slowest_us} us"
+    if slowest_us < SLOW_WAKING_US:
+        return Judged(what, "fine", found)
+    remedy = f"sudo cpupower idle-set -D {SLOW_WAKING_US}, or pace with --wait spin"
+    return Judged(what, "doubtful", found, remedy)
+
+
+def judge_timer_slack(root: Path) -> Judged:
+    what, text = "timer slack", _text(root / "proc/self/timerslack_ns")
+    if text is None or not text.isdecimal():
+        return Judged(what, "not told", "how late a sleeper is woken is not told")
+    found = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
+    if int(text) <= USUAL_SLACK_NS:
+        return Judged(what, "fine", found)
+    return Judged(what, "doubtful", found, "pace with --wait spin, or leave the power saving mode")
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return None

@@ -1,0 +1,41 @@
+"""Sentences of a round's warnings: what its own session gives a reader to doubt."""
+
+from __future__ import annotations
+
+from app.cases.round import Check
+from exporters.types import UNOPTIMISED
+from runtimes.execution import Execution
+from runtimes.options import Settings
+
+_ALONE = "since ONNX's evaluator cannot compute the graph"
+
+
+def of_nans(check: Check) -> tuple[str, ...]:
+    """NaN in the same places on both sides is right, and worth a word."""
+    named = ", ".join(map(repr, check.nans))
+    return (f"outputs hold NaN, as the reference does: {named}",) if check.nans else ()
+
+
+def of_itself(check: Check, runtime: str) -> tuple[str, ...]:
+    """ONNX Runtime checked by ONNX Runtime: what both get wrong does not show."""
+    if check.reference != UNOPTIMISED or not runtime.startswith("ort-"):
+        return ()
+    return (f"compared with ONNX Runtime's own unoptimised self, {_ALONE}",)
+
+
+def of_crowding(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
+    """Several sessions on too few cores wait for each other, whatever the device can do."""
+    if sessions == 1 or sessions * (threads or cores) <= cores:
+        return ()
+    of_threads = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
+    return (
+        f"{sessions} sessions of {of_threads} share {cores} core{'s' * (cores > 1)}: "
+        "their latency is in part the wait for one",
+    )
+
+
+def of_precision(settings: Settings, execution: Execution) -> tuple[str, ...]:
+    """A simulated card has one precision, which its rows tell; an engine may have chosen."""
+    if execution.precision == settings.precision or execution.clock == "simulated":
+        return ()
+    return (f"{settings.precision} was asked for and {execution.precision} was executed",)

@@ -1,0 +1,143 @@
+"""What came between the runs of a round: counters read just before and just after each block.
+
+Nothing of it is inside the timed loop; around a block of 0.2 s it takes some 50 us.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import statistics
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from app.cases.interference import Disturbance, Interference
+from app.workers.counters import (
+    ROOT,
+    Counters,
+    core_finder,
+    read_clock_mhz,
+    read_counters,
+    read_temperature_c,
+    thermometer,
+    ticks_per_s,
+)
+
+LOW_CLOCK = 0.9
+"""A block whose clock is below this share of the round's highest has a low one."""
+MANY_INTERRUPTS, LEAST_BLOCKS = 3.0, 5
+"""So many times the median block's rate is far above usual, where there are so many blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """One block: when, and what was counted from just before it to just after it."""
+
+    begun_ns: int
+    ended_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    stolen_ticks: int | None
+    interrupts: int | None
+    cpu_mhz: float | None
+    temperature_c: float | None
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended_ns - self.begun_ns) * 1e-9
+
+
+class Watch:
+    """Tells of the measured blocks of one round; `begin` and `end` go around each of them."""
+
+    def __init__(self, cores: Collection[int], root: Path = ROOT) -> None:
+        self._root, self._cores = root, cores
+        self._core: Callable[[], int | None] = core_finder()
+        self._thermometer = thermometer(root)
+        self._blocks: list[_Around] = []
+
+    def begin(self) -> None:
+        self._counters = read_counters(self._root, self._cores)
+        self._usage = resource.getrusage(resource.RUSAGE_SELF)
+
+    def end(self, records: np.ndarray) -> None:
+        """`records` [n > 0] are the block's."""
+        usage, before = resource.getrusage(resource.RUSAGE_SELF), self._usage
+        counters = read_counters(self._root, self._cores)
+        self._blocks.append(
+            _Around(
+                int(records["started_ns"].min()),
+                int(records["finished_ns"].max()),
+                usage.ru_nvcsw - before.ru_nvcsw,
+                usage.ru_nivcsw - before.ru_nivcsw,
+                usage.ru_minflt - before.ru_minflt,
+                usage.ru_majflt - before.ru_majflt,
+                *_since(self._counters, counters),
+                read_clock_mhz(self._root, self._core()),
+                read_temperature_c(self._thermometer),
+            )
+        )
+
+    def told(self) -> Interference | None:
+        """Of all blocks so far; None before the first."""
+        blocks = self._blocks
+        if not blocks:
+            return None
+        seconds = sum(block.seconds for block in blocks)
+        stolen = _sum(block.stolen_ticks for block in blocks)
+        clocks = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
+        heat = [block.temperature_c for block in blocks if block.temperature_c is not None]
+        available_ticks = seconds * len(self._cores) * ticks_per_s()
+        return Interference(
+            seconds=seconds,
+            steal_share=None if stolen is None else stolen / available_ticks,
+            voluntary_switches=sum(block.voluntary_switches for block in blocks),
+            involuntary_switches=sum(block.involuntary_switches for block in blocks),
+            minor_faults=sum(block.minor_faults for block in blocks),
+            major_faults=sum(block.major_faults for block in blocks),
+            interrupts=_sum(block.interrupts for block in blocks),
+            cpu_mhz_min=min(clocks, default=None),
+            cpu_mhz_mean=statistics.fmean(clocks) if clocks else None,
+            cpu_mhz_max=max(clocks, default=None),
+            temperature_c=max(heat, default=None),
+            disturbances=tuple(self._disturbances(max(clocks, default=None))),
+        )
+
+    def _disturbances(self, highest_mhz: float | None) -> Iterator[Disturbance]:
+        """The blocks in which anything was seen that slows runs down."""
+        rates = [b.interrupts / b.seconds for b in self._blocks if b.interrupts is not None]
+        usual = statistics.median(rates) if len(rates) >= LEAST_BLOCKS else math.inf
+        for block in self._blocks:
+            seen = Disturbance(
+                block.begun_ns,
+                block.ended_ns,
+                (block.stolen_ticks or 0) / ticks_per_s() * 1e3,
+                block.involuntary_switches,
+                block.major_faults,
+                (block.interrupts or 0) / block.seconds > MANY_INTERRUPTS * usual,
+                (block.cpu_mhz or math.inf) < LOW_CLOCK * (highest_mhz or 0.0),
+            )
+            if seen != Disturbance(block.begun_ns, block.ended_ns):
+                yield seen
+
+
+def _since(before: Counters, after: Counters) -> tuple[int | None, int | None]:
+    """What was counted between two readings: ticks taken, interrupts."""
+    return (
+        _difference(before.stolen_ticks, after.stolen_ticks),
+        _difference(before.interrupts, after.interrupts),
+    )
+
+
+def _difference(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,63 @@
+"""What came between the runs of a case, as its row tells it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.cases.columns import Row
+from app.cases.interference import Disturbance, Interference
+from app.cases.round import RoundResult
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from exporters.codec import from_json, to_json
+from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+
+QUIET = Interference(seconds=1.0, involuntary_switches=0, minor_faults=0, major_faults=0)
+
+
+def told_by(folder: Path, *rounds: Interference | None) -> Row:
+    """The row of rounds of 500 runs of 100 us, of which two took 5 ms."""
+    latencies = [100.0 + k % 7 for k in range(498)] + [5000.0, 5000.0]
+    with RunFolder.create(folder, manifest_of((CASE,), len(rounds))) as run:
+        run.begin(ENVIRONMENT)
+        for number, told in enumerate(rounds):
+            record(run, CASE, number, latencies, interference=told)
+    return Rows().of(read_run(folder))[0]
+
+
+def test_a_quiet_round_blames_nothing_for_its_slow_runs(tmp_path: Path) -> None:
+    row = told_by(tmp_path / "run", QUIET)
+    assert (row["outliers"], row["outliers_by"]) == (2, "unseen 2")
+    assert row["involuntary_switches_per_s"] == 0.0
+    assert "outliers" not in str(row["warnings"])
+
+
+def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> None:
+    """The two slow runs are the last of some 60 ms."""
+    busy_end = Disturbance(40_000_000, 10**9, involuntary_switches=1)
+    told = replace(QUIET, involuntary_switches=30, disturbances=(busy_end,), seconds=2.0)
+    row = told_by(tmp_path / "run", QUIET, told, replace(told, temperature_c=70.0))
+    assert row["involuntary_switches_per_s"] == pytest.approx(60 / 5.0)
+    assert row["page_faults_per_s"] == 0.0
+    assert (row["outliers"], row["outliers_by"]) == (6, "switch 2, unseen 4")
+    assert row["temperature_c"] == 70.0
+    assert "2 of 6 outliers came while another thread" in str(row["warnings"])
+
+
+def test_what_no_round_could_read_is_empty_and_not_0(tmp_path: Path) -> None:
+    row = told_by(tmp_path / "run", replace(QUIET, minor_faults=None), None)
+    for column in ("steal_share", "interrupts_per_s", "page_faults_per_s", "cpu_mhz_min"):
+        assert row[column] is None
+    before = told_by(tmp_path / "older", None)
+    assert (before["outliers"], before["outliers_by"]) == (2, None)
+
+
+def test_a_round_of_an_older_release_is_read(tmp_path: Path) -> None:
+    told = to_json(RoundResult("case", 0, "ok", interference=QUIET))
+    assert from_json(RoundResult, told).interference == QUIET
+    del told["interference"]
+    assert from_json(RoundResult, told).interference is None

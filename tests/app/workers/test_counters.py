@@ -1,0 +1,124 @@
+"""What other machines tell of themselves is read rightly, and what one does not tell is None."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.round import RECORD
+from app.workers.counters import (
+    Counters,
+    read_clock_mhz,
+    read_counters,
+    read_temperature_c,
+    thermometer,
+    ticks_per_s,
+)
+from app.workers.watch import Watch
+
+STAT = """\
+cpu  3136637 497466 391666 574472 11842 0 5065 9199 0 0
+cpu0 1476449 250302 190572 385345 4431 0 502 4606 0 0
+cpu1 1660187 247163 201094 189126 7411 0 4562 {stolen} 0 0
+cpu10 1 2 3 4 5 6 7 999 0 0
+intr {interrupts} 0 9 0 0
+ctxt 33843068
+softirq 10567874 0 1665330
+"""
+
+
+def machine(root: Path, stolen: int = 4592, interrupts: int = 18973514) -> Path:
+    """A folder of files as a virtual machine under KVM has them, beside a clock and a heat."""
+    write(root / "proc/stat", STAT.format(stolen=stolen, interrupts=interrupts))
+    write(root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2595124\n")
+    write(root / "sys/class/thermal/thermal_zone0/type", "acpitz\n")
+    write(root / "sys/class/thermal/thermal_zone0/temp", "27800\n")
+    write(root / "sys/class/hwmon/hwmon2/name", "k10temp\n")
+    write(root / "sys/class/hwmon/hwmon2/temp1_input", "61250\n")
+    return root
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def block(begun_ns: int, ended_ns: int) -> np.ndarray:
+    records = np.zeros(1, RECORD)
+    records["started_ns"], records["finished_ns"] = begun_ns, ended_ns
+    return records
+
+
+def test_stolen_time_is_that_of_the_cores_in_use(tmp_path: Path) -> None:
+    assert read_counters(machine(tmp_path), (0, 1)) == Counters(4606 + 4592, 18973514)
+    assert read_counters(tmp_path, (1,)).stolen_ticks == 4592
+
+
+def test_the_clock_and_the_processors_own_heat_are_told(tmp_path: Path) -> None:
+    root = machine(tmp_path)
+    assert read_clock_mhz(root, 1) == pytest.approx(2595.124)
+    assert read_temperature_c(thermometer(root)) == pytest.approx(61.25), (
+        "the board is no processor"
+    )
+    write(root / "sys/class/thermal/thermal_zone1/type", "x86_pkg_temp\n")
+    write(root / "sys/class/thermal/thermal_zone1/temp", "48000\n")
+    assert read_temperature_c(thermometer(root)) == 48.0
+
+
+def test_what_a_machine_does_not_tell_is_none_and_never_0(tmp_path: Path) -> None:
+    """As on a virtual machine without cpufreq and sensors, on macOS, and on a kernel before 2.6.11
+    that knew of no stolen time."""
+    assert read_counters(tmp_path, (0,)) == Counters(None, None)
+    assert read_clock_mhz(tmp_path, 0) is None
+    assert thermometer(tmp_path) is None
+    assert read_temperature_c(None) is None
+    write(tmp_path / "proc/stat", "cpu0 1476449 250302 190572 385345 4431 0 502\n")
+    assert read_counters(tmp_path, (0,)) == Counters(None, None)
+    watch = Watch((0,), tmp_path)
+    watch.begin()
+    watch.end(block(0, 1000))
+    told = watch.told()
+    assert told is not None
+    assert (told.steal_share, told.interrupts, told.temperature_c) == (None, None, None)
+    assert (told.cpu_mhz_min, told.cpu_mhz_mean, told.cpu_mhz_max) == (None, None, None)
+
+
+def test_a_round_tells_what_was_stolen_of_its_blocks(tmp_path: Path) -> None:
+    watch = Watch((0, 1), tmp_path)
+    for number, (stolen, interrupts) in enumerate([(0, 1000), (10, 1000)]):
+        machine(tmp_path, 5000, 10_000)
+        watch.begin()
+        machine(tmp_path, 5000 + stolen, 10_000 + interrupts)
+        watch.end(block(number * 1_000_000_000, number * 1_000_000_000 + 500_000_000))
+    told = watch.told()
+    assert told is not None
+    assert (told.seconds, told.interrupts) == (1.0, 2000)
+    assert told.steal_share == pytest.approx(10 / (2 * ticks_per_s()))
+    stolen_in = [d for d in told.disturbances if d.steal_ms]
+    assert [d.begun_ns for d in stolen_in] == [1_000_000_000]
+    assert stolen_in[0].steal_ms == pytest.approx(10 * 1e3 / ticks_per_s())
+
+
+def test_a_storm_of_interrupts_and_a_low_clock_stand_out_from_the_other_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch((1,), machine(tmp_path))
+    monkeypatch.setattr(watch, "_core", lambda: 1)
+    for number in range(6):
+        machine(tmp_path, interrupts=0)
+        watch.begin()
+        machine(tmp_path, interrupts=9000 if number == 4 else 1000)
+        if number == 2:
+            write(tmp_path / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1700000\n")
+        watch.end(block(number * 10**9, number * 10**9 + 10**9))
+    told = watch.told()
+    assert told is not None
+    assert [d.begun_ns // 10**9 for d in told.disturbances if d.many_interrupts] == [4]
+    assert [d.begun_ns // 10**9 for d in told.disturbances if d.low_clock] == [2]
+    assert (told.cpu_mhz_min, told.cpu_mhz_max) == (1700.0, 2595.124)
+
+
+def test_before_anything_was_measured_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    assert Watch((0,), tmp_path).told() is None
