@@ -42,7 +42,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
         )
     if flags.compare is None and not flags.headless and flags.resume is None:
-        for name in ("band", *_OF_VERDICTS):
+        for name in ("baseline_run", *_OF_VERDICTS):
             if getattr(flags, name):
                 flag = f"--{name.replace('_', '-')}"
                 raise PlanError(
