@@ -211,7 +211,8 @@ def _sentence(found: Comparison) -> str:
     counts = [f"{len(found.called(word))} {word}" for word in _WORDS if found.called(word)]
     lost = [f"{len(found.lost)} {_lost(found)}"] if found.lost else []
     against = f" against {found.first}" if found.in_turn else ""
-    return f"{len(found.cases) + len(found.lost)} cases{against}: " + ", ".join([*counts, *lost])
+    of = len(found.cases) + len(found.lost)
+    return f"{of} case{'s' * (of != 1)}{against}: {', '.join([*counts, *lost])}"
 
 
 def _lost(found: Comparison) -> str:

@@ -21,7 +21,7 @@ _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
 """How verdicts are told, whichever comparison they are of."""
 _RUNS = ("headless", "resume")
 _BELONGS = {
-    "band": ("compare", "history", *_RUNS),
+    "baseline_run": _RUNS,
     "fail_on": ("compare", "history", *_RUNS),
     "json": ("compare", "history", *_RUNS),
     "markdown": ("compare", *_RUNS),

@@ -90,7 +90,7 @@ class CompareView(ScrolledView):
             limits = (interval.low, interval.high) if interval else (one.ratio,)
             ends += [math.log10(limit) for limit in limits]
         reach = max(0.02, *(abs(end) for end in ends)) * 1.1
-        plot.setXRange(-reach, reach * 2.2, padding=0)
+        plot.setXRange(-reach, reach * 3.2, padding=0)
         self.lay(RatioLayer(plot, found, self.theme))
         return plot
 
@@ -192,7 +192,8 @@ class RatioLayer(Overlay):
             middle = self.y_px(row)
             interval = found.verdict.interval
             color = colors[found.verdict.word]
-            text, right = significant(found.ratio), self.x_px(math.log10(found.ratio))
+            text = f"{significant(found.ratio)} {found.verdict.word}"
+            right = self.x_px(math.log10(found.ratio))
             painter.setPen(QPen(color, 2.0))
             if interval is not None:
                 low, high = (
@@ -201,7 +202,6 @@ class RatioLayer(Overlay):
                 painter.drawLine(QPointF(low, middle), QPointF(high, middle))
                 text += f"  [{significant(interval.low)}, {significant(interval.high)}]"
                 right = high
-            text += f"  {found.verdict.word}"
             painter.setBrush(color)
             painter.drawEllipse(QPointF(self.x_px(math.log10(found.ratio)), middle), 4.0, 4.0)
             painter.setPen(QColor(self._theme.text))

@@ -40,7 +40,7 @@ def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work
     assert code == 2, "a band of 300 % is none"
     code, out, _ = run(*MEASURED, *TWICE, "--markdown", "--band", "90%", "--out", "run")
     assert code == 0
-    assert out.startswith("### 1 cases against fake.latency_us=200: ")
+    assert out.startswith("### 1 case against fake.latency_us=200: ")
     assert "a change within 90% is none" in out
 
 

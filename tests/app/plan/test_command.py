@@ -61,6 +61,23 @@ def test_what_is_compared_and_how_is_part_of_the_command(tmp_path: Path) -> None
     assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
 
 
+@pytest.mark.parametrize(
+    ("compared", "flags"),
+    [
+        ({"baseline": "fake", "band": 0.05}, "--baseline fake --band 0.05"),
+        ({"aa": 20}, "--aa 20"),
+    ],
+)
+def test_what_a_case_is_compared_with_is_part_of_the_command(
+    tmp_path: Path, compared: dict[str, object], flags: str
+) -> None:
+    sweeps = [{"models": ["mlp"], "runtimes": ["fake", "ort-cpu"]}]
+    plan = parse_plan({"name": "sweep", "sweeps": sweeps, "rounds": 4, **compared}, "test")
+    line = command_line(plan, tmp_path)
+    assert flags in line
+    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+
+
 def _ids(plan: Plan) -> list[str]:
     return [case.case_id for case in expand(plan)]
 

@@ -129,7 +129,8 @@ PLAN_FLAGS = (
     "--suite starter --models mlp --runtimes fake --batch 2 --axis a=1 --option fake.fail=none "
     "--wait sleep --accuracy d --profile-ops --largest-batch --weights w --inputs x "
     "--calibration c --from-node a --to-node b --profile quick --rounds 3 --time-limit 9 "
-    "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1"
+    "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1 "
+    "--baseline fake --band 2% --aa 2"
 )
 
 
@@ -147,5 +148,8 @@ def test_nothing_about_the_plan_is_said_again_to_a_run_that_goes_on(words: list[
 
 
 def test_how_to_show_and_to_judge_a_run_may_be_said_when_it_goes_on() -> None:
-    free = "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB"
+    free = (
+        "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
+        "--fail-on slower --markdown --json verdicts.json --junit j.xml --baseline-run stored"
+    )
     refuse_with_resume(parse(free.split()))

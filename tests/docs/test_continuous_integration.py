@@ -1,0 +1,143 @@
+"""The job of the documentation, run as it stands there: who passes, who fails, who is warned."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.checkout import ROOT
+
+PAGE = ROOT / "docs" / "continuous-integration.md"
+WIDTH = 384
+
+
+def step(name: str) -> str:
+    """The script of one step of the job."""
+    page = PAGE.read_text("utf-8")
+    found = re.search(rf"- name: {name}\n(?:.*\n)*?        run: \|\n((?:          .*\n)+)", page)
+    assert found is not None, name
+    return textwrap.dedent(found[1])
+
+
+def write_graph(path: Path, layers: int) -> None:
+    """So many layers of one width; a layer more is that much more work."""
+    rng = np.random.default_rng(0)
+    nodes, weights = [], []
+    for k in range(layers):
+        weight = (rng.standard_normal((WIDTH, WIDTH)) / WIDTH).astype(np.float32)
+        weights.append(numpy_helper.from_array(weight, f"w{k}"))
+        nodes.append(helper.make_node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"]))
+    ends = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, WIDTH])
+        for name in ("x0", f"x{layers}")
+    )
+    first, last = ends
+    graph = helper.make_graph(nodes, "net", [first], [last], weights)
+    path.parent.mkdir()
+    opset = [helper.make_opsetid("", 20)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A runner's folder with the two commands, in which the old graph is checked out."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, module in (("graphlap", "-m app"), ("python", "")):
+        script = commands / name
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n')
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    write_graph(tmp_path / "old" / "net.onnx", 2)
+    return tmp_path
+
+
+def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    # What GitHub runs a step with.
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def measure(folder: Path, rounds: int) -> int:
+    script = step("measure")
+    assert "--rounds 8" in script
+    done = run(script.replace("--rounds 8", f"--rounds {rounds}"), folder)
+    assert done.returncode in (0, 3), done.stderr
+    return done.returncode
+
+
+@pytest.mark.alone
+def test_a_slowed_graph_fails_the_job(job: Path) -> None:
+    write_graph(job / "new" / "net.onnx", 8)
+    assert measure(job, 5) == 3
+    summary = (job / "summary.md").read_text("utf-8")
+    told = summary.splitlines()
+    assert told[0] == "### 1 case against old/net.onnx: 1 slower"
+    quoted = PAGE.read_text("utf-8")
+    assert all(line in quoted for line in (told[0], told[2], told[-1])), "the page shows another"
+    assert "| net · ort-cpu | p50 |" in summary and "| slower |" in summary
+    verdicts = json.loads((job / "verdicts.json").read_text("utf-8"))
+    assert verdicts["cases"][0]["percentiles"]["p50"]["ratio"] > 2
+    assert 'failures="' in (job / "verdicts.xml").read_text("utf-8")
+
+
+@pytest.mark.alone
+def test_the_same_graph_passes_the_job(job: Path) -> None:
+    write_graph(job / "new" / "net.onnx", 2)
+    assert measure(job, 5) == 0
+    counts = json.loads((job / "verdicts.json").read_text("utf-8"))["counts"]
+    assert not counts["slower"]
+
+
+@contextmanager
+def disturbed() -> Iterator[None]:
+    """A machine on which others work now and then, on every core."""
+    code = (
+        "import random, time\n"
+        "while True:\n"
+        "    time.sleep(random.uniform(0, 2))\n"
+        "    until = time.monotonic() + random.uniform(0, 2)\n"
+        "    while time.monotonic() < until: pass\n"
+    )
+    others = [
+        subprocess.Popen([sys.executable, "-c", code]) for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.send_signal(signal.SIGKILL)
+            other.wait()
+
+
+@pytest.mark.alone
+def test_a_noisy_machine_is_undecided_and_passes_with_a_warning(job: Path) -> None:
+    write_graph(job / "new" / "net.onnx", 2)
+    with disturbed():
+        assert measure(job, 3) == 0
+    counts = json.loads((job / "verdicts.json").read_text("utf-8"))["counts"]
+    assert counts["undecided"] == 1
+    warned = run(step("warn"), job)
+    assert warned.returncode == 0, warned.stderr
+    assert warned.stdout.startswith("::warning title=latency::1 undecided: more rounds")
