@@ -67,11 +67,13 @@ def write(files: Mapping[str, str]) -> None:
 
 
 def code(found: Comparison, fail_on_slower: bool) -> int:
-    """The exit code; what was not measured weighs more than what is slower.
+    """The exit code; what was not measured weighs more than what is slower, and
+    nothing in common is nothing measured.
 
     What a run could not compare with its own baseline, its rows tell.
     """
-    if found.lost and not found.in_turn:
+    nothing = not found.cases and not found.lost
+    if (found.lost and not found.in_turn) or nothing:
         return NOT_MEASURED
     return SLOWER if fail_on_slower and found.called("slower") else OK
 
@@ -220,6 +222,11 @@ def _lost(found: Comparison) -> str:
 
 
 def _remarks(found: Comparison) -> Iterator[str]:
+    if not found.cases and not found.lost:
+        yield (
+            f"no case of {found.first} was measured here: compare runs of the same models, "
+            "runtimes and settings"
+        )
     yield _sentence(found) + f"; a change within {100 * found.band:g}% is none"
     for label, why in found.lost.items():
         yield f"{_lost(found)}: {label}: {why}"

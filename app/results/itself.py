@@ -1,4 +1,4 @@
-"""A run with `aa`: each case compared with itself, so that every verdict but "same" is wrong.
+"""A run with `aa`: each case compared with itself, so that faster and slower are wrong verdicts.
 
 A case is measured in 2 R N rounds, of which each 2 R in a row are one comparison of R rounds a
 side. It need not be listed twice: rounds of a case are fresh processes of the very same work, so
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,11 @@ from app.stats.verdict import (
 )
 
 ALL = "all"
+
+Key = tuple[str, str]
+"""A case's id and a percentile."""
+Pairs = Mapping[int, tuple[float, float]]
+"""The two sides of each pair of rounds, by its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,51 +71,51 @@ def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
     plan = run.manifest.asked
     total = plan.aa or 0
     rounds = run.manifest.rounds // (2 * total)
-    well = [one for one in measured if one.is_well]
-    pairs = {
-        (one.case.case_id, name): _pairs(one, name, plan.seed) for one in well for name in COMPARED
-    }
-    pairs = {key: own for key, own in pairs.items() if own}
-    wrong = dict.fromkeys(pairs, 0)
-    complete = 0
-    together = dict.fromkeys((*dict.fromkeys(name for _, name in pairs), ALL), 0)
-    for number in range(total):
-        places = range(rounds * number, rounds * (number + 1))
-        if not all(place in own for own in pairs.values() for place in places):
-            continue
-        complete += 1
-        words = judge([_difference(own, places) for own in pairs.values()], plan.band)
-        called = [key for key, v in zip(pairs, words, strict=True) if v.word in _WRONG]
-        for key in called:
-            wrong[key] += 1
-        for name in {name for _, name in called} | ({ALL} if called else set()):
-            together[name] += 1
     names = labels([one.case for one in measured])
+    pairs = {
+        (one.case.case_id, name): own
+        for one in measured
+        for name in COMPARED
+        if one.is_well and (own := _pairs(one, name, plan.seed))
+    }
+    called = list(_wrongly_called(pairs, rounds, total, plan.band))
     cases = tuple(
-        Itself(
-            case_id,
-            names[case_id],
-            name,
-            complete,
-            wrong[case_id, name],
-            binomial_interval(wrong[case_id, name], complete),
+        _itself(
+            key[0], names[key[0]], key[1],
+            [key in words for words in called],
             _smallest(own, rounds, plan.band),
         )
-        for (case_id, name), own in pairs.items()
-    )
-    return ComparedWithItself(
-        rounds,
-        total,
-        plan.band,
-        cases,
-        tuple(_together(name, count, complete, cases) for name, count in together.items()),
-    )
+        for key, own in pairs.items()
+    )  # fmt: skip
+    together = []
+    for percentile in (*dict.fromkeys(name for _, name in pairs), ALL):
+        wrong = [any(percentile in (ALL, name) for _, name in words) for words in called]
+        least = [one.smallest_change for one in cases if percentile in (ALL, one.percentile)]
+        largest = max((change for change in least if change is not None), default=None)
+        together.append(_itself("", "all cases", percentile, wrong, largest))
+    return ComparedWithItself(rounds, total, plan.band, cases, tuple(together))
 
 
-_WRONG = ("faster", "slower")
+def _wrongly_called(
+    pairs: Mapping[Key, Pairs], rounds: int, total: int, band: float
+) -> Iterator[set[Key]]:
+    """Of each comparison that is whole, what it called faster or slower; all judged together."""
+    for number in range(total):
+        places = range(rounds * number, rounds * (number + 1))
+        if all(place in own for own in pairs.values() for place in places):
+            verdicts = judge([_difference(own, places) for own in pairs.values()], band)
+            told = zip(pairs, verdicts, strict=True)
+            yield {key for key, verdict in told if verdict.word in ("faster", "slower")}
 
 
-def _pairs(one: Measured, name: str, seed: int) -> dict[int, tuple[float, float]]:
+def _itself(
+    case_id: str, label: str, percentile: str, wrong: Sequence[bool], least: float | None
+) -> Itself:
+    share = binomial_interval(sum(wrong), len(wrong))
+    return Itself(case_id, label, percentile, len(wrong), sum(wrong), share, least)
+
+
+def _pairs(one: Measured, name: str, seed: int) -> Pairs:
     """Rounds 2 k and 2 k + 1 as the two sides of pair k, in an order that is drawn."""
     figures = one.by_round(name)
     drawn = random.Random(f"{seed}:{one.case.case_id}:aa")
@@ -123,23 +128,14 @@ def _pairs(one: Measured, name: str, seed: int) -> dict[int, tuple[float, float]
     return found
 
 
-def _difference(
-    pairs: Mapping[int, tuple[float, float]], places: Sequence[int]
-) -> Difference | None:
+def _difference(pairs: Pairs, places: Sequence[int]) -> Difference | None:
     first, second = ([pairs[place][side] for place in places] for side in (0, 1))
     return difference(first, second, in_turn=True)
 
 
-def _smallest(pairs: Mapping[int, tuple[float, float]], rounds: int, band: float) -> float | None:
+def _smallest(pairs: Pairs, rounds: int, band: float) -> float | None:
     if len(pairs) < 2:
         return None
     logs = [math.log(second / first) for first, second in pairs.values()]
     spread = math.sqrt(float(np.mean(np.square(logs))))  # the sides are alike: their mean is 0
     return smallest_change(spread / math.sqrt(rounds), rounds - 1, band)
-
-
-def _together(name: str, wrong: int, complete: int, cases: Sequence[Itself]) -> Itself:
-    own = [one.smallest_change for one in cases if name in (ALL, one.percentile)]
-    largest = max((change for change in own if change is not None), default=None)
-    interval = binomial_interval(wrong, complete)
-    return Itself("", "all cases", name, complete, wrong, interval, largest)

@@ -13,15 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from tests.checkout import ROOT
+from tests.layers import write_layers
 
 PAGE = ROOT / "docs" / "continuous-integration.md"
-WIDTH = 384
 
 
 def step(name: str) -> str:
@@ -33,22 +30,8 @@ def step(name: str) -> str:
 
 
 def write_graph(path: Path, layers: int) -> None:
-    """So many layers of one width; a layer more is that much more work."""
-    rng = np.random.default_rng(0)
-    nodes, weights = [], []
-    for k in range(layers):
-        weight = (rng.standard_normal((WIDTH, WIDTH)) / WIDTH).astype(np.float32)
-        weights.append(numpy_helper.from_array(weight, f"w{k}"))
-        nodes.append(helper.make_node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"]))
-    ends = (
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, WIDTH])
-        for name in ("x0", f"x{layers}")
-    )
-    first, last = ends
-    graph = helper.make_graph(nodes, "net", [first], [last], weights)
     path.parent.mkdir()
-    opset = [helper.make_opsetid("", 20)]
-    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
+    write_layers(path, layers)
 
 
 @pytest.fixture

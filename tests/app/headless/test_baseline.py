@@ -93,6 +93,9 @@ def test_a_stored_run_is_compared_with_when_the_new_one_ends(work: Path) -> None
     code, out, _ = run(*MEASURED, *one, *stored, "--out", "same")
     assert code == 0
     assert "against before" in out and "undecided" in out
+    code, out, _ = run(*MEASURED, *stored, "--option", "fake.latency_us=90", "--out", "other")
+    assert code == 1, "a gate that compares nothing does not pass"
+    assert "no case of before was measured here" in out
     manifest = work / "before" / "manifest.json"
     told = json.loads(manifest.read_text())
     told["environment"] |= {"host": "elsewhere", "cores_logical": 96}
