@@ -129,7 +129,8 @@ PLAN_FLAGS = (
     "--suite starter --models mlp --runtimes fake --batch 2 --axis a=1 --option fake.fail=none "
     "--wait sleep --accuracy d --profile-ops --largest-batch --weights w --inputs x "
     "--calibration c --from-node a --to-node b --profile quick --rounds 3 --time-limit 9 "
-    "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1"
+    "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1 "
+    "--percentiles 50 --precise p50=1%"
 )
 
 
