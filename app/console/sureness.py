@@ -28,7 +28,10 @@ def sureness(rows: Sequence[Row]) -> Iterator[str]:
             found = [float(row[f"smallest_change_{name}"] or 0.0) for row in some]
             changes.append(f"{_shares(found)} in {name}")
     had = _between([int(row["rounds"] or 0) for row in known])
-    yield f"an interval of ±{100 * NARROW:g} % takes {', '.join(rounds)}; there were {had}"
+    lacking = any(int(row["rounds_needed_p50"] or 0) > int(row["rounds"] or 0) for row in known)
+    narrow = f"{100 * NARROW:g}"
+    remedy = f": --precise p50={narrow}% adds as many as each case needs" if lacking else ""
+    yield f"an interval of ±{narrow} % takes {', '.join(rounds)}; there were {had}{remedy}"
     yield f"such rounds find, in 9 of 10 tries, a slowdown of {', '.join(changes)}"
 
 

@@ -20,7 +20,9 @@ def needed_columns(summary: Summary) -> Row:
     for name in JUDGED:
         figure = summary.figures[name]
         if figure.interval is not None:
-            values[f"rounds_needed_{name}"] = rounds_needed(figure.by_round)
+            values[f"rounds_needed_{name}"] = rounds_needed(
+                figure.by_round, confidence=summary.confidence
+            )
             values[f"smallest_change_{name}"] = smallest_change_between(figure.by_round)
     return values
 

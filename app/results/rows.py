@@ -29,7 +29,7 @@ from app.results.needed import needed_columns
 from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
-from app.results.stopping import ended_by, rounds_wanted
+from app.results.stopping import ended_by, rounds_wanted, shortfall
 from app.results.telemetry import device_columns
 from app.results.warned import joined, sentences
 from app.stats.precise import LOOKED
@@ -105,6 +105,7 @@ class Rows:
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *disturbed]
                 said += operator_warnings(run.operators.get(case.case_id), values)
+                said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
                 if rule is not None:
                     why = ended_by(rule, rounds, summary)

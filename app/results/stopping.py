@@ -37,6 +37,17 @@ def ended_by(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> 
     return f"precise: {told} after {had} rounds{bound}"
 
 
+def shortfall(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> str:
+    """What a case that had all its rounds did not reach, with a remedy; "" where it did."""
+    if rounds_wanted(rule, rounds, summary) > len(rounds) or _simulated(rounds):
+        return ""
+    if rule.narrow(summary.figures):
+        return ""
+    longer = any(summary.figures[name].too_short for name in rule.asked)
+    remedy = "use a longer --profile" if longer else "use more --rounds or a quieter machine"
+    return f"{_reached(rule, summary)} after {len(rounds)} rounds: {remedy}"
+
+
 def looked_at(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> str:
     """What a look came to: `p50 within 2.4 % (1 % asked): 3 more rounds`."""
     left = rounds_wanted(rule, rounds, summary) - len(rounds)

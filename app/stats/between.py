@@ -40,11 +40,22 @@ def interval_between(per_round: np.ndarray, confidence: float = CONFIDENCE) -> I
     error = float(np.std(logarithms, ddof=1)) / math.sqrt(rounds)
     if error == 0.0:
         return Interval(float(per_round[0]), float(per_round[0]))
+    below, above = reaches(rounds, skewness_of(logarithms), confidence)
+    return Interval(math.exp(middle - below * error), math.exp(middle + above * error))
+
+
+def reaches(rounds: int, skewness: float, confidence: float) -> tuple[float, float]:
+    """How many standard errors the interval of so many rounds' mean reaches below and above it."""
     reach = float(stdtrit(rounds - 1, 0.5 + confidence / 2.0))
-    skewness = float(np.mean((logarithms - middle) ** 3)) / float(np.var(logarithms)) ** 1.5
     below = max(reach, _without_skewness(reach, skewness / math.sqrt(rounds)))
     above = max(reach, -_without_skewness(-reach, skewness / math.sqrt(rounds)))
-    return Interval(math.exp(middle - below * error), math.exp(middle + above * error))
+    return below, above
+
+
+def skewness_of(logarithms: np.ndarray) -> float:
+    """The third standardised moment of numbers that are not all alike."""
+    apart = logarithms - np.mean(logarithms)
+    return float(np.mean(apart**3)) / float(np.var(logarithms)) ** 1.5
 
 
 def _without_skewness(reach: float, skewness: float) -> float:

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import stdtrit
 
-from app.stats.between import LEAST_ROUNDS
+from app.stats.between import LEAST_ROUNDS, reaches, skewness_of
 from app.stats.quantiles import CONFIDENCE, needed_samples
 
 NARROW = 0.05
@@ -23,17 +22,29 @@ def samples_needed(quantile: float, samples: int, independent_share: float = 1.0
     return max(0, math.ceil(needed_samples(quantile) / independent_share) - samples)
 
 
-def rounds_needed(figures: Sequence[float], share: float = NARROW) -> int | None:
+def rounds_needed(
+    figures: Sequence[float], share: float = NARROW, confidence: float = CONFIDENCE
+) -> int | None:
     """How many rounds in all give an interval of +-share, if more spread as these do.
 
-    The least n with t(n - 1, 0.975) s <= ln(1 + share) sqrt(n), s the deviation of the rounds'
-    logarithms. None below three rounds, which don't tell how far rounds spread.
+    The fewest for which the interval over rounds (`between.py`), with the deviation and the
+    skewness of these figures, reaches no farther. None below three rounds, which tell neither.
     """
     if len(figures) < LEAST_ROUNDS:
         return None
-    spread = float(np.std(np.log(np.array(figures)), ddof=1)) / math.log1p(share)
-    # Student's t is wider than the normal law, whose 1.96 is where the search begins.
-    rounds = max(LEAST_ROUNDS, math.floor((1.96 * spread) ** 2))
-    while float(stdtrit(rounds - 1, 0.5 + CONFIDENCE / 2)) * spread > math.sqrt(rounds):
+    logarithms = np.log(np.array(figures))
+    spread = float(np.std(logarithms, ddof=1))
+    if not spread:
+        return LEAST_ROUNDS
+    skewness, edge = skewness_of(logarithms), math.log1p(share)
+
+    def narrow(rounds: int) -> bool:
+        below, above = reaches(rounds, skewness, confidence)
+        error = spread / math.sqrt(rounds)
+        return above * error <= edge and -math.expm1(-below * error) <= share
+
+    # Student's t reaches farther than the normal law, whose 1.96 is where the search begins.
+    rounds = max(LEAST_ROUNDS, math.floor((1.96 * spread / edge) ** 2))
+    while not narrow(rounds):
         rounds += 1
     return rounds

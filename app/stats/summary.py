@@ -47,7 +47,7 @@ class Summary:
     words on all intervals (`few_rounds`). `outliers` counts the samples more than three
     interquartile ranges above their round's third quartile. `drift` says in words what the level
     did within the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is
-    (max - min) / min of the rounds' medians.
+    (max - min) / min of the rounds' medians, `confidence` that of every interval.
     """
 
     iterations: int
@@ -69,6 +69,7 @@ class Summary:
     drift: str
     round_p50_spread: float | None
     warnings: tuple[str, ...] = ()
+    confidence: float = CONFIDENCE
 
     def value_us(self, name: str) -> float | None:
         """One of `figures`; None where it is absent."""
@@ -132,6 +133,7 @@ def summarise(
             *_few(len(pooled)),
             *_warnings(spread, outliers / len(pooled), _tail(figures), drift),
         ),
+        confidence=confidence,
     )
 
 

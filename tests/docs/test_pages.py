@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import tomllib
@@ -12,6 +13,7 @@ import pytest
 from app.plan.flags import parse
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep, parse_plan
+from app.stats.needed import rounds_needed
 from exporters.brought import bring
 from tests.checkout import ROOT
 
@@ -54,6 +56,14 @@ def test_the_lengths_are_those_of_the_profiles() -> None:
         assert each == f"{limits.min_s:g} to {limits.max_s:g} s"
         assert until == f"{limits.min_samples} samples"
         assert killed == f"{lengths.time_limit_s:g} s"
+
+
+def test_the_rule_of_thumb_for_rounds_is_what_a_row_would_say() -> None:
+    text = " ".join(PLAN_FILE.read_text("utf-8").split())
+    spreads = (0.01, 0.03, 0.1, 0.3)
+    needed = [rounds_needed([math.exp(-s), 1.0, math.exp(s)]) for s in spreads]
+    assert "a deviation of 1, 3, 10 and 30 %" in text
+    assert "takes {}, {}, {} and {} rounds".format(*needed) in text
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from app.console.progress import LiveDisplay
 from app.headless import measure
 from app.plan.plan import parse_plan
 from app.sweep.begin import begin
+from app.sweep.events import Paused
+from app.sweep.run import SweepRun
+from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import write_add_graph
 
 
@@ -77,3 +81,22 @@ def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
     drawn = sweep(tmp_path, monkeypatch, Terminal(), models=models, threads=[1, 2, 3], options={})
     assert drawn.count("export of text.onnx: export_failed") == 1
     assert "round 1: export_failed" not in drawn
+
+
+def test_the_case_in_flight_says_what_its_p99_lacks_over_all_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    plan = parse_plan({"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}, "test")
+    with begin(plan, tmp_path / "run") as folder:
+        (case,) = folder.manifest.cases
+        record(folder, case, 0, [50.0] * 200)
+        with SweepRun(folder, ENVIRONMENT) as run:
+            run.live.show(case.case_id, 1, "measure")
+            run.live.iterations = 100
+            terminal = Terminal()
+            display = LiveDisplay(run, terminal)
+            display.show([Paused()])
+            display.close()
+    assert "p99 needs 68 samples" in terminal.getvalue()

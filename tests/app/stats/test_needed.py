@@ -29,6 +29,20 @@ def test_so_many_rounds_are_the_fewest_that_give_the_interval(spread: float) -> 
     assert rounds == 3 or reach(rounds - 1) > 0.05
 
 
+@pytest.mark.parametrize("unlucky", [1.1, 1.3, 2.0])
+def test_as_many_as_there_are_suffice_just_where_their_interval_is_narrow(unlucky: float) -> None:
+    """A process that was unlucky skews the interval, and the number of rounds follows it."""
+    figures = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.0 * unlucky]
+    interval = interval_between(np.array(figures))
+    assert interval is not None
+    middle = float(np.exp(np.mean(np.log(figures))))
+    reached = max(interval.high / middle - 1.0, 1.0 - interval.low / middle)
+    enough = rounds_needed(figures, share=reached * (1 + 1e-9))
+    assert enough is not None and enough <= len(figures)
+    more = rounds_needed(figures, share=reached * 0.95)
+    assert more is not None and more > len(figures)
+
+
 def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None:
     """Half of the tries, since the spread of more rounds is as often larger as smaller."""
     rng, narrow = np.random.default_rng(5), 0

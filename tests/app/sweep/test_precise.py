@@ -66,7 +66,7 @@ def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
     assert len(wanted) in (7, 10, 14, 20, 28)
     assert str(row["stop_reason"]).startswith("precise: p50 within ")
     assert str(row["stop_reason"]).endswith(f" after {len(wanted)} rounds")
-    assert row["warnings"] is None or "--resume" not in str(row["warnings"])
+    assert not any(word in str(row["warnings"]) for word in ("--resume", "--rounds or"))
     low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
     assert isinstance(low, float) and isinstance(high, float)
     value = float(row["latency_p50_us"] or 0)
@@ -81,6 +81,7 @@ def test_the_bound_on_rounds_ends_what_is_not_reached_and_the_row_says_so(tmp_pa
         left, row = told(folder)
     assert left == 7
     assert " (0.1 % asked) after 7 rounds, the most there may be" in str(row["stop_reason"])
+    assert "after 7 rounds: use more --rounds or a quieter machine" in str(row["warnings"])
 
 
 def test_what_ended_before_its_look_says_how_far_it_was(tmp_path: Path) -> None:
@@ -100,6 +101,7 @@ def test_rounds_that_are_too_short_for_a_tail_are_not_added_to(tmp_path: Path) -
         left, row = told(folder)
     assert left == 5
     assert "which takes longer rounds" in str(row["stop_reason"])
+    assert "use a longer --profile" in str(row["warnings"])
 
 
 def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
@@ -109,6 +111,7 @@ def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
         left, row = told(folder)
     assert left == 5
     assert "5 rounds are enough of a simulation" in str(row["stop_reason"])
+    assert "asked" not in str(row["warnings"])
 
 
 @pytest.mark.alone
