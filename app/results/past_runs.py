@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,18 +93,13 @@ def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
     journals = (path / JOURNAL).glob("*.jsonl")
     if any(journal.stat().st_mtime_ns > table.stat().st_mtime_ns for journal in journals):
         return {}
-    if _header(table) != NAMES:
-        return {}
-    rows = read_rows(table)
-    return rows if all(case.case_id in rows for case in manifest.cases) else {}
-
-
-def _header(table: Path) -> Sequence[str]:
     try:
         with table.open(encoding="utf-8", newline="") as file:
-            return tuple(next(csv.reader(file), ()))
-    except (OSError, UnicodeDecodeError):
-        return ()
+            header = tuple(next(csv.reader(file), ()))
+        rows = read_rows(table) if header == NAMES else {}
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return {}
+    return rows if all(case.case_id in rows for case in manifest.cases) else {}
 
 
 def _computed(path: Path) -> dict[str, Row]:

@@ -21,6 +21,7 @@ from app.headless import OK
 from app.results.compare import RunSide, compare_runs
 from app.results.follow.reader import RunReader
 from app.results.follow.state import RunState
+from app.results.history import read_history
 from app.results.operators import read_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
@@ -157,3 +158,16 @@ def test_it_compares_with_a_run_of_today_by_what_its_cases_are(folder: Path) -> 
     found = compare_runs(before, after)
     assert [case.case_id for case in found.cases] == [case.case_id for case in today]
     assert not found.only_first + found.only_second
+
+
+def test_it_is_in_a_history_beside_a_run_of_today(folder: Path) -> None:
+    old = read_run(folder / "finished")
+    today = [replace(case, naming=2) for case in old.cases]
+    with new_run(folder / "today", today) as written:
+        for case in today:
+            record_round(written, case, 0, records([5000.0] * 400))
+    found = read_history(folder, any_host=True)
+    medians = {trend.case_id: trend for trend in found.trends if trend.percentile == "p50"}
+    for case in today:
+        names = [point.run.path.name for point in medians[case.case_id].points]
+        assert names[0] == "finished" and names[-1] == "today"

@@ -40,7 +40,7 @@ def test_the_table_and_the_samples_give_the_same(tmp_path: Path) -> None:
     assert p50_of(run) == whole, "a whole table needs no samples"
 
 
-@pytest.mark.parametrize("fault", ["older", "another version", "lacks a case"])
+@pytest.mark.parametrize("fault", ["older", "another version", "lacks a case", "damaged"])
 def test_a_table_that_is_not_whole_is_not_believed(tmp_path: Path, fault: str) -> None:
     run = night_at(tmp_path / "run", 0)
     right = p50_of(run)
@@ -50,6 +50,8 @@ def test_a_table_that_is_not_whole_is_not_believed(tmp_path: Path, fault: str) -
         os.utime(run / RESULTS, (1.0, 1.0))
     elif fault == "another version":
         with_cell(run, "latency_p50_us", "latency_median_us")
+    elif fault == "damaged":
+        with_cell(run, "testhost", '"' + "x" * 200_000)
     else:
         with_cell(run, CASE.case_id, "0" * 12)
     assert p50_of(run) == right
