@@ -55,9 +55,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         )
     for name, commands in _BELONGS.items():
         if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
-            owners = " or ".join(f"--{command}" for command in commands)
+            owner = "--history" if commands == ("history",) else "a comparison"
             flag = f"--{name.replace('_', '-')}"
-            raise PlanError(f"{flag} belongs to {owners}", "add what is to be compared")
+            raise PlanError(
+                f"{flag} belongs to {owner}", "add --compare, --history, or --headless --baseline"
+            )
     if flags.export not in (None, "parquet"):
         raise PlanError(
             f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])

@@ -37,10 +37,10 @@ from app.workers.watch import Watch
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, Lane, Runtime, Session, Unavailable
-from runtimes.calls.choice import CALL
 from runtimes.execution import AfterCompletion, Execution
 from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import all_options, sessions_of
+from runtimes.session.call_option import CALL
 from runtimes.session.precision import refuse_wider
 from runtimes.session.several import compile_sessions
 

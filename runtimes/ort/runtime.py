@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from exporters.types import ExportedModel, Precision
 from runtimes.base import Availability, Runtime, Session
-from runtimes.calls.choice import CALL, REMEDY, takes_c
 from runtimes.execution import Execution
 from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.ort.opening import LEVELS, Opening, availability, flag, session_options
 from runtimes.ort.operators import Recording
 from runtimes.request import Request
+from runtimes.session.call_option import CALL, REMEDY, takes_c
 from runtimes.session.host_cpu import cpu_name
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from ctypes import c_void_p
 
 import numpy as np
 
-from runtimes.calls.choice import takes_c
 from runtimes.ov.library import Kernel, Library
 from runtimes.request import Request
+from runtimes.session.call_option import takes_c
 from runtimes.session.host import HostLane, aligned_empty, input_buffers, poison, tensor_dtype
 
 

@@ -13,11 +13,11 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
-from runtimes.calls.choice import CALL
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.request import Request
+from runtimes.session.call_option import CALL
 from runtimes.session.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
 
 if TYPE_CHECKING:

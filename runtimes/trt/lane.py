@@ -14,11 +14,11 @@ import tensorrt as trt
 
 from runtimes.base import Arrays
 from runtimes.calls.call import Copy
-from runtimes.calls.choice import takes_c
 from runtimes.cuda.driver import CudaError, Gpu, Step
 from runtimes.execution import Spans
 from runtimes.faults import OutOfMemory, RunFault, Unsupported
 from runtimes.request import Request
+from runtimes.session.call_option import takes_c
 from runtimes.session.host import HostLane, tensor_dtype
 from runtimes.trt.faults import Log
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from exporters.types import Precision, axes_key
 from runtimes.base import Availability, Available, Session, Unavailable
-from runtimes.calls.choice import CALL
 from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.libraries import TENSORRT_REMEDY, Libraries
 from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32, stated
@@ -19,6 +18,7 @@ from runtimes.execution import Execution
 from runtimes.faults import CompileFault, OutOfMemory, Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.request import Request
+from runtimes.session.call_option import CALL
 from runtimes.session.precision import UNKNOWN, of_graph
 from runtimes.trt.cache import Entry
 
