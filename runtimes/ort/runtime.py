@@ -128,7 +128,7 @@ def _without_python(request: Request) -> bool:
 
 def _native_is_built(call: str) -> bool:
     """Whether the module's C functions can be had; Unsupported if they must be."""
-    from runtimes.ort.native.api import built
+    from runtimes.ort.native_api import built
 
     if call == "c" and not built():
         raise Unsupported("the extension that finds ONNX Runtime's C functions is missing", REMEDY)
@@ -138,10 +138,10 @@ def _native_is_built(call: str) -> bool:
 def _compile_native(request: Request) -> Session:
     from runtimes.ort.execution import executed
     from runtimes.ort.faults import compile_fault
-    from runtimes.ort.native.api import BUILDS, native
-    from runtimes.ort.native.engine import Engine
-    from runtimes.ort.native.lane import NativeLane
-    from runtimes.ort.native.session import NativeSession
+    from runtimes.ort.native_api import BUILDS, native
+    from runtimes.ort.native_engine import Engine
+    from runtimes.ort.native_lane import NativeLane
+    from runtimes.ort.native_session import NativeSession
 
     build = BUILDS[BUILDS.index(request.options["build"])]
     try:

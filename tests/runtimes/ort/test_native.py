@@ -17,7 +17,7 @@ from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
 from runtimes.faults import CompileFault, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.ort.native import api
+from runtimes.ort import native_api as api
 from runtimes.ort.runtime import OrtCpu
 from tests.checkout import ROOT
 from tests.runtimes.contract import agrees, reference_of

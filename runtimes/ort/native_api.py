@@ -189,5 +189,5 @@ def built() -> bool:
 
 def _extension() -> Path | None:
     folder = Path(__file__).resolve().parent
-    found = (folder / f"_base{suffix}" for suffix in EXTENSION_SUFFIXES)
+    found = (folder / f"_native_base{suffix}" for suffix in EXTENSION_SUFFIXES)
     return next((path for path in found if path.is_file()), None)

@@ -6,8 +6,8 @@ from runtimes.base import Session
 from runtimes.execution import Execution
 from runtimes.faults import RuntimeFault
 from runtimes.ort.faults import run_fault
-from runtimes.ort.native.engine import Engine
-from runtimes.ort.native.lane import NativeLane
+from runtimes.ort.native_engine import Engine
+from runtimes.ort.native_lane import NativeLane
 
 
 class NativeSession(Session):

@@ -7,7 +7,7 @@ import numpy as np
 from runtimes.base import Arrays
 from runtimes.calls.call import Copy
 from runtimes.ort.element_types import no_numbers
-from runtimes.ort.native.engine import Binding, End, Engine
+from runtimes.ort.native_engine import Binding, End, Engine
 from runtimes.request import Request
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
 

@@ -19,7 +19,7 @@ from runtimes.base import Arrays
 from runtimes.calls.call import Call
 from runtimes.ort.element_types import ELEMENT_TYPES
 from runtimes.ort.execution import FLOAT_NAMES, Told
-from runtimes.ort.native.api import Native, OrtError
+from runtimes.ort.native_api import Native, OrtError
 from runtimes.ort.opening import LEVELS, LOG_ERRORS, Opening, refused_operators
 
 _PARALLEL = 1
