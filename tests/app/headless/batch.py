@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import subprocess
 import sys
 import time
@@ -17,15 +18,19 @@ FAKE = ("--runtimes", "fake")
 def launch(*arguments: str, file_limit: int | None = None) -> subprocess.Popen[str]:
     """Batch mode in a process group of its own; no file of it may exceed `file_limit` bytes."""
     code = "import sys; from app.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    environment = dict(os.environ)
     if file_limit is not None:
         limits = f"(resource.RLIMIT_FSIZE, ({file_limit}, {file_limit}))"
         code = f"import resource; resource.setrlimit{limits}; {code}"
+        # The file that `make coverage` would have it write may not grow either.
+        environment.pop("COVERAGE_PROCESS_CONFIG", None)
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=environment,
         start_new_session=True,
     )
 
