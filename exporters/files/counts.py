@@ -35,7 +35,20 @@ _SCALES = {
     "QLinearConv": (1, 2, 4, 5, 6, 7),
     "QLinearMatMul": (1, 2, 4, 5, 6, 7),
 }
-_MATRIX_OPS_UNCOUNTED = ("Conv", "Gemm", "MatMul", "Attention", "Einsum", "LSTM", "GRU", "RNN")
+_MATRIX_OPS_UNCOUNTED = (
+    "Attention",
+    "Conv",
+    "Einsum",
+    "GRU",
+    "Gemm",
+    "LSTM",
+    "LinearClassifier",
+    "LinearRegressor",
+    "MatMul",
+    "RNN",
+    "SVM",
+)
+_ONNX_DOMAINS = ("", "ai.onnx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +78,11 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
 
 
 def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[int | None, int]:
-    """Elements of the weights, and of the running statistics."""
-    if graph.sparse_initializer:
+    """Elements of the weights, and of the running statistics.
+
+    Not known where some are no tensors of the graph: of fitted trees and vectors, attributes.
+    """
+    if graph.sparse_initializer or any(map(_holds_numbers, graph.node)):
         return None, 0
     folded = {tensor.name for tensor in graph.initializer}
     sizes = known_shapes(values)
@@ -106,7 +122,7 @@ def _macs(model: ModelProto, values: Mapping[str, ValueInfoProto]) -> int | None
 
 def node_macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int | None:
     """The multiply-accumulates of one node of ONNX's own; None where they are not known."""
-    formula = _FORMULAS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    formula = _FORMULAS.get(node.op_type) if node.domain in _ONNX_DOMAINS else None
     if formula is None:
         return None if _may_multiply(node) else 0
     try:
@@ -123,6 +139,12 @@ def _may_multiply(node: NodeProto) -> bool:
         for attribute in node.attribute
         for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
         for inner in graph.node
+    )
+
+
+def _holds_numbers(node: NodeProto) -> bool:
+    return node.domain not in _ONNX_DOMAINS and any(
+        attribute.floats or attribute.HasField("t") for attribute in node.attribute
     )
 
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from importlib import metadata
 from typing import TYPE_CHECKING
 
+from exporters.types import TensorSpec
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
@@ -90,7 +91,7 @@ class OpenVinoCpu(Runtime):
                 session = OpenVinoSession(graph, request, observed if tells else properties)
         except OpenVinoError as error:
             raise compile_fault(error) from error
-        precision, mixed = (UNKNOWN, ()) if unread else of_graph(placement)
+        precision, mixed = (UNKNOWN, ()) if unread else _stated(placement, request.model.outputs)
         session.execution = Execution(
             provider=_PROVIDER,
             precision=precision,
@@ -137,6 +138,19 @@ def _executed(
     except Exception as error:
         return (), (f"the executed precision could not be read ({type(error).__name__})",)
     return tuple(_placements(lane.kernels())), ()
+
+
+def _stated(
+    placement: Iterable[NodePlacement], outputs: Iterable[TensorSpec]
+) -> tuple[str, tuple[str, ...]]:
+    """What the kernels say; unknown where floats come out of a graph that shows none.
+
+    The engine tells nothing of what runs inside a Loop, and constants are folded before it runs.
+    """
+    precision, warnings = of_graph(placement)
+    if precision == INTEGER and any(spec.dtype.startswith("float") for spec in outputs):
+        return UNKNOWN, ("OpenVINO does not tell in which type the floats of the graph came about",)
+    return precision, warnings
 
 
 def _placements(kernels: Iterable[Kernel]) -> Iterable[NodePlacement]:

@@ -71,14 +71,15 @@ def _line(network: Network, rows: Rows, reasons: dict[str, int]) -> str:
         exported = _NOT_RUN
     shown = f"{int(float(parameters)):,}" if parameters else ""
     cells = [network.name, network.source, shown, exported]
-    cells += [_cell(row, reasons) for row in of_all]
+    cells += [_cell(network.name, row, reasons) for row in of_all]
     return "| " + " | ".join(cells) + " |"
 
 
-def _cell(row: Mapping[str, str], reasons: dict[str, int]) -> str:
+def _cell(name: str, row: Mapping[str, str], reasons: dict[str, int]) -> str:
     if not row:
         return _NOT_RUN
-    said = _without_places(row["reason"]) if row["status"] != "ok" else ""
+    reason = re.sub(rf"\b{re.escape(name)}\b", "it", row["reason"])
+    said = _without_places(reason) if row["status"] != "ok" else ""
     if not said:
         return row["status"]
     return f"{row['status']} [{reasons.setdefault(said, len(reasons) + 1)}](#reasons)"

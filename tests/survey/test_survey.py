@@ -1,27 +1,33 @@
-"""A few networks of the survey, one of each kind: measured and checked on ONNX Runtime."""
+"""A few networks of the survey, of each kind: measured and checked on ONNX Runtime."""
 
 from __future__ import annotations
 
+import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT
 from tests.survey.__main__ import main
+from tests.survey.networks import networks
 from tests.survey.table import RUNTIMES, read_rows
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
-SMALL = ("convnext", "vision_transformer", "logistic_regression", "xgboost_regressor")
+SURVEYED = ("logistic_regression", "xgboost_regressor")
+SMALL = ("bert_classifier", "gpt2", "clip_vision", "mobilenet_v3_small", "vision_transformer")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("survey")
-    assert main([*SMALL, "--folder", str(made)]) == 0
+    assert main([*SURVEYED, "--folder", str(made)]) == 0
     return made
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_a_network_of_another_package_is_measured_and_checked(name: str, folder: Path) -> None:
+@pytest.mark.parametrize("name", SURVEYED)
+def test_an_estimator_of_another_package_is_measured_and_checked(name: str, folder: Path) -> None:
     rows = read_rows(folder / name)
     assert rows.keys() == set(RUNTIMES), (folder / f"{name}.log").read_text("utf-8")
     assert (rows["ort-cpu"]["status"], rows["ort-cpu"]["reason"]) == ("ok", "")
@@ -31,5 +37,20 @@ def test_a_network_of_another_package_is_measured_and_checked(name: str, folder:
 
 def test_what_is_finished_is_not_measured_again(folder: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")}
-    assert main([*SMALL, "--folder", str(folder)]) == 0
+    assert main([*SURVEYED, "--folder", str(folder)]) == 0
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")} == before
+
+
+def test_networks_of_the_hubs_are_measured_and_checked(tmp_path: Path) -> None:
+    """In one run on one runtime, so that their packages are imported once."""
+    factories = {network.name: network.factory for network in networks()}
+    models = ",".join(factories[name] for name in SMALL)
+    run = tmp_path / "run"
+    plan = ["--models", models, "--runtimes", "ort-cpu", "--profile", "glance", "--rounds", "1"]
+    command = [sys.executable, "-m", "app", "--headless", *plan, "--out", str(run)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (run / "results.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["model"].rpartition(":")[2] for row in rows] == list(SMALL)
+    assert {(row["status"], row["output_ok"].lower()) for row in rows} == {("ok", "true")}

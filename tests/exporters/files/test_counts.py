@@ -78,6 +78,17 @@ def test_what_no_formula_covers_is_not_guessed() -> None:
     assert count(_model([custom], [2, 3], w=_zeros(3, 4)), {}).macs is None
 
 
+def test_a_fitted_estimator_that_keeps_its_numbers_in_attributes_is_not_said_to_have_none() -> None:
+    domain = "ai.onnx.ml"
+    ends = [tensor("x", [2, 3])], [tensor("y", [2, 1])]
+    linear = helper.make_node("LinearRegressor", ["x"], ["y"], domain=domain, coefficients=[1.0])
+    fitted = graph([linear], *ends, vendor=domain, opset=20)
+    assert count(fitted, {}) == Counts(None, None, None)
+    binary = helper.make_node("Binarizer", ["x"], ["y"], domain=domain, threshold=0.5)
+    plain = graph([binary], *ends[:1], [tensor("y", [2, 3])], vendor=domain, opset=20)
+    assert count(plain, {}) == Counts(0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "macs"),
     [

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from exporters.codec import to_json
-from exporters.types import ExportedModel, Reference
+from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.options import Settings
@@ -155,6 +156,45 @@ def test_without_inputs_to_run_with_the_precision_is_unknown(graphs: Graphs) -> 
     with opened(model) as session:
         assert session.execution.precision == "unknown"
         assert session.execution.warnings
+
+
+def test_floats_of_a_loop_or_of_constants_are_not_called_integers(graphs: Graphs) -> None:
+    """Neither has a kernel of a float type that the engine tells of."""
+    ones = np.ones((1, 4), np.float32)
+    body = helper.make_graph(
+        [node("MatMul", ["h", "w"], ["next"]), node("Identity", ["go"], ["on"])],
+        "turn",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("h", TensorProto.FLOAT, [1, 4]),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.FLOAT, [1, 4]),
+        ],
+    )
+    spec = {name: TensorSpec(name, "float32", (1, 4)) for name in "xy"}
+    looped = graphs.save(
+        "ov_looped",
+        [helper.make_node("Loop", ["turns", "", "x"], ["y"], body=body)],
+        [spec["x"]],
+        [spec["y"]],
+        [numpy_helper.from_array(np.array(3), "turns"), constant("w", np.eye(4, dtype=np.float32))],
+        references=[({}, Reference({"x": ones}, {"y": ones}))],
+    )
+    folded = graphs.save(
+        "ov_folded",
+        [node("Add", ["w", "w"], ["y"])],
+        [],
+        [spec["y"]],
+        [constant("w", ones)],
+        references=[({}, Reference({}, {"y": 2 * ones}))],
+    )
+    for model in (looped, folded):
+        with opened(model) as session:
+            assert session.execution.precision == "unknown"
+            assert "does not tell in which type" in session.execution.warnings[0]
 
 
 OWN_INTERFACE = """
