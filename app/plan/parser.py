@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--headless", action="store_true", help="measure without a window")
     mode.add_argument("--list", action="store_true", help="list the models, or those of --suite")
     mode.add_argument("--format", default="table", help="of --list: table, csv or json")
-    mode.add_argument("--doctor", action="store_true", help="what is here, what is missing")
+    mode.add_argument("--doctor", action="store_true", help="what is here, missing or doubtful")
     mode.add_argument(
         "--install-desktop",
         action="store_true",

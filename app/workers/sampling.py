@@ -75,7 +75,7 @@ class Sampler:
         medians: list[float] = []
         iterations, is_settled = 0, None
         while True:
-            records = self.lanes.block(limits.window_s, least=2)
+            records = self.lanes.block(limits.window_s, least=1)
             # A first window may be so short that several lanes never ran at once.
             known = counted(records)
             medians.append(float(np.median(latency_ns(known if len(known) else records))))

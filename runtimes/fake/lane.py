@@ -19,7 +19,7 @@ from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2
-_PAUSE_NS = 100_000
+_PAUSE_NS = 5_000_000
 
 
 class FakeLane(HostLane):

@@ -31,7 +31,7 @@ OPTIONS = (
     Option(
         "after_pause_us",
         0.0,
-        "how much longer a run takes that begins over 0.1 ms after the last one ended",
+        "how much longer a run takes that begins over 5 ms after the last one ended",
         minimum=0,
     ),
     Option("wait", "spin", "how a run passes its time", ("spin", "sleep")),

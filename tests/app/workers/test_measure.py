@@ -211,27 +211,6 @@ def test_affinity_is_set_and_recorded(measure: Measure) -> None:
     assert result.environment["affinity"] == [core]
 
 
-@pytest.mark.parametrize("latency_ms", [5, 250], ids=["many in a block", "longer than a block"])
-@pytest.mark.parametrize("sessions", [1, 2])
-def test_the_first_run_after_a_pause_never_counts(
-    measure: Measure, latency_ms: int, sessions: int
-) -> None:
-    options = {
-        "latency_us": 1e3 * latency_ms,
-        "after_pause_us": 1e5,
-        "wait": "sleep",
-        "sessions": sessions,
-    }
-    limits = Limits(min_s=0.7, max_s=2.0, min_samples=6, warmup_min_s=0.1, warmup_max_s=0.3)
-    result, records, _ = measure("fake", options=options, limits=limits)
-    latency_ms_of = (records["finished_ns"] - records["started_ns"]) / 1e6
-    slow = latency_ms_of > latency_ms + 90
-    assert np.count_nonzero(slow) >= 2 * sessions, "each pause was followed by a slow run"
-    assert not slow[records["phase"] == MEASURED].any()
-    assert result.iterations >= limits.min_samples
-    assert result.duration_s < limits.max_s + 3 * latency_ms / 1e3
-
-
 @pytest.mark.parametrize("sessions", [1, 2])
 def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions: int) -> None:
     from app.cases.case import Scenario
