@@ -62,8 +62,11 @@ class Precise:
 
 
 def reach(figure: Estimate) -> float | None:
-    """How far the interval reaches from the figure to its farther side, as a share of it."""
-    if figure.value is None or figure.interval is None:
+    """How far the interval reaches from the figure to its farther side, as a share of it.
+
+    None also where it is all of too few runs, and no interval of any confidence.
+    """
+    if figure.value is None or figure.interval is None or figure.absent:
         return None
     low, high = figure.interval.low, figure.interval.high
     return max(high / figure.value - 1.0, 1.0 - low / figure.value)
