@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.stats.quantiles import CONFIDENCE
-from app.stats.typical import Estimate
+
+if TYPE_CHECKING:  # a plan is read without what computes its figures
+    from app.stats.typical import Estimate
 
 LOOKED = "t_ranks_looks"
 """What the method of an interval is called that was made wider for the looks at it."""
