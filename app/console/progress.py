@@ -144,7 +144,7 @@ class LiveDisplay:
             return ""
         done = self._run.run.rounds.get(live.case_id, {}).values()
         samples = sum(result.iterations for result in done) + live.iterations
-        return f"; p99 needs {still_needed(self._run.told(live.case_id), 'p99', samples)}"
+        return f"; p99 needs {still_needed(self._run.told(live.case_id), samples)}"
 
 
 def _figures(live: Live) -> str:

@@ -24,9 +24,7 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
             f"precise looks at intervals from {FIRST_LOOK} rounds on and may have {rounds}; "
             f"give --rounds {FIRST_LOOK} or more, or none"
         )
-    told = {
-        written(percentile): percentile for percentile in (*DEFAULT, *plan.get("percentiles", ()))
-    }
+    told = set(map(written, (*DEFAULT, *plan.get("percentiles", ()))))
     asked: dict[str, float] = {}
     for word, share in precise.items():
         number = word.strip().removeprefix("p")

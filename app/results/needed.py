@@ -8,7 +8,7 @@ from typing import Any
 from app.cases.columns import Row
 from app.stats.between import LEAST_ROUNDS
 from app.stats.needed import NARROW, rounds_needed, samples_needed
-from app.stats.summary import QUANTILES, Summary
+from app.stats.summary import Summary
 from app.stats.verdict import smallest_change_between
 
 JUDGED = ("p50", "p99")
@@ -27,24 +27,25 @@ def needed_columns(summary: Summary) -> Row:
     return values
 
 
-def still_needed(row: Mapping[str, Any], name: str, samples: int) -> str:
-    """What a percentile lacks: `268 samples`, `6 more rounds for ±5 %`, or `nothing`.
+def still_needed(row: Mapping[str, Any], samples: int) -> str:
+    """What the p99 lacks: `268 samples`, `6 more rounds for ±5 %`, or `nothing`.
 
     `row` is the case's as far as it is known, empty before its first round has ended; `samples`
     are those of all its rounds, the one in flight with them.
     """
     total, independent = row.get("iterations"), row.get("effective_samples")
     share = independent / total if total and independent else 1.0
-    missing = samples_needed(QUANTILES[name], samples, min(share, 1.0))
+    missing = samples_needed(0.99, samples, min(share, 1.0))
     if missing:
         return f"{missing:,} samples"
-    rounds, needed = row.get("rounds") or 0, row.get(f"rounds_needed_{name}")
+    rounds, needed = row.get("rounds") or 0, row.get("rounds_needed_p99")
     if needed is None:
         more = LEAST_ROUNDS - rounds
-        return f"{_rounds(more)} for an interval" if more > 0 else "longer rounds"
+        return f"{more_rounds(more)} for an interval" if more > 0 else "longer rounds"
     more = needed - rounds
-    return f"{_rounds(more)} for ±{100 * NARROW:g} %" if more > 0 else "nothing"
+    return f"{more_rounds(more)} for ±{100 * NARROW:g} %" if more > 0 else "nothing"
 
 
-def _rounds(more: int) -> str:
+def more_rounds(more: int) -> str:
+    """`1 more round`, `6 more rounds`."""
     return "1 more round" if more == 1 else f"{more:,} more rounds"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from app.cases.percentiles import shown
 from app.cases.round import RoundResult
+from app.results.needed import more_rounds
 from app.results.text import significant
 from app.stats.precise import FIRST_LOOK, Precise, reach
 from app.stats.summary import Summary
@@ -29,7 +30,7 @@ def ended_by(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> 
     had, left = len(rounds), rounds_wanted(rule, rounds, summary) - len(rounds)
     told = _reached(rule, summary)
     if left > 0:
-        return f"ended after {had} rounds, before the look at {had + left}: {told}"
+        return f"ended after {had} round{'s' * (had > 1)}, before the look at {had + left}: {told}"
     if _simulated(rounds):
         return f"precise: {had} rounds are enough of a simulation"
     most = had >= rule.most and not rule.narrow(summary.figures)
@@ -51,7 +52,7 @@ def shortfall(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) ->
 def looked_at(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> str:
     """What a look came to: `p50 within 2.4 % (1 % asked): 3 more rounds`."""
     left = rounds_wanted(rule, rounds, summary) - len(rounds)
-    return f"{_reached(rule, summary)}: {f'{left} more rounds' if left else 'no more rounds'}"
+    return f"{_reached(rule, summary)}: {more_rounds(left) if left else 'no more rounds'}"
 
 
 def _reached(rule: Precise, summary: Summary) -> str:

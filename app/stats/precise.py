@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.stats.quantiles import CONFIDENCE
-from app.stats.typical import Estimate
+
+if TYPE_CHECKING:  # a plan is read without what computes its figures
+    from app.stats.typical import Estimate
 
 LOOKED = "t_ranks_looks"
 """What the method of an interval is called that was made wider for the looks at it."""
@@ -62,8 +65,11 @@ class Precise:
 
 
 def reach(figure: Estimate) -> float | None:
-    """How far the interval reaches from the figure to its farther side, as a share of it."""
-    if figure.value is None or figure.interval is None:
+    """How far the interval reaches from the figure to its farther side, as a share of it.
+
+    None also where it is all of too few runs, and no interval of any confidence.
+    """
+    if figure.value is None or figure.interval is None or figure.absent:
         return None
     low, high = figure.interval.low, figure.interval.high
     return max(high / figure.value - 1.0, 1.0 - low / figure.value)

@@ -110,7 +110,11 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
         return Estimate(value, None, why, by_round, too_short=True)
     between = interval_between(own, confidence)
     within = interval_of_ranks(rounds.pooled, sum(independent), quantile, confidence)
-    if between is None or within is None:
+    if within is None:
+        least = needed_samples(quantile, confidence)
+        why = f"{sum(independent)} of {least} independent runs for an interval"
+        return Estimate(value, None, why, by_round)
+    if between is None:
         return Estimate(value, None, "a latency of 0", by_round)
     low, high = min(between.low, within.low), max(between.high, within.high)
     return Estimate(value, Interval(low, high), "", by_round)

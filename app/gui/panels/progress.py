@@ -87,7 +87,7 @@ class ProgressPanel(QWidget):
         self._set("samples", f"{state.samples_in_flight:,}" if in_round else NOT_MEASURED)
         current = state.of(live.case_id)
         row = current.row if current else {}
-        missing = still_needed(row, "p99", state.samples_in_flight)
+        missing = still_needed(row, state.samples_in_flight)
         self._set("missing", missing if in_round else NOT_MEASURED)
         self._set("p50", latency(live.p50_us) if in_round else NOT_MEASURED)
         self._set("p99", latency(live.p99_us) if in_round else NOT_MEASURED)

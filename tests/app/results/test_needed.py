@@ -39,7 +39,7 @@ def test_a_row_tells_how_many_rounds_are_needed_and_which_change_is_found(tmp_pa
     assert row["smallest_change_p50"] == pytest.approx(change, rel=0.05)
     assert row["rounds_needed_p99"] == pytest.approx(rounds, abs=1)
     more = int(row["rounds_needed_p99"] or 0) - 4
-    assert still_needed(row, "p99", 12_000) == f"{more} more rounds for ±5 %"
+    assert still_needed(row, 12_000) == f"{more} more rounds for ±5 %"
 
 
 def test_what_has_no_interval_does_not_say_how_to_narrow_it(tmp_path: Path) -> None:
@@ -48,16 +48,16 @@ def test_what_has_no_interval_does_not_say_how_to_narrow_it(tmp_path: Path) -> N
 
 
 def test_samples_of_earlier_rounds_count_towards_the_p99() -> None:
-    assert still_needed({}, "p99", 184) == "184 samples"
-    assert still_needed({"iterations": 184, "effective_samples": 184}, "p99", 300) == "68 samples"
-    assert still_needed({"iterations": 184, "effective_samples": 92}, "p99", 300) == "436 samples"
+    assert still_needed({}, 184) == "184 samples"
+    assert still_needed({"iterations": 184, "effective_samples": 184}, 300) == "68 samples"
+    assert still_needed({"iterations": 184, "effective_samples": 92}, 300) == "436 samples"
 
 
 def test_then_rounds_are_what_is_lacking() -> None:
     known = {"iterations": 5000, "effective_samples": 5000}
-    assert still_needed({}, "p99", 400) == "3 more rounds for an interval"
-    assert still_needed(known | {"rounds": 2}, "p99", 5000) == "1 more round for an interval"
-    assert still_needed(known | {"rounds": 4}, "p99", 5000) == "longer rounds"
+    assert still_needed({}, 400) == "3 more rounds for an interval"
+    assert still_needed(known | {"rounds": 2}, 5000) == "1 more round for an interval"
+    assert still_needed(known | {"rounds": 4}, 5000) == "longer rounds"
     six = {"rounds": 4, "rounds_needed_p99": 10}
-    assert still_needed(known | six, "p99", 5000) == "6 more rounds for ±5 %"
-    assert still_needed(known | six | {"rounds": 12}, "p99", 9000) == "nothing"
+    assert still_needed(known | six, 5000) == "6 more rounds for ±5 %"
+    assert still_needed(known | six | {"rounds": 12}, 9000) == "nothing"

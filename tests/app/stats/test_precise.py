@@ -34,6 +34,12 @@ def test_an_interval_reaches_as_far_as_its_farther_side() -> None:
     assert reach(Estimate(100.0, None)) is None
 
 
+def test_the_extremes_of_too_few_runs_are_no_narrow_interval() -> None:
+    few = Estimate(100.0, Interval(99.9, 100.1), "5 of 6 runs, the interval is all of them")
+    assert reach(few) is None
+    assert not Precise({"p50": 0.01}).settles({"p50": few})
+
+
 def test_every_percentile_that_is_asked_for_must_be_narrow() -> None:
     rule = Precise({"p50": 0.01, "p99": 0.1})
     narrow, wide = Estimate(100.0, Interval(99.5, 100.5)), Estimate(100.0, Interval(95.0, 105.0))

@@ -30,6 +30,14 @@ def test_a_fast_tail_is_the_mirror_of_a_slow_one(runs: int, spells: int) -> None
     assert fast.interval.high == pytest.approx(1.0 / slow.interval.low, rel=5e-3)
 
 
+def test_a_surer_interval_takes_more_runs_and_says_so() -> None:
+    rounds = Rounds.of([np.array([100.0 + k, 101.0 + k]) for k in range(4)])
+    assert typical_quantile(rounds, 0.5).interval is not None
+    sure = typical_quantile(rounds, 0.5, confidence=0.995)
+    assert sure.value is not None and sure.interval is None
+    assert sure.absent == "8 of 9 independent runs for an interval"
+
+
 def test_a_fast_tail_of_few_runs_is_empty_and_says_that_rounds_are_too_short() -> None:
     told = typical_quantile(Rounds.of([1.0 / latencies for latencies in drawn(600)]), 0.02)
     assert told.value is not None and told.interval is None
