@@ -16,7 +16,6 @@ from app.results import text
 from app.results.verdicts import Compared, Comparison, Sides
 
 OK, NOT_MEASURED, SLOWER = 0, 1, 3
-_HEADINGS = ("case", "percentile", "first", "second", "ratio", "95 % interval", "verdict")
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
 
@@ -88,8 +87,8 @@ def as_lines(found: Comparison) -> Iterator[str]:
 
 def as_text(found: Comparison) -> Iterator[str]:
     """A table for a terminal, and under it what a reader has to know."""
-    lines = [_HEADINGS, *_cells(found)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
+    lines = [_headings(found), *_cells(found)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         yield "  ".join(padded).rstrip()
@@ -101,7 +100,7 @@ def as_markdown(found: Comparison) -> Iterator[str]:
     """A table for a pull request or a summary of continuous integration."""
     yield f"### {_sentence(found)}"
     yield ""
-    yield "| " + " | ".join(_HEADINGS) + " |"
+    yield "| " + " | ".join(_headings(found)) + " |"
     yield "| --- | --- | ---: | ---: | ---: | --- | --- |"
     for line in _cells(found):
         yield "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |"
@@ -170,6 +169,11 @@ def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
     for case in found.cases:
         for name, sides in case.percentiles.items():
             yield case, name, sides
+
+
+def _headings(found: Comparison) -> tuple[str, ...]:
+    sides = ("baseline", "measured") if found.in_turn else ("first", "second")
+    return ("case", "percentile", *sides, "ratio", "95 % interval", "verdict")
 
 
 def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:

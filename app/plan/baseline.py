@@ -44,12 +44,9 @@ def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
 
 def refuse_useless(plan: Plan, cases: Sequence[Case]) -> None:
     """PlanError for a comparison that would come to nothing, or for two at once."""
-    for name in ("baseline", "largest_batch"):
-        if plan.aa is not None and getattr(plan, name):
-            raise PlanError(
-                f"aa compares cases with themselves, and {name} asks for something else",
-                "give one of them",
-            )
+    asked = [name for name in ("aa", "baseline", "largest_batch") if getattr(plan, name)]
+    if len(asked) > 1:
+        raise PlanError(f"{' and '.join(asked)} ask for different runs", "give one of them")
     if plan.baseline:
         _refuse_useless(plan.baseline, cases)
 

@@ -7,7 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.verdict import difference, judge, smallest_change, smallest_change_between
+from app.stats.verdict import (
+    Difference,
+    difference,
+    judge,
+    rounds_to_decide,
+    smallest_change,
+    smallest_change_between,
+)
 
 TRIES = 2000
 
@@ -63,6 +70,27 @@ def test_the_smallest_change_is_found_in_nine_of_ten_tries(count: int, spread: f
         )
         found += judge([told])[0].word == "slower"
     assert 0.87 <= found / TRIES <= 0.93
+
+
+@pytest.mark.parametrize(("spread", "change"), [(0.01, 0.05), (0.03, 0.1), (0.05, 0.3)])
+def test_as_many_rounds_as_would_decide_do_so_in_nine_of_ten_tries(
+    spread: float, change: float
+) -> None:
+    rng = np.random.default_rng(9)
+    seen = Difference(math.log1p(change), spread * math.sqrt(2.0 / 4), 3, in_turn=True)
+    count = rounds_to_decide(seen)
+    assert count is not None
+    found = 0
+    for _ in range(TRIES):
+        one = difference(
+            rounds(rng, count, spread), rounds(rng, count, spread, change), in_turn=True
+        )
+        found += judge([one])[0].word == "slower"
+    assert found / TRIES >= 0.87, "rounds come whole, so that it may be more"
+
+
+def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
+    assert rounds_to_decide(Difference(math.log1p(0.021), 0.05, 3, in_turn=True)) is None
 
 
 def test_a_row_tells_what_it_would_find() -> None:

@@ -1,0 +1,47 @@
+"""What the end of a run says of its comparison, on a terminal of eighty columns."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from app.cases.case import Case
+from app.console.comparing import Comparing
+from app.console.report import answer
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+
+
+def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> None:
+    cases = [
+        Case("/nets/a_graph_with_quite_a_long_name.onnx", runtime, axes={"batch": batch})
+        for batch in (1, 64)
+        for runtime in ("ort-cpu", "openvino-cpu")
+    ]
+    manifest = manifest_of(cases, 4)
+    manifest = replace(manifest, plan={**manifest.plan, "baseline": "ort-cpu"})
+    with RunFolder.create(tmp_path / "run", manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        for case in cases:
+            slower = 1.3 if case.runtime == "openvino-cpu" else 1.0
+            for number in range(4):
+                record(folder, case, number, [slower * (100.0 + number)] * 600)
+    run = read_run(tmp_path / "run")
+    measured = Rows().measured(run)
+    compared = Comparing().of(run, measured)
+    assert compared is not None and compared.code == 0, "nobody asked to fail"
+    console = Console(file=io.StringIO(), width=80)
+    for part in answer(measured, console.width, compared=compared):
+        console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert max(map(len, told.splitlines())) <= 80
+    words = " ".join(told.split())
+    assert "against ort-cpu, round by round" in words
+    assert words.count("p50 slower, 1.300 times") == 2
+    assert words.index("status") < words.index("against ort-cpu") < words.index("fastest")

@@ -1,0 +1,76 @@
+"""The verdicts of a run against its own baseline: which rounds are a pair, and what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.columns import Row
+from app.results.baseline import against_baseline
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.verdicts import Comparison
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+
+BASE, OTHER = Case("mlp", "ort-cpu"), Case("mlp", "torch-cpu")
+LEVELS = (100.0, 160.0, 90.0, 250.0, 120.0, 180.0)
+"""A machine whose rounds differ much, all cases of a round alike."""
+
+
+def compared(
+    path: Path, base: Mapping[int, float], other: Mapping[int, float], **facts: Any
+) -> tuple[Comparison, list[Row]]:
+    """A run of both with these levels by round; `facts` are of what is not the baseline."""
+    manifest = manifest_of((BASE, OTHER), len(LEVELS))
+    manifest = replace(manifest, plan={**manifest.plan, "baseline": BASE.runtime})
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, levels, own in ((BASE, base, {}), (OTHER, other, facts)):
+            for number, level in levels.items():
+                record(folder, case, number, [level * (1 + k / 1e4) for k in range(30)], **own)
+    run = read_run(path)
+    measured = Rows().measured(run)
+    found = against_baseline(run.manifest.asked, measured, "run")
+    assert found is not None
+    return found, [one.row for one in measured]
+
+
+def test_rounds_of_one_number_are_a_pair_though_others_are_missing(tmp_path: Path) -> None:
+    base = dict(enumerate(LEVELS))
+    other = {number: 1.1 * level for number, level in base.items() if number != 0}
+    found, (_, row) = compared(tmp_path / "run", base, other)
+    assert row["baseline_p50_ratio"] == pytest.approx(1.1, rel=1e-4), "kept in whole ns"
+    assert row["baseline_p50_verdict"] == "slower"
+    assert row["baseline"] == BASE.case_id
+    assert [case.label for case in found.called("slower")] == ["mlp · torch-cpu"]
+
+
+def test_what_is_undecided_says_why_in_its_row(tmp_path: Path) -> None:
+    base = dict(enumerate(LEVELS))
+    other = {number: LEVELS[-1 - number] for number in base}
+    _, (_, row) = compared(tmp_path / "run", base, other)
+    assert row["baseline_p50_verdict"] == "undecided"
+    assert str(row["baseline_why"]).startswith("p50: would find a change of ")
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"clock": "simulated"}, "the clock is simulated, the baseline's wall"),
+        ({"status": "wrong_output", "reason": "off by 2"}, "wrong_output: off by 2"),
+    ],
+)
+def test_what_can_not_be_compared_has_no_verdict_and_a_reason(
+    tmp_path: Path, facts: dict[str, str], why: str
+) -> None:
+    base = dict(enumerate(LEVELS))
+    found, rows = compared(tmp_path / "run", base, base, **facts)
+    assert not found.cases
+    assert found.lost == {"mlp · torch-cpu": why}
+    assert not any(row["baseline"] for row in rows)
