@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.cases.columns import INTERVALS
 from app.cases.errors import PlanError
@@ -20,8 +21,12 @@ from app.results.plain import printable
 from app.stats.changes import FALSE_ALARMS, LEAST_RUNS
 from app.stats.verdict import BAND
 
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+
 OK, SLOWER = 0, 3
 _HEADINGS = ("case", "", "runs", "typical", "change", "since (UTC)")
+_FIGURES = ("runs", "typical", "change")
 _GAP = 2
 
 
@@ -52,9 +57,8 @@ def as_text(found: History, width: int) -> str:
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=True)
     for heading in _HEADINGS:
-        figure = heading in ("runs", "typical", "change")
-        table.add_column(heading, justify="right" if figure else "left", overflow="fold",
-                         no_wrap=heading not in ("case",))  # fmt: skip
+        justify: JustifyMethod = "right" if heading in _FIGURES else "left"
+        table.add_column(heading, justify=justify, no_wrap=heading != "case", overflow="fold")
     for trend in _changed_first(found.trends):
         table.add_row(*_cells(found, trend))
     out = io.StringIO()
