@@ -116,8 +116,8 @@ def _remarks(found: History) -> Iterator[str]:
     yield ""
     counts = [f"{len(found.called(word))} {word}" for word in ("slower", "faster")]
     yield (
-        f"{len(found.runs)} runs, {len(found.trends)} series: {', '.join(counts)} since their last "
-        "change"
+        f"{len(found.trends)} series of {len(found.runs)} run{'s' * (len(found.runs) != 1)}: "
+        f"{', '.join(counts)} since their last change"
     )
     yield (
         f"a change within {found.band:.0%} is none; of histories without any, at most "
@@ -125,7 +125,7 @@ def _remarks(found: History) -> Iterator[str]:
     )
     short = sum(len(trend.points) < LEAST_RUNS for trend in found.trends)
     if short:
-        yield f"{short} series have fewer than {LEAST_RUNS} runs, too few to tell a change"
+        yield f"too few to tell a change: fewer than {LEAST_RUNS} runs in {short} series"
     for why in found.passed_over:
         yield printable(f"passed over: {why}")
 
