@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.cases.columns import INTERVALS
 from app.cases.errors import PlanError
@@ -20,8 +21,12 @@ from app.results.history import Change, History, Trend, read_history
 from app.results.plain import printable
 from app.stats.changes import FALSE_ALARMS, LEAST_RUNS
 
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+
 OK, SLOWER = 0, 3
 _HEADINGS = ("case", "", "runs", "typical", "change", "since (UTC)")
+_FIGURES = ("runs", "typical", "change")
 _GAP = 2
 
 
@@ -52,9 +57,8 @@ def as_text(found: History, width: int) -> str:
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=True)
     for heading in _HEADINGS:
-        figure = heading in ("runs", "typical", "change")
-        table.add_column(heading, justify="right" if figure else "left", overflow="fold",
-                         no_wrap=heading not in ("case",))  # fmt: skip
+        justify: JustifyMethod = "right" if heading in _FIGURES else "left"
+        table.add_column(heading, justify=justify, no_wrap=heading != "case", overflow="fold")
     for trend in _changed_first(found.trends):
         table.add_row(*_cells(found, trend))
     out = io.StringIO()
@@ -112,8 +116,8 @@ def _remarks(found: History) -> Iterator[str]:
     yield ""
     counts = [f"{len(found.called(word))} {word}" for word in ("slower", "faster")]
     yield (
-        f"{len(found.runs)} runs, {len(found.trends)} series: {', '.join(counts)} since their last "
-        "change"
+        f"{len(found.trends)} series of {len(found.runs)} run{'s' * (len(found.runs) != 1)}: "
+        f"{', '.join(counts)} since their last change"
     )
     yield (
         f"a change within {found.band:.0%} is none; of histories without any, at most "
@@ -121,7 +125,7 @@ def _remarks(found: History) -> Iterator[str]:
     )
     short = sum(len(trend.points) < LEAST_RUNS for trend in found.trends)
     if short:
-        yield f"{short} series have fewer than {LEAST_RUNS} runs, too few to tell a change"
+        yield f"too few to tell a change: fewer than {LEAST_RUNS} runs in {short} series"
     for why in found.passed_over:
         yield printable(f"passed over: {why}")
 

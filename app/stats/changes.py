@@ -22,14 +22,11 @@ LEAST_RUNS = 10
 """Of 9 runs even the cleanest step comes about by chance in more than 5 % of their orders."""
 _FAR = 4.0
 """Standard deviations beyond which a run is taken for as far: one bad night hides no change."""
-_RESOLUTION = 8.0
+_RESOLUTION = 4.0
 """So many shuffles are expected to reach what is just significant."""
 _LEAST_DRAWS = 2000
-_ENOUGH = 20
-"""After so many shuffles that do, more can't make it significant (Besag & Clifford, Biometrika
-78, 1991)."""
-_BLOCK = 1000
-"""Shuffles at once, at most: most series are done after some dozens."""
+_FIRST_BLOCK, _BLOCK = 50, 1000
+"""Shuffles at once, at first and at most: most series are done after some dozens."""
 _SEED = 0
 """The same runs give the same answer."""
 
@@ -57,7 +54,7 @@ def change_points(
 ) -> list[tuple[ChangePoint, ...]]:
     """Those of each series of positive figures in order of time; none with fewer than ten runs.
 
-    A series is cut where its halves, or an episode and what lies around it, differ most for
+    A series is cut where its two sides, or an episode and what lies around it, differ most for
     their lengths; if in a share of FALSE_ALARMS over the number of series of its shuffles they
     differ as much, it is left whole; else its parts are looked at likewise (binary segmentation
     with E-divisive's permutation test, Matteson & James, J. Am. Statist. Assoc. 109, 2014; the
@@ -101,14 +98,17 @@ def _cut(scores: np.ndarray, level: float, rng: np.random.Generator) -> tuple[li
 def _p_value(
     scores: np.ndarray, statistic: Statistic, level: float, rng: np.random.Generator
 ) -> float:
-    """The share of shuffles, the order that was seen among them, that reach its statistic."""
+    """The share of shuffles, the order that was seen among them, that reach its statistic.
+
+    As soon as so many do that it can no longer come down to `level`, no more are drawn.
+    """
     reached = float(statistic(scores[None])[0]) * (1.0 - 1e-9)
     if reached <= 0.0:
         return 1.0
     draws = max(_LEAST_DRAWS, math.ceil(_RESOLUTION / level))
     above = done = 0
-    while done < draws and above < _ENOUGH:
-        block = min(max(done, 2 * _ENOUGH), _BLOCK, draws - done)
+    while done < draws and above + 1 <= level * (draws + 1):
+        block = min(max(done, _FIRST_BLOCK), _BLOCK, draws - done)
         shuffled = rng.permuted(np.broadcast_to(scores, (block, len(scores))), axis=1)
         above += int(np.count_nonzero(statistic(shuffled) >= reached))
         done += block

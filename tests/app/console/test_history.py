@@ -90,9 +90,9 @@ def test_machines_are_not_mixed_unless_that_is_asked(
         where = {"host": f"host{number % 2}", "cpu": f"cpu{number % 2}"}
         night_at(tmp_path / "runs" / f"{number}", number, 1.0 + 0.3 * (number % 2), where)
     apart = told(capsys, "--history", tmp_path / "runs")[1]
-    assert "host0" in apart and "host1" in apart and "fewer than 10 runs" in apart
+    assert "host0" in apart and "host1" in apart and "fewer than 10 runs in" in apart
     mixed = told(capsys, "--history", tmp_path / "runs", "--any-host")[1]
-    assert "host0" not in mixed and "fewer than 10 runs" not in mixed
+    assert "host0" not in mixed and "fewer than 10 runs in" not in mixed
 
 
 def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
@@ -111,7 +111,7 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
     assert code == 0
     assert out.count("passed over: ") == 4
     assert f"{runs / 'z-copy'} is a copy of {nights[3]}" in out
-    assert "2 runs," in out
+    assert "series of 2 runs: " in out
 
 
 @pytest.mark.parametrize(
