@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,9 @@ from app.results.measured import COMPARED, Measured
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.verdicts import Comparison, Pair, judged
+
+RUN_BY = ("runtime_version", "call_path")
+"""Columns that say what a case was run by, beside the environment of the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,19 @@ def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Compari
         lost,
         _absent(before, after),
         _absent(after, before),
-        tuple(differences(first.environment, second.environment)),
+        (*differences(first.environment, second.environment), *_of_cases(pairs)),
+    )
+
+
+def _of_cases(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
+    """What the same cases were run by, where it is not the same: each difference once."""
+    return tuple(
+        dict.fromkeys(
+            (name, str(pair.first.row[name]), str(pair.second.row[name]))
+            for pair in pairs
+            for name in RUN_BY
+            if pair.first.row[name] != pair.second.row[name]
+        )
     )
 
 
