@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -73,9 +74,14 @@ def check_numbers(
             error_ratio = relative_error(got, expected[output])
             if not error_ratio <= tolerance:
                 shapes = {tensor: array.shape for tensor, array in inputs.items()}
+                apart = (
+                    f"by {error_ratio:.2g} of the largest value"
+                    if isfinite(error_ratio)
+                    else "in type or shape, or is finite where that is not,"
+                )
                 raise ExportError(
-                    f"output {output!r} of the graph of {name} differs from its torch module by "
-                    f"{error_ratio:.2g} of the largest value at {shapes}",
+                    f"output {output!r} of the graph of {name} differs from its torch module "
+                    f"{apart} at {shapes}",
                     f"a graph of its types may differ by {tolerance:g}",
                 )
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isinf
 
 import numpy as np
 
@@ -90,6 +91,8 @@ def why_wrong(check: Check, lanes: int) -> str:
     said = f"output {check.worst_output!r}{where} differs from the {check.reference} reference"
     if check.unequal is not None:
         return f"{said} in {100 * check.unequal:.3g} % of its elements, and integers must be equal"
+    if isinf(check.max_abs_error):
+        return f"{said}: one is missing, of another shape, NaN or infinite where the other is not"
     return (
         f"{said} by {check.max_rel_error:.2g} of its largest value, "
         f"and {check.tolerance:.2g} is allowed"

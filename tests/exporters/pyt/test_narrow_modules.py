@@ -58,6 +58,9 @@ def test_a_graph_in_half_that_is_not_its_module_is_refused(tmp_path: Path) -> No
     points = [(reference.inputs, expected)]
     with pytest.raises(ExportError, match=r"differs from its torch module by 0\.04"):
         check_numbers(Path(model.path), "half_inside", points, tolerance=1e-2)
+    holed = {name: array * np.float32(np.nan) for name, array in reference.outputs.items()}
+    with pytest.raises(ExportError, match="is finite where that is not"):
+        check_numbers(Path(model.path), "half_inside", [(reference.inputs, holed)], tolerance=1e-2)
 
 
 def test_a_module_that_computes_in_bf16_is_there_for_engines_that_do(tmp_path: Path) -> None:
