@@ -52,7 +52,8 @@ def sort_column(word: str, percentiles: tuple[float, ...]) -> str:
     column = headings.get(word, word)
     if column in BY_NAME or column in chosen_names(percentiles):
         return column
-    remedy = suggestion(word, [*headings, *BY_NAME])
+    there = map(shown, shown_percentiles(percentiles))
+    remedy = suggestion(word, [*there, *_SORTED_BY, *BY_NAME])
     raise PlanError(f"--sort {word} is no column", remedy)
 
 
