@@ -109,8 +109,6 @@ def measure(
                 export_parquet(run.run, rows)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
-        if compared is not None:
-            write(compared.files)
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)
         else:
@@ -121,6 +119,8 @@ def measure(
             where = folder.path / RESULTS
             log.write(f"graphlap: the table can't be printed ({why}): read {where}\n")
             log.flush()
+        if compared is not None:
+            write(compared.files)
         return code or int(shown.lost)
 
 
