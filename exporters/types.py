@@ -211,7 +211,7 @@ class ExportedModel:
     def at(self, asked: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.
 
-        Its graph is the one for that point where each has its own.
+        Its graph is the one for that point where each has its own, and the inputs are of its sizes.
         """
         axes = {**self.axes, **asked}
         graph = self.fixed.get(axes_key(axes))
@@ -220,12 +220,18 @@ class ExportedModel:
         return replace(
             self,
             axes=axes,
+            inputs=tuple(replace(spec, shape=spec.shape_at(axes)) for spec in self.inputs),
             path=graph.path,
             sha256=Path(graph.path).stem,
             outputs=graph.outputs,
             precision_exceptions=graph.precision_exceptions,
             fixed={},
         )
+
+    @property
+    def open_axes(self) -> frozenset[str]:
+        """The axes whose sizes the graph itself leaves open."""
+        return frozenset(self.axes) & {size for spec in self.inputs for size in spec.shape}
 
 
 UNOPTIMISED = "onnxruntime unoptimised"

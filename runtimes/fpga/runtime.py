@@ -77,7 +77,9 @@ class Fpga(Runtime):
         compiled: Compiled | None = None
         refused: Unsupported | None = None
         try:
-            graph = importer.load(request.model.path, request.axes, states)
+            left_open = request.model.open_axes
+            axes = {name: size for name, size in request.axes.items() if name in left_open}
+            graph = importer.load(request.model.path, axes, states)
             compiled = compile_graph(graph, target.card, target.release.name)
         except Unsupported as error:
             # A node that the card can't run may be one that ONNX Runtime leaves to another

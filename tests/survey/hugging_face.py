@@ -103,6 +103,12 @@ def llama() -> Made:
     return _of_text(hf.LlamaForCausalLM(config))
 
 
+def llama_half() -> Made:
+    """Its weights and its outputs are float16."""
+    module, inputs = llama()
+    return module.half(), inputs
+
+
 def qwen2() -> Made:
     config = hf.Qwen2Config(**_shape(), num_key_value_heads=2, use_cache=False)
     return _of_text(hf.Qwen2ForCausalLM(config))
@@ -133,6 +139,28 @@ def clip_text() -> Made:
 def clip_vision() -> Made:
     config = hf.CLIPVisionConfig(**_vision(), image_size=32, patch_size=8)
     return _of_image(hf.CLIPVisionModel(config))
+
+
+def clip() -> Made:
+    """Both towers, with how far each text is from each picture."""
+    config = hf.CLIPConfig(
+        text_config=_shape(), vision_config={**_vision(), "image_size": 32, "patch_size": 8}
+    )
+    module, text = _of_text(hf.CLIPModel(config))
+    return module, {**text, "pixel_values": torch.randn(1, 3, 32, 32)}
+
+
+def llava() -> Made:
+    """Its ids hold a place for each of the 16 features of its picture."""
+    picture = WORDS - 1
+    config = hf.LlavaConfig(
+        vision_config=hf.CLIPVisionConfig(**_vision(), image_size=32, patch_size=8),
+        text_config=hf.LlamaConfig(**_shape(), num_key_value_heads=2, use_cache=False),
+        image_token_index=picture,
+    )
+    module, text = _of_text(hf.LlavaForConditionalGeneration(config), mask=False)
+    ids = torch.cat([torch.full((1, 16), picture), text["input_ids"]], 1)
+    return module, {"input_ids": ids, "pixel_values": torch.randn(1, 3, 32, 32)}
 
 
 def vit() -> Made:

@@ -24,15 +24,15 @@ class CardProcess:
     def ask(self, details: CaseDetails) -> bool:
         """Start on a case; False if it does not run on a card."""
         self.close()
-        case, model = details.case, details.model
+        case, model = details.case, details.model.at(details.case.axes)
         spec = parse_spec(case.runtime)
         if clock_of(case.runtime) != "simulated":
             return False
         self._child = Child(_COMMAND)
         question = {
             "model": model.name,
-            "path": model.at(case.axes).path,
-            "axes": dict(model.at(case.axes).axes),
+            "path": model.path,
+            "axes": {name: model.axes[name] for name in model.open_axes},
             "states": [[pair.input, pair.output] for pair in model.states],
             "card": spec.device,
             "release": spec.release,

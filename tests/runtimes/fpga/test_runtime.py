@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from exporters.types import ExportedModel, StatePair, TensorSpec
+from exporters.types import ExportedModel, FixedGraph, StatePair, TensorSpec
 from runtimes import registry
 from runtimes.base import Available, Unavailable
 from runtimes.execution import AfterCompletion
@@ -191,6 +191,22 @@ def test_axes_are_fixed_for_outputs_and_timings_alike(save: Save) -> None:
         assert session.execution.facts["cycles"] == 5 * 1 + 37
     with pytest.raises(Unsupported, match="'batch'"):
         Fpga().refuse(model, {}, CARD)
+
+
+def test_a_graph_with_its_sizes_baked_in_runs_at_the_sizes_of_its_case(save: Save) -> None:
+    """As that of a module is which torch exports at one size only."""
+    made = ModelBuilder()
+    x = made.input("x", [5, 64])
+    made.output(made.add("MatMul", x, made.weights(64, 32)), [5, 32])
+    baked = save(made)
+    model = replace(
+        baked,
+        inputs=(TensorSpec("x", "float32", ("batch", 64)),),
+        axes={"batch": 1},
+        fixed={"batch=5": FixedGraph(baked.path, baked.outputs)},
+    ).at({"batch": 5})
+    with Fpga().compile(model, model.axes, CARD) as session:
+        assert session.execution.facts["cycles"] == 5 * 1 + 37
 
 
 @pytest.mark.parametrize(
