@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
@@ -51,7 +52,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         window.editor.set_draft(plan, f"open {plan.name}")
     if paths:
         window.files.open_paths(paths)
-    signal.signal(signal.SIGINT, lambda *_: window.close())
+    # Not before the loop runs: a window that is closed earlier leaves a loop that nothing ends.
+    QTimer.singleShot(0, partial(signal.signal, signal.SIGINT, lambda *_: window.close()))
     try:
         return app.exec()
     finally:

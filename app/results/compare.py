@@ -68,10 +68,10 @@ def _of_cases(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
     """What the same cases were run by, where it is not the same: each difference once."""
     return tuple(
         dict.fromkeys(
-            (name, str(pair.first.row[name]), str(pair.second.row[name]))
+            (name, str(pair.first.row.get(name)), str(pair.second.row.get(name)))
             for pair in pairs
             for name in RUN_BY
-            if pair.first.row[name] != pair.second.row[name]
+            if pair.first.row.get(name) != pair.second.row.get(name)
         )
     )
 

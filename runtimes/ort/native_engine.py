@@ -193,7 +193,8 @@ class Binding:
 
     def bind_input(self, name: str, array: np.ndarray) -> None:
         """Read this memory in every run."""
-        contiguous = np.ascontiguousarray(array)
+        # numpy would make a scalar one-dimensional on the way.
+        contiguous = array if array.flags.c_contiguous else np.ascontiguousarray(array)
         self._kept.append(contiguous)
         self._api.BindInput(self._handle, name.encode(), self._engine.tensor(contiguous))
 

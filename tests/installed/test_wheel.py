@@ -12,13 +12,14 @@ import pytest
 from setup import inside_graphlap
 from tests.installed.environment import ROOMS, Environment, build_wheel, source_files
 
+COMPILED = f".{sys.implementation.cache_tag}-"
 READ = {".csv", ".desktop", ".py", ".svg", ".toml"}
 
 
 def _contents(wheel: Path) -> dict[str, bytes]:
-    """What we wrote; the compiled shim and pip's metadata are no files of ours."""
+    """What we wrote; what was compiled and pip's metadata are no files of ours."""
     with ZipFile(wheel) as archive:
-        names = [n for n in archive.namelist() if ".dist-info/" not in n and "/_shim." not in n]
+        names = [n for n in archive.namelist() if ".dist-info/" not in n and COMPILED not in n]
         return {name: archive.read(name) for name in names}
 
 
@@ -42,9 +43,10 @@ def test_it_holds_each_module_and_what_the_program_reads_and_no_pictures(wheel: 
     assert set(_contents(wheel)) == expected
 
 
-def test_the_card_has_its_compiled_shim(wheel: Path) -> None:
+@pytest.mark.parametrize("name", ["fpga/provider/_shim", "calls/_timed", "ort/_native_base"])
+def test_it_holds_what_was_compiled(wheel: Path, name: str) -> None:
     with ZipFile(wheel) as archive:
-        assert any("graphlap/runtimes/fpga/provider/_shim." in n for n in archive.namelist())
+        assert any(f"graphlap/runtimes/{name}{COMPILED}" in n for n in archive.namelist())
 
 
 def test_a_source_distribution_builds_the_same_wheel(
