@@ -120,7 +120,7 @@ import os, signal, sys, threading, time
 from graphlap.__main__ import main
 
 def close_when_open():
-    while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    while signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN):
         time.sleep(0.05)
     time.sleep(0.5)
     window = sys.modules["PySide6.QtWidgets"].QApplication.topLevelWidgets()
