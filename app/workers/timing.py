@@ -24,8 +24,7 @@ Time = Callable[[Block, int], None]
 
 def loop_of(lane: Lane, streaming: bool, sets: Sequence[Arrays] = ()) -> Loop:
     """The loop that times this lane, with its states fed back or its inputs changed."""
-    copies = _copies(lane, streaming, sets)
-    return "C" if lane.calls and built() and copies is not None else "Python"
+    return "Python" if _for_c(lane, streaming, sets) is None else "C"
 
 
 def timing(
@@ -37,8 +36,8 @@ def timing(
     sets: Sequence[Arrays] = (),
 ) -> Time:
     """What times the lane; `waits` are the Python loop's ways to wait out a gap."""
-    copies = _copies(lane, streaming, sets)
-    if copies is not None and loop_of(lane, streaming, sets) == "C":
+    copies = _for_c(lane, streaming, sets)
+    if copies is not None:
         states, fed = copies
         calls = TimedCalls(lane.calls, states, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
         return lambda block, count: calls.time(
@@ -48,10 +47,15 @@ def timing(
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
 
 
-def _copies(
+def _for_c(
     lane: Lane, streaming: bool, sets: Sequence[Arrays]
 ) -> tuple[Sequence[Copy], Sequence[Sequence[Copy]]] | None:
-    """What is copied between two runs, and in which turn; None where copies are not all."""
+    """What is copied between two runs, and in which turn; None where C can't time the lane.
+
+    A lane that offers no calls is asked for no copies: it may have no buffers to copy from.
+    """
+    if not lane.calls or not built():
+        return None
     states = lane.advancing() if streaming else ()
     # The first set is bound already.
     fed = [lane.feeding(one) for one in (*sets[1:], *sets[:1])]

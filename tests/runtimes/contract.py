@@ -18,6 +18,8 @@ from typing import ClassVar, get_args
 import numpy as np
 import pytest
 
+from app.workers.loop import WAIT, Block
+from app.workers.timing import timing
 from exporters.types import ExportedModel, Precision, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Available, Runtime
@@ -121,6 +123,23 @@ class RuntimeContract:
                 lane.advance()
                 lane.feed({"x": following})
         assert np.allclose(results, streamed(sequence), atol=1e-5)
+
+    @pytest.mark.parametrize("fed_in_turn", [False, True])
+    def test_states_go_on_in_the_loop_that_times_the_runtime(
+        self, runtime: Runtime, graphs: Graphs, fed_in_turn: bool
+    ) -> None:
+        """Whether that is the loop in C or Python's."""
+        sequence = np.random.default_rng(7).standard_normal((STEPS, 1, CHANNELS), np.float32)
+        seen = sequence if fed_in_turn else np.repeat(sequence[:1], STEPS, axis=0)
+        sets = [{"x": x} for x in sequence] if fed_in_turn else []
+        zero = np.zeros((1, CHANNELS), np.float32)
+        with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
+            lane = session.lanes[0]
+            lane.bind({"x": sequence[0], "h": zero, "older": zero})
+            time = timing(lane, 0, "spin", WAIT, streaming=True, sets=sets)
+            time(Block(STEPS), STEPS - 1)
+            time(Block(STEPS), 1)
+            assert np.allclose(lane.outputs()["y"], streamed(seen)[-1], atol=1e-5)
 
     def test_inputs_are_copied_in_and_outputs_are_copied_out(
         self, runtime: Runtime, graphs: Graphs

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from app.workers.loop import WAIT, Block
+from app.workers.timing import timing
 from exporters.codec import to_json
 from runtimes.base import Runtime, Session
 from runtimes.fake.lane import latencies_ns
@@ -53,6 +55,19 @@ class TestFake(RuntimeContract):
             lane.bind(reference.inputs)
             lane.feed({"x": reference.inputs["x"] + 1})
             lane.run()
+            assert agrees(lane.outputs(), reference)
+
+    @pytest.mark.parametrize("fed_in_turn", [False, True])
+    def test_states_go_on_in_the_loop_that_times_the_runtime(
+        self, runtime: Runtime, graphs: Graphs, fed_in_turn: bool
+    ) -> None:
+        """It repeats itself there too."""
+        reference = reference_of(graphs.step, 1)
+        sets = [{"x": reference.inputs["x"] + n} for n in range(3)] if fed_in_turn else []
+        with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
+            timing(lane, 0, "spin", WAIT, streaming=True, sets=sets)(Block(STEPS), STEPS)
             assert agrees(lane.outputs(), reference)
 
 
