@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -29,6 +30,8 @@ USER_PATH = "GRAPHLAP_PYTHONPATH"
 """Where a child finds what the user's PYTHONPATH was."""
 PARENT = "GRAPHLAP_PARENT"
 """The process that a child belongs to, by its number."""
+COMPILER_REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
+"""What brings an extension that was not built."""
 
 _BOOT = str(Path(__file__).with_name("boot.py"))
 
@@ -47,6 +50,13 @@ def load(target: str) -> Any:
 def asset(*path: str) -> Traversable:
     """A file or a folder of `assets`."""
     return files(module_name("assets")).joinpath(*path)
+
+
+def extension(name: str) -> Path | None:
+    """The file of one of our compiled extensions, as `runtimes.calls._timed`; None if not built."""
+    module = ROOT.resolve().joinpath(*module_name(name).split("."))
+    found = (module.with_name(f"{module.name}{suffix}") for suffix in EXTENSION_SUFFIXES)
+    return next((path for path in found if path.is_file()), None)
 
 
 def command(module: str, *arguments: str) -> tuple[str, ...]:

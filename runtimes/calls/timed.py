@@ -12,14 +12,13 @@ import time
 from array import array
 from collections.abc import Sequence
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import numpy as np
 
+from exporters import own
 from runtimes.calls.call import MOST_ARGUMENTS, Call, Copy
 
-REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
 _POLICIES = {"spin": 0, "sleep": 1, "hybrid": 2}
 _CLOCK = "clock_gettime(CLOCK_MONOTONIC)"
 _FOREVER = 2**63 - 1
@@ -172,16 +171,14 @@ def _copy(copy: Copy) -> _Copy:
 
 
 def _path() -> Path | None:
-    folder = Path(__file__).resolve().parent
-    found = (folder / f"_timed{suffix}" for suffix in EXTENSION_SUFFIXES)
-    return next((path for path in found if path.is_file()), None)
+    return own.extension("runtimes.calls._timed")
 
 
 @cache
 def _library() -> c.CDLL:
     path = _path()
     if path is None or sys.platform == "win32":
-        raise OSError(f"the loop in C was not built: {REMEDY}")
+        raise OSError(f"the loop in C was not built: {own.COMPILER_REMEDY}")
     library = c.CDLL(str(path))
     library.graphlap_time_block.argtypes = (c.c_void_p, c.c_int64)
     library.graphlap_time_block.restype = c.c_int64

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from exporters import own
 from runtimes.base import Availability, Device, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
 from runtimes.fpga import cards
 from runtimes.fpga.graph.dtypes import touches_float
-from runtimes.fpga.provider.shim import PROVIDER_NAME, SHIM_REMEDY, shim_path
+from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
 from runtimes.options import Option
 from runtimes.ort.opening import availability
 from runtimes.request import Request
@@ -47,7 +48,9 @@ class Fpga(Runtime):
 
     def availability(self) -> Availability:
         if shim_path() is None:
-            return Unavailable("the C extension of the simulated card was not built", SHIM_REMEDY)
+            return Unavailable(
+                "the C extension of the simulated card was not built", own.COMPILER_REMEDY
+            )
         return availability("cpu", _OLDEST_ORT)
 
     def devices(self) -> tuple[Device, ...]:

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from exporters import own
 from runtimes.faults import Unsupported
 from runtimes.foreign import Elements, Handle, Int, Out, Size, Status, Text, from_slots
 from runtimes.ort.opening import LOG_ERRORS, capi_folder
@@ -23,7 +23,6 @@ from runtimes.ort.opening import LOG_ERRORS, capi_folder
 Build = Literal["module", "library"]
 BUILDS: tuple[Build, ...] = ("module", "library")
 
-REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
 ABI_VERSION = 24
 """The version whose table this is; the first that tells which node it put where."""
 
@@ -159,7 +158,9 @@ def _base_of_module() -> int:
 
     path = _extension()
     if path is None:
-        raise Unsupported("the extension that finds ONNX Runtime's C functions is missing", REMEDY)
+        raise Unsupported(
+            "the extension that finds ONNX Runtime's C functions is missing", own.COMPILER_REMEDY
+        )
     # Held open: the engine closes the library again with the options, and its memory would go.
     library = c.CDLL(str(path))
     onnxruntime.SessionOptions().register_custom_ops_library(str(path))
@@ -188,6 +189,4 @@ def built() -> bool:
 
 
 def _extension() -> Path | None:
-    folder = Path(__file__).resolve().parent
-    found = (folder / f"_native_base{suffix}" for suffix in EXTENSION_SUFFIXES)
-    return next((path for path in found if path.is_file()), None)
+    return own.extension("runtimes.ort._native_base")

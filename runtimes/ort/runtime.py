@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporters import own
 from exporters.types import ExportedModel, Precision
 from runtimes.base import Availability, Runtime, Session
 from runtimes.execution import Execution
@@ -15,7 +16,7 @@ from runtimes.options import SESSIONS, Option
 from runtimes.ort.opening import LEVELS, Opening, availability, flag, session_options
 from runtimes.ort.operators import Recording
 from runtimes.request import Request
-from runtimes.session.call_option import CALL, REMEDY, takes_c
+from runtimes.session.call_option import CALL, takes_c
 from runtimes.session.host_cpu import cpu_name
 
 if TYPE_CHECKING:
@@ -122,7 +123,9 @@ def _without_python(request: Request) -> bool:
     if takes_c(call):
         return build == "library" or _native_is_built(call)
     if build == "library":
-        raise Unsupported("libonnxruntime is timed by the loop in C, which was not built", REMEDY)
+        raise Unsupported(
+            "libonnxruntime is timed by the loop in C, which was not built", own.COMPILER_REMEDY
+        )
     return False
 
 
@@ -131,7 +134,9 @@ def _native_is_built(call: str) -> bool:
     from runtimes.ort.native_api import built
 
     if call == "c" and not built():
-        raise Unsupported("the extension that finds ONNX Runtime's C functions is missing", REMEDY)
+        raise Unsupported(
+            "the extension that finds ONNX Runtime's C functions is missing", own.COMPILER_REMEDY
+        )
     return built()
 
 

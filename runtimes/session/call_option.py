@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from runtimes.calls.timed import REMEDY, built
+from exporters import own
+from runtimes.calls.timed import built
 from runtimes.faults import Unsupported
 from runtimes.options import Option
-
-__all__ = ["CALL", "REMEDY", "takes_c"]
 
 CALL = Option(
     "call",
@@ -19,5 +18,5 @@ CALL = Option(
 def takes_c(call: str) -> bool:
     """Whether the loop in C is to time; Unsupported where it must and was not built."""
     if call == "c" and not built():
-        raise Unsupported("the loop in C was not built", REMEDY)
+        raise Unsupported("the loop in C was not built", own.COMPILER_REMEDY)
     return call != "python" and built()

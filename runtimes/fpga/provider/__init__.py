@@ -11,8 +11,9 @@ import ctypes as c
 import threading
 from typing import TYPE_CHECKING
 
+from exporters import own
 from runtimes.faults import NotAvailable
-from runtimes.fpga.provider.shim import PROVIDER_NAME, SHIM_REMEDY, shim_path
+from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -40,7 +41,9 @@ def register() -> None:
             return
         shim = shim_path()
         if shim is None:
-            raise NotAvailable("the C shim of the simulated card was not built", SHIM_REMEDY)
+            raise NotAvailable(
+                "the C shim of the simulated card was not built", own.COMPILER_REMEDY
+            )
         import onnxruntime
 
         installed = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])

@@ -7,6 +7,7 @@ import pytest
 
 from app.workers.loop import WAIT, Block
 from app.workers.timing import Loop, loop_of, timing
+from exporters import own
 from exporters.types import ExportedModel
 from runtimes.base import Runtime
 from runtimes.calls import timed
@@ -20,7 +21,7 @@ RUNTIMES = pytest.mark.parametrize("runtime", [OrtCpu(), OpenVinoCpu()], ids=lam
 LOOPS = pytest.mark.parametrize("call", ["c", "python"])
 
 pytestmark = pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {timed.REMEDY}"
+    not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
 )
 
 

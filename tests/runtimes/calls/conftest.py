@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from exporters import own
 from runtimes.calls import timed
 
 
 @pytest.fixture(autouse=True)
 def _loop_is_built() -> None:
     if not timed.built():
-        pytest.skip(f"the loop in C was not built; {timed.REMEDY}")
+        pytest.skip(f"the loop in C was not built; {own.COMPILER_REMEDY}")

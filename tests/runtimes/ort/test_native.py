@@ -10,6 +10,7 @@ from array import array
 import numpy as np
 import pytest
 
+from exporters import own
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Session
@@ -24,7 +25,8 @@ from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs, constant, node, vector
 
 pytestmark = pytest.mark.skipif(
-    not (timed.built() and api.built()), reason=f"the loop in C was not built; {timed.REMEDY}"
+    not (timed.built() and api.built()),
+    reason=f"the loop in C was not built; {own.COMPILER_REMEDY}",
 )
 
 BUILDS = pytest.mark.parametrize("build", api.BUILDS)

@@ -15,6 +15,7 @@ import onnx
 import pytest
 
 from app.workers.timing import loop_of
+from exporters import own
 from exporters.types import TensorSpec
 from runtimes.base import Session
 from runtimes.calls import timed
@@ -266,7 +267,7 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     assert 0 < sum(op.time_us for op in ops) <= whole_us
 
 
-@pytest.mark.skipif(not timed.built(), reason=f"the loop in C was not built; {timed.REMEDY}")
+@pytest.mark.skipif(not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}")
 def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(
     graphs: Graphs, tensorrt: ModuleType
 ) -> None:

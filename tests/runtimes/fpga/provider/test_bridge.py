@@ -15,11 +15,11 @@ import psutil
 import pytest
 from onnx import TensorProto, helper
 
+from exporters import own
 from runtimes.faults import NotAvailable
 from runtimes.fpga import provider
 from runtimes.fpga.cards import CardError
 from runtimes.fpga.cards.target import OptionError, provider_options
-from runtimes.fpga.provider import shim
 from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
 from tests.checkout import ROOT
 from tests.runtimes.fpga.ort_sessions import (
@@ -79,7 +79,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_without_the_shim_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider, "_bridge", None)
-    monkeypatch.setattr(shim, "EXTENSION_SUFFIXES", [".nothing"])
+    monkeypatch.setattr(own, "EXTENSION_SUFFIXES", [".nothing"])
     assert shim_path() is None
     with pytest.raises(NotAvailable, match="C compiler"):
         provider.register()
