@@ -88,12 +88,14 @@ class ModuleEvaluator:
 
         specs = self._definition.inputs
         tensors = [torch.from_numpy(inputs[spec.name]) for spec in specs]
+        # Built here, not in inference mode: of weights made there torch exports at half the speed.
+        module = self.module
         try:
             with torch.inference_mode():
-                result = self._run(tensors)
+                result = self._run(module, tensors)
         except Exception as error:
             shapes = {spec.name: inputs[spec.name].shape for spec in specs}
-            part = failing_part(self.module, error)
+            part = failing_part(module, error)
             raise ExportError(
                 f"the torch module does not run on {shapes}{f' at {part!r}' if part else ''} "
                 f"({error})",
@@ -104,8 +106,8 @@ class ModuleEvaluator:
         arrays = [output.detach().numpy() for output in result.values()]
         return dict(zip(self._definition.outputs, arrays, strict=True))
 
-    def _run(self, tensors: list[Tensor]) -> dict[str, Tensor]:
+    def _run(self, module: nn.Module, tensors: list[Tensor]) -> dict[str, Tensor]:
         if self._brought is None:
-            return named_outputs(self.module(*tensors))
+            return named_outputs(module(*tensors))
         args, kwargs = self._brought.call.arguments(tensors)
-        return named_outputs(self.module(*args, **kwargs))
+        return named_outputs(module(*args, **kwargs))
