@@ -117,15 +117,34 @@ Arrivals = AfterCompletion | Scheduled
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """One round's raw timings, int64 nanoseconds [n] each, on the clock that is named."""
+    """One round's raw timings, int64 nanoseconds [n] each, on the clock that is named.
+
+    `from_schedule` says what a latency counts from: when a run was due, as in an open loop, or
+    when it began. `lanes` are the numbers of the lanes that ran; None where there is one.
+    """
 
     scheduled_ns: np.ndarray
     started_ns: np.ndarray
     finished_ns: np.ndarray
     clock: Clock
+    from_schedule: bool = False
+    lanes: np.ndarray | None = None
 
     @property
     def latency_ns(self) -> np.ndarray:
-        """finished - started [n]."""
-        latency: np.ndarray = self.finished_ns - self.started_ns
+        """What a user waits, [n]: to the end, from the start or from when the run was due."""
+        begun = self.scheduled_ns if self.from_schedule else self.started_ns
+        latency: np.ndarray = self.finished_ns - begun
         return latency
+
+    @property
+    def service_ns(self) -> np.ndarray:
+        """finished - started [n]."""
+        service: np.ndarray = self.finished_ns - self.started_ns
+        return service
+
+    @property
+    def queue_ns(self) -> np.ndarray:
+        """started - scheduled [n]."""
+        queued: np.ndarray = self.started_ns - self.scheduled_ns
+        return queued

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
+from app.cases.scenario import Scenario
 from exporters.types import ExportedModel
 from runtimes.options import SESSIONS
 

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
 from app.cases.columns import Row
 from app.cases.errors import suggestion
+from app.cases.scenario import Scenario
 from exporters.types import PRECISIONS
 
 
@@ -61,11 +62,14 @@ def _scenario_words(case: Case) -> str:
 
 
 def _scenario_columns(case: Case) -> Row:
-    paced = case.scenario.kind == "paced"
+    scenario = case.scenario
     return {
-        "scenario": case.scenario.kind,
-        "gap_us": case.scenario.gap_us if paced else None,
-        "wait_policy": case.wait_policy if paced else None,
+        "scenario": scenario.kind,
+        "gap_us": scenario.gap_us if scenario.kind == "paced" else None,
+        "rate_hz": scenario.arrivals_hz or None,
+        "at_once": scenario.count or None,
+        "period_us": scenario.period_us or None,
+        "wait_policy": case.wait_policy if scenario.waits else None,
     }
 
 
@@ -99,7 +103,8 @@ AXES: tuple[Axis, ...] = (
         "scenarios",
         "--scenario",
         "S,…",
-        "closed_loop (default) or paced:20us, a gap between runs",
+        "closed_loop (default), paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, "
+        "multistream:8 or offline",
         lambda word: str(Scenario.parse(word)),
         Scenario.parse,
         _scenario_words,

@@ -7,41 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal
 
 from app.cases.given import NOTHING, Given
+from app.cases.scenario import CLOSED_LOOP, Scenario, WaitPolicy
 from exporters.types import Precision
 from runtimes.options import OptionValue
-
-ScenarioKind = Literal["closed_loop", "paced"]
-WaitPolicy = Literal["spin", "hybrid", "sleep"]
-WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
-
-_SCENARIO = re.compile(r"(?P<kind>closed_loop|paced)(:(?P<gap>\d+(\.\d+)?)(?P<unit>us|ms|s))?")
-_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """When the next request is sent: at once, or `gap_us` after the last completion."""
-
-    kind: ScenarioKind = "closed_loop"
-    gap_us: float = 0.0
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """`closed_loop` or `paced:20us` (us, ms, s); ValueError with one sentence."""
-        match = _SCENARIO.fullmatch(text)
-        if match is None or (match["kind"] == "paced") != (match["gap"] is not None):
-            raise ValueError(f"{text!r} is not known; use closed_loop or paced:20us")
-        gap = float(match["gap"]) * _MICROSECONDS[match["unit"]] if match["gap"] else 0.0
-        return cls(match["kind"], gap)  # type: ignore[arg-type]
-
-    def __str__(self) -> str:
-        return self.kind if self.kind == "closed_loop" else f"{self.kind}:{self.gap_us:g}us"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +33,7 @@ class Case:
     axes: Mapping[str, int] = field(default_factory=dict)
     threads: int = 1
     options: Mapping[str, OptionValue] = field(default_factory=dict)
-    scenario: Scenario = Scenario()
+    scenario: Scenario = CLOSED_LOOP
     wait_policy: WaitPolicy = "spin"
     suite: str = ""
     given: Given = NOTHING

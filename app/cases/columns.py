@@ -137,9 +137,11 @@ _CASE = (
     _count("threads", "Threads", "How many threads the engine may use; 0 leaves it to the engine."),
     _text("options", "Options", "All options of the runtime with the values that held."),
     _count("concurrency", "Concurrency", "How many runs were in flight at once."),
-    _text("scenario", "Scenario", "When the next run begins: closed_loop, or paced."),
+    _text("scenario", "Scenario", "When the next run begins: at once, after a gap, or on time."),
     _number("gap_us", "Gap (µs)", "us", "The pause asked for between two runs."),
     _number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second."),
+    _count("at_once", "At once", "How many requests arrive together."),
+    _number("period_us", "Period (µs)", "us", "The time from burst to burst."),
     _text("wait_policy", "Wait policy", "How the pause is waited out: spin, hybrid or sleep."),
     _text(
         "clock",

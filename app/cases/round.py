@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from app.cases.case import Scenario, WaitPolicy
 from app.cases.interference import Interference
+from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Clock

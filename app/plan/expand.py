@@ -141,7 +141,7 @@ def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given
             case = Case(model=subject.model, runtime=name, suite=subject.suite, **varied)
             yield replace(
                 case,
-                wait_policy=sweep.wait_policy if case.scenario.gap_us else "spin",
+                wait_policy=sweep.wait_policy if case.scenario.waits else "spin",
                 given=given.at(case.precision),
             )
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.cases.axes import AXES, whole
-from app.cases.case import WAIT_POLICIES
 from app.cases.errors import PlanError, suggestion
+from app.cases.scenario import WAIT_POLICIES
 from app.plan.duration import parse_duration
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size

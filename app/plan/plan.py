@@ -20,9 +20,9 @@ from pydantic import (
     field_validator,
 )
 
-from app.cases.case import Scenario, WaitPolicy
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
+from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.verdict import BAND
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for

@@ -11,8 +11,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from app.cases.case import Scenario, WaitPolicy
 from app.cases.round import MEASURED, WARMUP
+from app.cases.scenario import Scenario, WaitPolicy
 from app.workers.loop import WAIT, Block
 from app.workers.timing import Waits, timing
 from runtimes.base import Arrays, Lane

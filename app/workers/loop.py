@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from app.cases.case import WaitPolicy
 from app.cases.round import RECORD
+from app.cases.scenario import WaitPolicy
 
 clock_ns = time.perf_counter_ns
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from app.cases.case import WaitPolicy
+from app.cases.scenario import WaitPolicy
 from app.workers.between import between_runs
 from app.workers.loop import SLEEP_MARGIN_NS, Block, run_block
 from runtimes.base import Arrays, Lane

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.case import Scenario
 from app.cases.round import MEASURED, RECORD, Limits, MeasureJob, RoundResult
+from app.cases.scenario import Scenario
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel

@@ -12,8 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from app.cases.case import Scenario
 from app.cases.round import Limits, MeasureJob, RoundResult
+from app.cases.scenario import Scenario
 from app.workers.round import measure_round
 from exporters.codec import to_json
 from exporters.types import ExportedModel

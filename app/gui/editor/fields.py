@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
-from app.cases.case import Scenario
+from app.cases.scenario import Scenario
 from app.gui.editor.flow import FlowLayout
 from runtimes.options import Option, OptionValue
 

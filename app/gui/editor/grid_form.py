@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.cases.axes import AXES
-from app.cases.case import WAIT_POLICIES
+from app.cases.scenario import WAIT_POLICIES
 from app.gui.editor.axes_field import AxesField
 from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField, ValuesField
 from app.gui.editor.models import ModelPicker

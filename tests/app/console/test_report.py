@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.percentiles import DEFAULT
+from app.cases.scenario import Scenario
 from app.console.report import answer
 from app.console.row_columns import sort_column
 from app.results.folder import RunFolder

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.cases.scenario import Scenario
 from app.plan.baseline import baselines
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags

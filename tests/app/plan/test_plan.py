@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.cases.case import Scenario
 from app.cases.errors import PlanError
+from app.cases.scenario import Scenario
 from app.plan.lengths import named_lengths
 from app.plan.plan import load_plan, load_suite, parse_plan, suite_names
 from exporters.models import catalogue

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cases.accuracy import AccuracyResult, subject_of
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
 from app.cases.columns import Row
 from app.cases.given import Given
 from app.cases.interference import Interference
 from app.cases.reading import Reading
 from app.cases.round import Check
+from app.cases.scenario import Scenario
 from app.results.folder import TELEMETRY, RunFolder, telemetry_name
 from app.results.lines import Exported
 from app.results.reader import read_run

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.case import Scenario
 from app.cases.columns import Row
+from app.cases.scenario import Scenario
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows

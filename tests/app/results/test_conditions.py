@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.case import Scenario, WaitPolicy
 from app.cases.columns import Row
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
+from app.cases.scenario import Scenario, WaitPolicy
 from app.results.folder import RunFolder
 from app.results.lines import Exported
 from app.results.reader import read_run

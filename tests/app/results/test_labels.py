@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
+from app.cases.scenario import Scenario
 from app.results.labels import case_label, differences, labels, model_labels
 
 MLP = Case("mlp", "ort-cpu", axes={"batch": 1})

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from app.cases.accuracy import AccuracyResult
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
 from app.cases.round import Check, RoundResult
+from app.cases.scenario import Scenario
 from app.results.lines import KINDS, Exported, Line, Operators, Tried, Writer, read, written
 from tests.app.sweep.sweeps import exported_add
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.case import Scenario
 from app.cases.columns import NAMES, Row
 from app.cases.round import Check, RoundResult
+from app.cases.scenario import Scenario
 from app.cases.status import WORST_FIRST, Status
 from app.results.folder import RunFolder
 from app.results.reader import read_run

@@ -12,8 +12,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
 from app.cases.round import Limits, MeasureJob, RoundResult
+from app.cases.scenario import Scenario
 from app.sweep.engine import Engine
 from app.sweep.events import Ended, Event
 from app.sweep.work.base import Work

@@ -14,8 +14,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from app.cases.case import Scenario
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
+from app.cases.scenario import Scenario
 from exporters.codec import from_json, to_json
 from exporters.types import (
     ExportedModel,

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from app.cases.accuracy import AccuracyJob, subject_of
-from app.cases.case import Case, Scenario
+from app.cases.case import Case
+from app.cases.scenario import Scenario
 from exporters.codec import to_json
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel

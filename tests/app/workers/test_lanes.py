@@ -8,8 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from app.cases.case import Scenario, WaitPolicy
 from app.cases.round import MEASURED, RECORD, WARMUP
+from app.cases.scenario import Scenario, WaitPolicy
 from app.machine.cores import usable_cores
 from app.workers.lane import REWARM, counted
 from app.workers.lanes import SeveralLanes, in_company

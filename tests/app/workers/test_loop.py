@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from app.cases.case import WaitPolicy
+from app.cases.scenario import WaitPolicy
 from app.workers.loop import WAIT, Block, run_block
 
 pytestmark = pytest.mark.alone

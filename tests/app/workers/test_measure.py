@@ -213,8 +213,8 @@ def test_affinity_is_set_and_recorded(measure: Measure) -> None:
 
 @pytest.mark.parametrize("sessions", [1, 2])
 def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions: int) -> None:
-    from app.cases.case import Scenario
     from app.cases.round import MeasureJob
+    from app.cases.scenario import Scenario
     from runtimes.options import Settings
     from tests.app.workers.conftest import AXES
 

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from app.cases.case import Scenario
 from app.cases.round import MEASURED, RECORD, Limits
+from app.cases.scenario import Scenario
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import SeveralLanes
 from app.workers.sampling import Progress, Sampler

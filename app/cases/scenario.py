@@ -1,0 +1,103 @@
+"""When the next run begins: a scenario as one word, such as `paced:20us` or `poisson:200/s`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
+
+ScenarioKind = Literal["closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline"]
+WaitPolicy = Literal["spin", "hybrid", "sleep"]
+WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
+
+LEAST_RATE_HZ, MOST_RATE_HZ = 0.01, 10e6
+"""Rates beyond are refused: no round is so long, no clock so fine."""
+MOST_AT_ONCE = 10_000
+
+_NUMBER = r"\d+(?:\.\d+)?"
+_TIME = rf"(?P<time>{_NUMBER})(?P<unit>us|ms|s)"
+_FORMS: dict[ScenarioKind, str] = {
+    "closed_loop": "",
+    "paced": f":{_TIME}",
+    "rate": rf":(?P<rate>{_NUMBER})/s",
+    "poisson": rf":(?P<rate>{_NUMBER})/s",
+    "burst": rf":(?P<count>\d+)@{_TIME}",
+    "multistream": r":(?P<count>\d+)",
+    "offline": "",
+}
+_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+_EXAMPLES = (
+    "closed_loop, paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, multistream:8 or offline"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """When the next run begins.
+
+    `closed_loop`: at once after the last; `paced`: `gap_us` after it. `rate`: `rate_hz` times a
+    second, evenly; `poisson`: at drawn times, so often on average; `burst`: `count` at once
+    every `period_us`. `multistream`: `count` at once, the next as many when all are answered.
+    `offline`: all at once.
+    """
+
+    kind: ScenarioKind = "closed_loop"
+    gap_us: float = 0.0
+    rate_hz: float = 0.0
+    count: int = 0
+    period_us: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """One word as `str` gives it; ValueError with one sentence."""
+        kind = text.partition(":")[0]
+        match = re.fullmatch(_FORMS[kind], text[len(kind) :]) if kind in _FORMS else None
+        if match is None:
+            raise ValueError(f"{text!r} is not known; use {_EXAMPLES}")
+        found = match.groupdict()
+        time_us = float(found.get("time") or 0) * _MICROSECONDS[found.get("unit") or "us"]
+        rate_hz, count = float(found.get("rate") or 0), int(found.get("count") or 0)
+        if "rate" in found and not LEAST_RATE_HZ <= rate_hz <= MOST_RATE_HZ:
+            raise ValueError(
+                f"{text!r} asks for a rate that can't be measured; "
+                f"use {LEAST_RATE_HZ:g}/s to {MOST_RATE_HZ:.0f}/s"
+            )
+        if "count" in found and not 1 <= count <= MOST_AT_ONCE:
+            raise ValueError(f"{text!r} asks for {count} at once; use 1 to {MOST_AT_ONCE}")
+        if kind == "burst" and not time_us:
+            raise ValueError(f"{text!r} has no time between its bursts; use burst:8@10ms")
+        paced = kind == "paced"
+        return cls(kind, time_us * paced, rate_hz, count, time_us * (not paced))  # type: ignore[arg-type]
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether runs are due at times fixed beforehand: latency then counts from these."""
+        return self.kind in ("rate", "poisson", "burst")
+
+    @property
+    def arrivals_hz(self) -> float:
+        """How many runs are due in a second of an open loop; 0 of any other."""
+        return self.rate_hz or (self.count * 1e6 / self.period_us if self.period_us else 0.0)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is a pause to wait out, so that it matters how."""
+        return self.is_open_loop or self.gap_us > 0
+
+    def __str__(self) -> str:
+        figures = {
+            "paced": f":{self.gap_us:g}us",
+            "rate": f":{_plain(self.rate_hz)}/s",
+            "poisson": f":{_plain(self.rate_hz)}/s",
+            "burst": f":{self.count}@{_plain(self.period_us)}us",
+            "multistream": f":{self.count}",
+        }
+        return self.kind + figures.get(self.kind, "")
+
+
+CLOSED_LOOP = Scenario()
+
+
+def _plain(number: float) -> str:
+    """All digits that there are, without an exponent."""
+    return f"{number:.6f}".rstrip("0").rstrip(".")
