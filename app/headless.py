@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.errors import DiskError, PlanError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.comparing import Comparing, Outcome, comparing_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.errors import suggestion
 from app.cases.scenario import Scenario
 from exporters.types import PRECISIONS

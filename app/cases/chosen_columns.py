@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from app.cases.columns import BY_NAME, NAMES, Column
+from app.cases.column import Column
+from app.cases.columns import BY_NAME, NAMES
 from app.cases.percentiles import DEFAULT, name_of, percentile_of, shown, told, written
 
 PATTERN: tuple[str, ...] = (

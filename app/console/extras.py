@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.console.operators import operator_tables
 from app.results import text
 from app.results.labels import model_labels

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cases.columns import INTERVALS
 from app.cases.errors import PlanError
+from app.cases.latency_columns import INTERVALS
 from app.cases.verdict import BAND
 from app.console.history_files import as_csv, as_json
 from app.console.history_svg import as_svg

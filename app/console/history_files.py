@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.results.history import Change, History, Trend
 from app.results.table import to_csv
 

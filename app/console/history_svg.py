@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
-from app.cases.columns import INTERVALS
+from app.cases.latency_columns import INTERVALS
 from app.results import text
 from app.results.history import History, Trend
 from app.results.plain import storable

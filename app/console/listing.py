@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from textwrap import wrap
 
-from app.cases.columns import Row, Value
+from app.cases.column import Row, Value
 from app.cases.errors import PlanError, suggestion
 from app.plan.plan import load_suite, suite_names
 from app.results import text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.operators import Operator, OperatorTimes
 from app.results import text
 from app.results.beside import Beside, side_by_side

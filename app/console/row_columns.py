@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from app.cases.axes import AXES
 from app.cases.chosen_columns import chosen_names
 from app.cases.chosen_columns import column as column_of
-from app.cases.columns import BY_NAME, Row, Value
+from app.cases.column import Row, Value
+from app.cases.columns import BY_NAME
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, shown, told
 from app.results import text

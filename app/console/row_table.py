@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.columns import Row, Value
+from app.cases.column import Row, Value
 from app.cases.status import STATUSES, Tone
 from app.console.row_columns import (
     SHOWN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.results.needed import JUDGED
 from app.stats.needed import NARROW
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.plan.baseline import baselines
 from app.plan.plan import Plan
 from app.results.labels import labels

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from app.cases.case import Case
-from app.cases.columns import INTERVALS, Row
+from app.cases.column import Row
+from app.cases.latency_columns import INTERVALS
 from app.results.warned import joined
 from app.stats.summary import Summary
 

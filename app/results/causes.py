@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.cases.columns import Row
+from app.cases.column import Row
 
 
 @dataclass(frozen=True, slots=True)

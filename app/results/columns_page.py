@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.cases.chosen_columns import chosen_names, column
-from app.cases.columns import GROUPS, Column
+from app.cases.column import Column
+from app.cases.columns import GROUPS
 from app.cases.status import STATUSES
 
 PAGE = Path(__file__).with_name("COLUMNS.md")
@@ -20,7 +21,7 @@ def page() -> str:
     lines = [
         "# The columns of `results.csv`",
         "",
-        "Made by `python -m app.results.columns_page` from `app/cases/columns.py`: change it",
+        "Made by `python -m app.results.columns_page` from `app/cases/columns.py` and its neighbours: change them",
         "there. Empty means not measured. A later version may add columns: readers pass over what",
         "they don't know.",
     ]

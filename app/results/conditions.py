@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.stats.summary import Summary
 from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.cases.columns import Row, Value
+from app.cases.column import Row, Value
 from app.results.labels import model_labels, unusual_options
 from app.results.measured import Measured
 from app.results.verdicts import paired_difference

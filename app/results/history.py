@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.verdict import BAND
 from app.results.compare import differences
 from app.results.labels import labels

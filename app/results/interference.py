@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.interference import Interference
 from app.cases.round import RoundResult
 from app.stats.outliers import CAUSES, UNSEEN, outlier_causes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.results.run import Run
 from app.stats.summary import Summary
 

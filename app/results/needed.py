@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.stats.between import LEAST_ROUNDS
 from app.stats.needed import NARROW, rounds_needed, samples_needed
 from app.stats.summary import Summary

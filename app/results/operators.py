@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.chosen_columns import all_names
-from app.cases.columns import Row, Value
+from app.cases.column import Row, Value
 from app.results.plain import storable
 from app.results.run import SAMPLES, Run, read_records
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.columns import NAMES, Row
+from app.cases.column import Row
+from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
 from app.results.folder import RESULTS, is_being_written
 from app.results.journal import FOLDER as JOURNAL

@@ -14,7 +14,8 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.chosen_columns import chosen_names
-from app.cases.columns import BY_NAME, NAMES, Row, Value
+from app.cases.column import Row, Value
+from app.cases.columns import BY_NAME, NAMES
 from app.cases.percentiles import shown
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.chosen_columns import all_names, column
-from app.cases.columns import BY_NAME, Column, Row, Value
+from app.cases.column import Column, Row, Value
+from app.cases.columns import BY_NAME
 from app.results.plain import storable
 
 _QUOTE = '"'

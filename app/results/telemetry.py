@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.reading import CPU_DEVICE, Reading
 from app.cases.round import MEASURED, RoundResult
 from app.results.folder import TELEMETRY, telemetry_name

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.cases.columns import Row, Value
+from app.cases.column import Row, Value
 
 _BETWEEN = "; "
 _FIGURE = re.compile(r"'[^']*'|(?<![\w.:/-])\d+(?:\.\d+)?")

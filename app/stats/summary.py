@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.cases.columns import BOUNDED
+from app.cases.latency_columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
 from app.stats.early_stopping import EarlyStopping, early_stopping

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.errors import DiskError
 from app.cases.round import RoundResult
 from app.cases.status import FAILED

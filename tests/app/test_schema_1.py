@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.columns import PERCENTILES
+from app.cases.latency_columns import PERCENTILES
 from app.headless import OK
 from app.results.compare import RunSide, compare_runs
 from app.results.follow.reader import RunReader

@@ -8,8 +8,9 @@ from typing import Literal
 
 from app.cases.chosen_columns import all_names
 from app.cases.chosen_columns import column as column_of
-from app.cases.columns import BY_NAME, NAMES, PERCENTILES
-from app.cases.columns import Column as ResultColumn
+from app.cases.column import Column as ResultColumn
+from app.cases.columns import BY_NAME, NAMES
+from app.cases.latency_columns import PERCENTILES
 from app.results.figures import number
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT, significant

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.cases.axes import AXES
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.machine.child import Child
 from app.stats.summary import Summary
 from exporters import own

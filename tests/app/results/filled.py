@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.given import Given
 from app.cases.interference import Interference
 from app.cases.reading import Reading

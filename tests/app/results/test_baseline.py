@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.results.baseline import against_baseline
 from app.results.folder import RunFolder
 from app.results.reader import read_run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.scenario import Scenario
 from app.results.folder import RunFolder
 from app.results.reader import read_run

@@ -13,7 +13,8 @@ from rich.console import Console
 
 from app.__main__ import main
 from app.cases.chosen_columns import chosen_names, column
-from app.cases.columns import NAMES, Row
+from app.cases.column import Row
+from app.cases.columns import NAMES
 from app.cases.errors import PlanError
 from app.console.report import answer
 from app.console.row_columns import shown_percentiles, sort_column

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.scenario import Scenario, WaitPolicy
 from app.results.folder import RunFolder

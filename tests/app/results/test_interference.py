@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.interference import Disturbance, Interference
 from app.cases.round import RoundResult
 from app.results.folder import RunFolder

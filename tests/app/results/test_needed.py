@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.results.folder import RunFolder
 from app.results.needed import still_needed
 from app.results.reader import read_run

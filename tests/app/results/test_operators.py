@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes, Peak
 from app.results.lines import Operators

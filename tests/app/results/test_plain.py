@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.results.folder import RunFolder
 from app.results.labels import case_label, labels, model_labels
 from app.results.parquet import export_parquet

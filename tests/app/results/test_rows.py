@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.columns import NAMES, Row
+from app.cases.column import Row
+from app.cases.columns import NAMES
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import WORST_FIRST, Status

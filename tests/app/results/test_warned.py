@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.results.warned import Warned, joined, sentences, warned
 
 

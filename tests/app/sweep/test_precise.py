@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.headless import measure
 from app.plan.plan import Plan, parse_plan
 from app.results.folder import RunFolder

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.cases.round import RECORD, Limits, RoundResult
 from app.machine.cores import usable_cores
 from app.results.folder import RunFolder

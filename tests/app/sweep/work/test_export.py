@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.cases.columns import Row
+from app.cases.column import Row
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan

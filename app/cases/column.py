@@ -1,0 +1,45 @@
+"""A column of `results.csv`: all that anybody asks of it, and how a row holds its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Value = str | int | float | bool | None
+Row = dict[str, Value]
+Kind = Literal["text", "count", "number", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`kind` is text, a whole number, a number or true/false; `title` is a table's heading.
+
+    `better` says which of two figures one would rather have, empty where neither.
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    meaning: str
+    unit: str = ""
+    better: Literal["", "lower", "higher"] = ""
+
+
+def text(name: str, title: str, meaning: str) -> Column:
+    return Column(name, "text", title, meaning)
+
+
+def count(name: str, title: str, meaning: str, unit: str = "") -> Column:
+    return Column(name, "count", title, meaning, unit)
+
+
+def number(name: str, title: str, unit: str, meaning: str) -> Column:
+    return Column(name, "number", title, meaning, unit)
+
+
+def flag(name: str, title: str, meaning: str) -> Column:
+    return Column(name, "flag", title, meaning)
+
+
+def less(name: str, title: str, unit: str, meaning: str) -> Column:
+    return Column(name, "number", title, meaning, unit, "lower")

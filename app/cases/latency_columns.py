@@ -1,0 +1,186 @@
+"""The columns of latencies and rates, with their intervals and bounds, and of their verdicts."""
+
+from __future__ import annotations
+
+from app.cases.column import Column, count, flag, less, number, text
+
+PERCENTILES: dict[str, str] = {
+    "p50": "p50",
+    "p90": "p90",
+    "p95": "p95",
+    "p99": "p99",
+    "p999": "p99.9",
+}
+"""The name in columns, and as people write it."""
+INTERVALS: dict[str, str] = {"mean": "mean", **PERCENTILES}
+"""The figures that have an interval, and how people write them."""
+
+BOUNDED = ("p90", "p99")
+"""The percentiles that have a one-sided bound, and MLPerf's estimate."""
+
+_SLOWER_THAN = {
+    "p50": "The median: half of the runs were at most this slow",
+    "p90": "90 of 100 runs were at most this slow",
+    "p95": "95 of 100 runs were at most this slow",
+    "p99": "99 of 100 runs were at most this slow",
+    "p999": "999 of 1,000 runs were at most this slow",
+}
+
+
+def _latency(name: str, title: str, meaning: str) -> Column:
+    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning)
+
+
+def _bounds(name: str) -> tuple[Column, ...]:
+    shown = INTERVALS[name]
+    return tuple(
+        _latency(f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning)
+        for end, meaning in (
+            ("low", f"The lower end of the 95 % interval of {shown}."),
+            ("high", f"The upper end of the 95 % interval of {shown}."),
+        )
+    )
+
+
+LATENCY = (
+    _latency("mean", "Mean", "The mean, in a typical process."),
+    _latency("std", "Deviation", "The standard deviation of all samples."),
+    _latency("min", "Fastest", "The fastest sample."),
+    *(
+        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.")
+        for name, shown in PERCENTILES.items()
+    ),
+    _latency("max", "Slowest", "The slowest sample."),
+    *(column for name in INTERVALS for column in _bounds(name)),
+    text(
+        "ci_method",
+        "Interval by",
+        "How the intervals were had: t_ranks, or t_ranks_looks where rounds were added until they "
+        "were narrow; empty for none.",
+    ),
+    number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
+    text(
+        "ci_marks",
+        "Interval marks",
+        "few_rounds: below eight, modes of processes go unseen. few_runs: below 1,000 in a round, "
+        "rare spells do.",
+    ),
+    text("ci_absent", "Not claimed", "Which figures or intervals are empty, and why."),
+    count(
+        "effective_samples",
+        "Independent samples",
+        "How many independent runs the samples beyond p99 are worth, of all rounds.",
+    ),
+    *(
+        count(
+            f"rounds_needed_{name}",
+            f"Rounds for {name}",
+            f"How many rounds in all give {name} an interval of ±5 %, if more spread as these do.",
+        )
+        for name in ("p50", "p99")
+    ),
+    *(
+        number(
+            f"smallest_change_{name}",
+            f"Finds in {name}",
+            "",
+            f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
+            "would find in nine of ten tries.",
+        )
+        for name in ("p50", "p99")
+    ),
+    *(
+        less(
+            f"pooled_{name}_us",
+            f"Pooled {shown} (µs)",
+            "us",
+            f"{_SLOWER_THAN[name]}, of all rounds' samples together.",
+        )
+        for name, shown in PERCENTILES.items()
+    ),
+    *(
+        _latency(
+            f"{name}_upper_bound",
+            f"{name} at most",
+            f"What the {name} of a typical process is at most, with a confidence of 99 %: "
+            "one-sided, over the rounds.",
+        )
+        for name in BOUNDED
+    ),
+    text("upper_bound_absent", "No bound", "Which upper bounds are empty, and why."),
+    *(
+        less(
+            f"mlperf_{name}_us",
+            f"MLPerf {name} (µs)",
+            "us",
+            f"MLPerf's early-stopping estimate of the {name} from all samples, each taken for "
+            "independent; of a closed loop.",
+        )
+        for name in BOUNDED
+    ),
+    flag("mlperf_valid", "MLPerf valid", "Whether its rules call the samples enough for both."),
+    text("mlperf_absent", "MLPerf lacks", "Which MLPerf estimates are empty, and why."),
+    less("response_p50_us", "Response p50 (µs)", "us", "Median from the scheduled start."),
+    less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start."),
+    less(
+        "start_lateness_p99_us",
+        "Lateness p99 (µs)",
+        "us",
+        "How late 99 of 100 runs began at most, after their scheduled start.",
+    ),
+    less("h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device."),
+    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock."),
+    less("d2h_p50_us", "From device p50 (µs)", "us", "Median of the copies from the device."),
+    Column(
+        "throughput_per_s",
+        "number",
+        "Inputs/s",
+        "Inputs in a second, of a closed loop: concurrency times batch over the mean latency.",
+        "1/s",
+        "higher",
+    ),
+    *(
+        Column(
+            f"throughput_ci_{end}_per_s",
+            "number",
+            f"Inputs/s {word}",
+            f"The {side} end of the 95 % interval of the throughput.",
+            "1/s",
+            "higher",
+        )
+        for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
+    ),
+    less("compile_ms", "Compile (ms)", "ms", "Median over the rounds of the time to compile."),
+    less("first_inference_ms", "First run (ms)", "ms", "Median over the rounds of the first run."),
+    number("harness_floor_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."),
+)
+BASELINE = (
+    text("baseline", "Baseline", "The case_id of the row that this one is compared with."),
+    *(
+        column
+        for name in ("p50", "p99")
+        for column in (
+            less(
+                f"baseline_{name}_ratio",
+                f"{name} to baseline",
+                "",
+                f"{name} over the baseline's, from pairs of rounds of the same number.",
+            ),
+            *(
+                less(
+                    f"baseline_{name}_ci_{end}",
+                    f"{name} to baseline {word}",
+                    "",
+                    f"The {side} end of the 95 % interval of that ratio.",
+                )
+                for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
+            ),
+            text(
+                f"baseline_{name}_verdict",
+                f"{name} verdict",
+                "faster, slower, same or undecided: all verdicts of the run judged together.",
+            ),
+        )
+    ),
+    text("baseline_why", "Undecided", "Why a verdict is undecided, by percentile."),
+)
