@@ -153,7 +153,8 @@ class SweepEditor(QWidget):
     def plan(self) -> Plan:
         """The plan as it stands; GraphlapError names what a field or the plan lacks."""
         if self.grid_form.problem:
-            raise GraphlapError(self.grid_form.problem, "correct that field")
+            cause, _, remedy = self.grid_form.problem.partition("; ")
+            raise GraphlapError(cause, remedy or "correct that field")
         if self.plan_form.fault:
             raise self.plan_form.fault
         return checked(self.draft)

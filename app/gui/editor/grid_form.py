@@ -16,13 +16,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.cases.axes import AXES
-from app.cases.scenario import WAIT_POLICIES
+from app.cases.scenario import WAIT_POLICIES, Scenario
 from app.gui.editor.axes_field import AxesField
-from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField, ValuesField
+from app.gui.editor.fields import ChoicesField, SizesField, ValuesField
 from app.gui.editor.form_rows import add_row
 from app.gui.editor.models import ModelPicker
 from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
+from app.gui.editor.scenario_field import ScenarioField
 from app.plan.draft import EMPTY_GRID
 from app.plan.plan import Sweep
 from exporters.types import PRECISIONS
@@ -92,7 +93,7 @@ class GridForm(QWidget):
         self.threads.setPlaceholderText("1")
         layout.addWidget(_group("Work", work))
         scenario = QFormLayout()
-        add_row(scenario, "Scenario", self.scenarios, "paced")
+        scenario.addRow(self.scenarios)
         add_row(scenario, "&Wait policy", self.wait_policy, "wait policy")
         for axis, values in self._plain.items():
             add_row(scenario, axis.field.capitalize(), values, axis.help)
@@ -111,7 +112,8 @@ class GridForm(QWidget):
         for name, part in self._parts.items():
             part.show_value(getattr(grid, name))
         self.wait_policy.setCurrentText(grid.wait_policy)
-        self.wait_policy.setEnabled(any(text != "closed_loop" for text in grid.scenarios))
+        waits = any(Scenario.parse(text).waits for text in grid.scenarios)
+        self.wait_policy.setEnabled(waits)
 
     def _edited(self, name: str, value: Any) -> None:
         if value is None:
