@@ -34,6 +34,7 @@ def subject_of(case: Case, model: ExportedModel) -> Case:
         options=options,
         scenario=Scenario(),
         wait_policy="spin",
+        batcher=None,
         suite="",
     )
 
