@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
+from app.cases.condition import NO_CONDITION, Condition
 from app.cases.given import NOTHING, Given
 from app.cases.scenario import CLOSED_LOOP, Scenario, WaitPolicy
 from exporters.types import Precision
@@ -19,7 +20,7 @@ from runtimes.options import OptionValue
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """model x runtime x precision x axes x threads x options x scenario.
+    """model x runtime x precision x axes x threads x options x scenario x condition.
 
     `model` is a catalogue name, an .onnx path as the plan gives it, or
     `path/file.py:factory`; `runtime` is `name[:device][@release]`; `axes` are the sizes
@@ -35,6 +36,7 @@ class Case:
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     scenario: Scenario = CLOSED_LOOP
     wait_policy: WaitPolicy = "spin"
+    condition: Condition = NO_CONDITION
     suite: str = ""
     given: Given = NOTHING
     naming: Literal[1, 2] = 2
@@ -55,7 +57,7 @@ class Case:
         for one in fields(self):
             value, usual = getattr(self, one.name, None), _usual(one)
             if one.name not in _NOT_IDENTITY and value != usual:
-                told[one.name] = str(value) if isinstance(value, Scenario) else value
+                told[one.name] = str(value) if isinstance(value, Scenario | Condition) else value
         return told | self.given.identity
 
     @property

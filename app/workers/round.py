@@ -26,6 +26,7 @@ from app.cases.round import MEASURED, RECORD, Check, MeasureJob, Phase, RoundRes
 from app.cases.status import Status
 from app.stats.quantiles import order_statistic
 from app.workers.check import check_session, why_wrong
+from app.workers.condition import Under, under
 from app.workers.conditions import describe_round, peak_rss_mb, round_warnings
 from app.workers.doubts import of_crowding, of_itself, of_nans, of_precision
 from app.workers.floor import harness_floor_ns
@@ -94,6 +95,7 @@ class _Round:
     result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
+    under: Under = field(default_factory=Under)
     _entered_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -198,6 +200,7 @@ class _Round:
     def _time(self, session: Session, reference: Reference, first_ns: float) -> None:
         """Warm up, check, measure, check again; the collector rests while the clock runs."""
         job, sets = self.job, self._sets(reference)
+        self._note_condition(len(session.lanes))
         loop = self._loop(session, sets)
         path = f"{session.execution.call_path}, timed in {loop}"
         self.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
@@ -247,6 +250,13 @@ class _Round:
             )
         return loop
 
+    def _note_condition(self, lanes: int) -> None:
+        self.under = under(self.job, lanes)
+        self.note(
+            facts={**self.result.facts, **self.under.facts},
+            warnings=(*self.result.warnings, *self.under.doubts),
+        )
+
     def _note_interference(self, told: Interference | None) -> None:
         """The clock while it was measured stands for the one that was read before."""
         self.note(interference=told)
@@ -256,7 +266,15 @@ class _Round:
     def _lanes(self, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]) -> Blocks:
         job, streaming = self.job, bool(self.job.model.states)
         if len(lanes) == 1:
-            return OneLane(lanes[0], job.scenario, job.wait_policy, streaming, first_ns, sets)
+            return OneLane(
+                lanes[0],
+                job.scenario,
+                job.wait_policy,
+                streaming,
+                first_ns,
+                sets,
+                self.under.pollution,
+            )
         return SeveralLanes(lanes, job.scenario, job.wait_policy, streaming, first_ns, sets)
 
     def _sets(self, reference: Reference) -> list[Arrays]:
