@@ -25,6 +25,7 @@ from app.cases.interference import Interference
 from app.cases.round import MEASURED, RECORD, Check, MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.stats.quantiles import order_statistic
+from app.workers.at_once import AllAtOnce, Queries
 from app.workers.check import check_session, why_wrong
 from app.workers.conditions import describe_round, peak_rss_mb, round_warnings
 from app.workers.doubts import of_crowding, of_itself, of_nans, of_precision
@@ -255,6 +256,10 @@ class _Round:
 
     def _lanes(self, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]) -> Blocks:
         job, streaming = self.job, bool(self.job.model.states)
+        if job.scenario.kind == "multistream":
+            return Queries(lanes, job.scenario, streaming, first_ns, sets)
+        if job.scenario.kind == "offline":
+            return AllAtOnce(lanes, streaming, first_ns, sets)
         if len(lanes) == 1:
             return OneLane(lanes[0], job.scenario, job.wait_policy, streaming, first_ns, sets)
         return SeveralLanes(lanes, job.scenario, job.wait_policy, streaming, first_ns, sets)
