@@ -25,12 +25,21 @@ _LIKE = (
     "threads",
     "scenario",
     "gap_us",
+    "rate_hz",
+    "at_once",
+    "period_us",
     "wait_policy",
     "concurrency",
     "given",
     "clock",
     "boundary",
 )
+_OF_SCENARIO = {
+    "gap_us": "gap {:g} µs",
+    "rate_hz": "{:g}/s",
+    "at_once": "{} at once",
+    "period_us": "every {:g} µs",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,6 @@ def _names(keys: Sequence[tuple[Value, ...]]) -> dict[tuple[Value, ...], str]:
 def _word(name: str, value: Value) -> str:
     if name == "axes":
         return str(value).replace("=", " ")
-    if name == "gap_us":
-        return f"gap {value:g} µs"
+    if name in _OF_SCENARIO:
+        return _OF_SCENARIO[name].format(value)
     return str(value) if name in ("precision", "scenario", "clock") else f"{name} {value}"
