@@ -25,6 +25,9 @@ _LIKE = (
     "threads",
     "scenario",
     "gap_us",
+    "rate_hz",
+    "at_once",
+    "period_us",
     "wait_policy",
     "condition",
     "concurrency",
@@ -34,6 +37,12 @@ _LIKE = (
 )
 _TELLING = ("precision", "scenario", "condition", "clock")
 """Their values say of themselves what they are of."""
+_OF_SCENARIO = {
+    "gap_us": "gap {:g} µs",
+    "rate_hz": "{:g}/s",
+    "at_once": "{} at once",
+    "period_us": "every {:g} µs",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,6 @@ def _names(keys: Sequence[tuple[Value, ...]]) -> dict[tuple[Value, ...], str]:
 def _word(name: str, value: Value) -> str:
     if name == "axes":
         return str(value).replace("=", " ")
-    if name == "gap_us":
-        return f"gap {value:g} µs"
+    if name in _OF_SCENARIO:
+        return _OF_SCENARIO[name].format(value)
     return str(value) if name in _TELLING else f"{name} {value}"

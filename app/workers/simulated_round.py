@@ -7,13 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD
+from app.cases.scenario import Scenario
 from app.stats.quantiles import order_statistic
 from app.workers.check import why_wrong
 from app.workers.sampling import Progress
+from app.workers.simulated_at_once import simulate_at_once
 from app.workers.under_way import UnderWay
 from exporters.types import Reference
 from runtimes.base import Session
-from runtimes.execution import AfterCompletion
+from runtimes.execution import AfterCompletion, Samples
 from runtimes.faults import Unsupported
 
 
@@ -33,8 +35,7 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
         return
     this.note_check(check)
     this.enter("measure")
-    arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
-    samples = session.simulate(arrivals, np.random.default_rng(job.seed))
+    samples = _samples(session, job.scenario, job.limits.simulated_samples, job.seed)
     records = np.zeros(len(samples.started_ns), dtype=RECORD)
     records["scheduled_ns"] = samples.scheduled_ns
     records["started_ns"] = samples.started_ns
@@ -53,3 +54,10 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
         duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
         stop_reason="simulated",
     )
+
+
+def _samples(session: Session, scenario: Scenario, count: int, seed: int) -> Samples:
+    rng = np.random.default_rng(seed)
+    if scenario.kind in ("multistream", "offline"):
+        return simulate_at_once(session, scenario, count, rng)
+    return session.simulate(AfterCompletion(count, round(scenario.gap_us * 1e3)), rng)

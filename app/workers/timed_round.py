@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.interference import Interference
+from app.workers.at_once import AllAtOnce, Queries
 from app.workers.condition import under
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
@@ -95,6 +96,10 @@ def _lanes(
     pollution: Pollution | None,
 ) -> Blocks:
     job, streaming = this.job, bool(this.job.model.states)
+    if job.scenario.kind == "multistream":
+        return Queries(lanes, job.scenario, streaming, first_ns, sets)
+    if job.scenario.kind == "offline":
+        return AllAtOnce(lanes, streaming, first_ns, sets)
     how = job.scenario, job.wait_policy, streaming, first_ns, sets
     return OneLane(lanes[0], *how, pollution) if len(lanes) == 1 else SeveralLanes(lanes, *how)
 
