@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
 from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
@@ -92,6 +93,7 @@ class MeasureJob:
     affinity: tuple[int, ...] = ()
     tolerance: float | None = None
     arrivals_seed: int = 0
+    condition: Condition = NO_CONDITION
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The fastest runtime of each model, and by how much: only like is compared with like.
 
-What is compared shares model, sizes, precision, threads, scenario, concurrency, clock and
-boundary; only the runtime and its options differ. One is called the fastest only where each of
+What is compared shares model, sizes, precision, threads, scenario, condition, concurrency, clock
+and boundary; only the runtime and its options differ. One is called the fastest only where each of
 the others is slower, by pairs of rounds of the run, all verdicts judged together.
 """
 
@@ -26,11 +26,14 @@ _LIKE = (
     "scenario",
     "gap_us",
     "wait_policy",
+    "condition",
     "concurrency",
     "given",
     "clock",
     "boundary",
 )
+_TELLING = ("precision", "scenario", "condition", "clock")
+"""Their values say of themselves what they are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +135,4 @@ def _word(name: str, value: Value) -> str:
         return str(value).replace("=", " ")
     if name == "gap_us":
         return f"gap {value:g} µs"
-    return str(value) if name in ("precision", "scenario", "clock") else f"{name} {value}"
+    return str(value) if name in _TELLING else f"{name} {value}"
