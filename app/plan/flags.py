@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.cases.axes import AXES, whole
+from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
-from app.plan.duration import parse_duration
+from app.cases.size import parse_size
 from app.plan.parser import parser
-from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
+from app.plan.plan import Plan, load_plan, load_suite, parse_plan
 
 T = TypeVar("T")
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")

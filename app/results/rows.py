@@ -313,9 +313,9 @@ def _interval_columns(summary: Summary) -> Row:
 
 
 def _inputs_at_once(case: Case, known: Row) -> int | None:
-    """How many inputs a run of all lanes takes, in a closed loop."""
+    """How many inputs a run of all lanes takes, in a closed loop without pauses."""
     batch_size, concurrency = known["batch_size"], known["concurrency"]
-    if case.scenario.kind != "closed_loop":
+    if case.scenario.kind != "closed_loop" or case.condition.kind == "cold":
         return None
     if not isinstance(batch_size, int) or not isinstance(concurrency, int):
         return None

@@ -34,16 +34,23 @@ def timing(
     waits: Waits,
     streaming: bool,
     sets: Sequence[Arrays] = (),
+    polluting: Sequence[Copy] = (),
 ) -> Time:
-    """What times the lane; `waits` are the Python loop's ways to wait out a gap."""
+    """What times the lane; `waits` are the Python loop's ways to wait out a gap.
+
+    `polluting` are copied between two runs, before states are fed back or inputs fed.
+    """
     copies = _for_c(lane, streaming, sets)
     if copies is not None:
         states, fed = copies
-        calls = TimedCalls(lane.calls, states, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
+        calls = TimedCalls(
+            lane.calls, (*polluting, *states), fed, gap_ns, wait_policy, SLEEP_MARGIN_NS
+        )
         return lambda block, count: calls.time(
             block.scheduled, block.started, block.finished, count
         )
-    run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
+    run, wait = lane.run, waits[wait_policy]
+    advance = between_runs(lane, streaming, sets, polluting)
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
 
 
