@@ -5,7 +5,7 @@ Knows no Qt. Points of one curve share all else: model, runtime, sizes, options,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
 from app.results.figures import number
 from app.results.labels import differences
 from app.results.series import Series
+from app.stats.capacity import knee
 
 Over = Literal["rate", "gap"]
 FEWEST = 3
@@ -36,19 +37,14 @@ class Curve:
         return [place(one.case.scenario) for one in self.cases]
 
     def knee_hz(self) -> float | None:
-        """The rate of the greatest rate per p50, a queue's power (L. Kleinrock, ICC 1979): beyond
-        it waiting grows faster than what is served. None while nothing beyond it was measured."""
+        """The rate beyond which the median grows faster than what is served; None while nothing
+        beyond it was measured."""
         if self.over != "rate":
             return None
-        figures = [(at, number(one, "latency_p50_us")) for at, one in self._placed()]
-        known = [(rate / p50, rate) for rate, p50 in figures if p50]
-        if not known:
-            return None
-        at = max(known)[1]
-        return at if at < max(rate for _, rate in known) else None
-
-    def _placed(self) -> Iterable[tuple[float, Series]]:
-        return zip(self.places(), self.cases, strict=True)
+        placed = zip(self.places(), self.cases, strict=True)
+        known = [(at, p50) for at, one in placed if (p50 := number(one, "latency_p50_us"))]
+        at = knee(known)
+        return at if at is not None and at < max(rate for rate, _ in known) else None
 
 
 def place(scenario: Scenario) -> float:
