@@ -62,7 +62,9 @@ class MeasureJob:
 
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
     draws jitter and whatever else is random in this round. `tolerance` is what outputs may
-    be off by, None for what follows from the arithmetic.
+    be off by, None for what follows from the arithmetic. `affinity` are the cores to run on, ()
+    for any; `shared` says that the batch process could not leave those that were chosen.
+    `realtime` is a priority of SCHED_FIFO.
     """
 
     case_id: str
@@ -77,6 +79,9 @@ class MeasureJob:
     seed: int
     samples_path: str
     affinity: tuple[int, ...] = ()
+    shared: bool = False
+    lock_memory: bool = False
+    realtime: int | None = None
     tolerance: float | None = None
 
 

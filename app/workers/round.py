@@ -31,6 +31,7 @@ from app.workers.doubts import of_crowding, of_itself, of_nans, of_precision
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import SeveralLanes
+from app.workers.placing import hold_memory
 from app.workers.sampling import Progress, Sampler
 from app.workers.timing import Loop, loop_of
 from app.workers.watch import Watch
@@ -54,9 +55,14 @@ _NODES_NAMED = 5
 _LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9
 
 
-def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
-    """Run the round; every failure becomes a result with its status and reason."""
-    this = _Round(job, tell, stopped)
+def measure_round(
+    job: MeasureJob, tell: Tell, stopped: Callable[[], bool], said: Sequence[str] = ()
+) -> RoundResult:
+    """Run the round; every failure becomes a result with its status and reason.
+
+    `said` are sentences about where this process runs.
+    """
+    this = _Round(job, tell, stopped, said)
     try:
         this.measure()
     except GraphlapError as error:
@@ -91,6 +97,7 @@ class _Round:
     job: MeasureJob
     tell: Tell
     stopped: Callable[[], bool]
+    said: Sequence[str] = ()
     result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
@@ -104,7 +111,7 @@ class _Round:
             status="ok",
             started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
             environment=environment,
-            warnings=tuple(round_warnings(environment)),
+            warnings=(*self.said, *round_warnings(environment)),
         )
 
     def note(self, **facts: Any) -> None:
@@ -204,6 +211,7 @@ class _Round:
         gc.collect()
         gc.freeze()
         gc.disable()
+        self.note(**hold_memory(job, self.result))
         watch = Watch(self.result.environment["affinity"])
         with _new_file(Path(job.samples_path)) as file:
             with self._lanes(session.lanes, first_ns, sets) as lanes:
