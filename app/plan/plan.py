@@ -109,9 +109,9 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
-    follows from the types that a graph computes in. `percentiles` are told beside the default
-    ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
-    rounds until theirs do not reach farther, at most `rounds`.
+    `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
+    intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
+    `rounds`.
     `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in memory, and
     `realtime` is its priority among real-time processes.
     """
