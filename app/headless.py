@@ -32,6 +32,7 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
+from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.manifest import read_manifest
@@ -231,6 +232,7 @@ def _asked(flags: argparse.Namespace) -> Plan:
 def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
+        refuse_misplaced(plan)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
     out = Path(flags.out) if flags.out else None

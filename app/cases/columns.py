@@ -10,6 +10,7 @@ from __future__ import annotations
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.placing_columns import PLACING
 
 _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),
@@ -183,6 +184,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The case": _CASE,
     "How it was measured": _MEASURING,
     "Under its condition": CONDITION,
+    "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
     "Against the baseline": BASELINE,
     "Memory, energy and clocks": _RESOURCES,

@@ -90,6 +90,12 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--largest-batch"
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
+    if plan.cores:
+        yield from ("--cores", plan.cores)
+    if plan.lock_memory:
+        yield "--lock-memory"
+    if plan.realtime is not None:
+        yield from ("--realtime", str(plan.realtime))
     if plan.seed:
         yield from ("--seed", str(plan.seed))
 

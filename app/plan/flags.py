@@ -221,6 +221,12 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.cores is not None:
+        given["cores"] = flags.cores
+    if flags.lock_memory:
+        given["lock_memory"] = True
+    if flags.realtime is not None:
+        given["realtime"] = _number(flags.realtime, "--realtime", least=1)
     return given
 
 

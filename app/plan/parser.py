@@ -202,6 +202,17 @@ def parser() -> argparse.ArgumentParser:
         metavar="SIZE",
         help="of the host's memory that a measuring process may hold, such as 8GiB",
     )
+    how.add_argument(
+        "--cores", metavar="N,…", help="where the measuring process runs, such as 2,3 or 2-5"
+    )
+    how.add_argument(
+        "--lock-memory", action="store_true", help="lock the measuring process into memory"
+    )
+    how.add_argument(
+        "--realtime",
+        metavar="PRIORITY",
+        help="its priority of SCHED_FIFO, 1 to 99; needs --cores that leave one out",
+    )
     how.add_argument("--unchecked", action="store_true", help="compare no outputs")
     how.add_argument(
         "--tolerance",

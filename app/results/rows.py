@@ -28,6 +28,7 @@ from app.results.interference import interference_columns, outlier_counts, outli
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.operators import operator_warnings
+from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.stopping import ended_by, rounds_wanted, shortfall
@@ -100,6 +101,7 @@ class Rows:
         if rounds:
             values |= _round_columns(rounds)
             values |= around
+            values |= placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)

@@ -11,7 +11,7 @@ import errno
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
@@ -38,9 +38,14 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 _NODES_NAMED = 5
 
 
-def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
-    """Run the round; every failure becomes a result with its status and reason."""
-    this = UnderWay(job, tell, stopped)
+def measure_round(
+    job: MeasureJob, tell: Tell, stopped: Callable[[], bool], said: Sequence[str] = ()
+) -> RoundResult:
+    """Run the round; every failure becomes a result with its status and reason.
+
+    `said` are sentences about where this process runs.
+    """
+    this = UnderWay(job, tell, stopped, said)
     try:
         _measure(this)
     except GraphlapError as error:

@@ -18,6 +18,7 @@ from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import GIVING_WAIT, SeveralLanes
 from app.workers.open_loop import OpenLoopSampler
+from app.workers.placing import hold_memory
 from app.workers.pollution import Pollution
 from app.workers.round_schedule import timed_schedule
 from app.workers.sampling import Measured, Sampler
@@ -49,6 +50,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     gc.collect()
     gc.freeze()
     gc.disable()
+    this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
     with this.samples_file() as file:
         with _lanes(this, session.lanes, first_ns, sets, condition.pollution) as lanes:

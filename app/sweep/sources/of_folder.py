@@ -47,6 +47,9 @@ def sources(
         Budget(plan.budget_s or math.inf),
         plan.checked,
         plan.tolerance,
+        plan.chosen_cores,
+        plan.lock_memory,
+        plan.realtime,
     )
     statuses = _known(recorded)
     rounds: RoundSource

@@ -41,7 +41,8 @@ class Schedule:
     `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
     export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
     `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
-    they may be off by, None for what follows from the arithmetic.
+    they may be off by, None for what follows from the arithmetic. `cores` are those that were
+    chosen, () where each case has the last ones that it needs; `realtime` is a priority.
     """
 
     cases: Sequence[Case]
@@ -55,6 +56,9 @@ class Schedule:
     budget: Budget = field(default_factory=Budget)
     checked: bool = True
     tolerance: float | None = None
+    cores: tuple[int, ...] = ()
+    lock_memory: bool = False
+    realtime: int | None = None
 
 
 def round_work(
@@ -73,7 +77,7 @@ def round_work(
         engine.refuse(model, model.axes, settings)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
-    sessions = sessions_of(engine.options, case.options)
+    sessions, usable = sessions_of(engine.options, case.options), usable_cores()
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -86,7 +90,10 @@ def round_work(
         limits=schedule.limits,
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads * sessions, usable_cores()),
+        affinity=schedule.cores or cores_for(case.threads * sessions, usable),
+        shared=not usable.isdisjoint(schedule.cores),
+        lock_memory=schedule.lock_memory,
+        realtime=schedule.realtime,
         tolerance=schedule.tolerance,
         arrivals_seed=round_seed(schedule.seed, "arrivals", number),
         condition=case.condition,
