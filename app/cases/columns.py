@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.null_columns import NULL
 
 _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),
@@ -182,6 +183,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "How it was measured": _MEASURING,
     "Latency and rate": LATENCY,
     "Against the baseline": BASELINE,
+    "Against the null twin": NULL,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,

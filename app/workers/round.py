@@ -135,7 +135,7 @@ class _Round:
             self.phases_ms["compile"] -= session.execution.inspection_ms
             self._note_execution(session.execution)
             if session.execution.clock != "simulated":  # a card has one precision, and says so
-                refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
+                refuse_wider(job.model.precision, session.execution.precision, job.runtime)
             self.note(concurrency=len(session.lanes))
             for lane in reversed(session.lanes):
                 lane.enter()
