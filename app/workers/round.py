@@ -181,7 +181,7 @@ class _Round:
             warnings=(
                 *self.result.warnings,
                 *execution.warnings,
-                *of_precision(self.job.settings, execution),
+                *of_precision(self.job.model.precision, execution),
             ),
         )
         elsewhere = execution.elsewhere
