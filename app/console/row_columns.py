@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.cases.axes import AXES
+from app.cases.axes import AXES, scenario_of
 from app.cases.chosen_columns import chosen_names
 from app.cases.chosen_columns import column as column_of
 from app.cases.column import Row, Value
@@ -24,6 +24,7 @@ _VARIABLE = (
     "clock",
     "accuracy_top1",
 )
+_EMPTY_IS_USUAL = ("options", "condition")
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
 SHOWN = ("p50", "p99")
@@ -131,9 +132,9 @@ def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     """The optional columns that differ between rows, and the others with their one value."""
     varied, common = [], []
     for column in _VARIABLE:
-        # Options left out are the defaults; anything else left out was not come to.
+        # Of these what is left out is the default; anything else left out was not come to.
         values = set(map(shown_as(column), rows))
-        values -= {""} if column != "options" or values == {""} else set()
+        values -= {""} if column not in _EMPTY_IS_USUAL or values == {""} else set()
         if len(values) > 1:
             varied.append(column)
         elif values:
@@ -148,8 +149,8 @@ def heading(column: str) -> str:
 def shown_as(column: str) -> Callable[[Row], str]:
     def shown(row: Row) -> str:
         value = row[column]
-        if column == "scenario" and row["gap_us"] is not None:
-            return f"{value}:{row['gap_us']:g}us"
+        if column == "scenario":
+            return str(scenario_of(row))
         if column == "options":
             return printable(unusual_options(str(row["runtime"]), str(value or "")))
         if column == "accuracy_top1" and isinstance(value, float):
