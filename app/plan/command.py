@@ -78,6 +78,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--baseline", plan.baseline)
     if plan.aa is not None:
         yield from ("--aa", str(plan.aa))
+    if plan.null:
+        yield "--null"
     if plan.band != BAND:
         yield from ("--band", f"{plan.band:.15g}")
     for library in plan.custom_ops:

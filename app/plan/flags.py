@@ -206,6 +206,8 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if flags.profile_ops:
         given["profile_ops"] = True
+    if flags.null:
+        given["null"] = True
     if flags.largest_batch:
         given["largest_batch"] = True
     if flags.rotate_inputs:

@@ -126,6 +126,11 @@ def parser() -> argparse.ArgumentParser:
         help="compare each case with itself N times: wrong verdicts, smallest findable change",
     )
     what.add_argument(
+        "--null",
+        action="store_true",
+        help="of each case a twin that computes next to nothing too: model minus null is compute",
+    )
+    what.add_argument(
         "--baseline-run", metavar="DIR", help="compare the run with this stored one when it ends"
     )
     against = top.add_argument_group("of --compare, --baseline, --baseline-run and --history")

@@ -113,6 +113,7 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
+    `null` measures of each case a twin that computes next to nothing too.
     `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
     intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
     `rounds`.
@@ -148,6 +149,7 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    null: Annotated[bool, Field(strict=True)] = False
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = Field(min_length=1)

@@ -27,6 +27,7 @@ from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
+from app.results.null import null_columns
 from app.results.operators import operator_warnings
 from app.results.placing import placing_columns
 from app.results.plain import one_line
@@ -70,9 +71,9 @@ class Rows:
             )
             for case in run.cases
         ]
-        told = baseline_columns(asked, found)
-        for one in found:
-            one.row.update(told.get(one.case.case_id, {}))
+        for told in (baseline_columns(asked, found), null_columns(asked, found)):
+            for one in found:
+                one.row.update(told.get(one.case.case_id, {}))
         return found
 
     def summary(self, run: Run, case: Case) -> Summary | None:

@@ -86,7 +86,7 @@ def _measure(this: UnderWay) -> None:
         this.phases_ms["compile"] -= session.execution.inspection_ms
         _note_execution(this, session.execution)
         if session.execution.clock != "simulated":  # a card has one precision, and says so
-            refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
+            refuse_wider(job.model.precision, session.execution.precision, job.runtime)
         this.note(concurrency=len(session.lanes))
         for lane in reversed(session.lanes):
             lane.enter()
@@ -132,7 +132,7 @@ def _note_execution(this: UnderWay, execution: Execution) -> None:
         device_name=execution.device_name,
         facts=dict(execution.facts),
     )
-    this.warn(*execution.warnings, *of_precision(this.job.settings, execution))
+    this.warn(*execution.warnings, *of_precision(this.job.model.precision, execution))
     elsewhere = execution.elsewhere
     if elsewhere:
         named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]

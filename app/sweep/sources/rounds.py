@@ -25,6 +25,7 @@ from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
+from exporters.types import ExportedModel
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
@@ -128,6 +129,16 @@ def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, i
     work = export_work(
         case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.checked
     )
+    work.budget_ends_s = schedule.budget.ends_s
+    return work
+
+
+def null_export(
+    schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]], of: ExportedModel
+) -> ExportWork:
+    """The null twin of a model that has been exported, for a case that measures it."""
+    request = ExportRequest(case.model, case.precision, tuple(points), null_of=of)
+    work = ExportWork(request, schedule.export_limit_s, schedule.memory_limit_bytes)
     work.budget_ends_s = schedule.budget.ends_s
     return work
 
