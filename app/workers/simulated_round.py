@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.round import MEASURED, RECORD
+from app.cases.round import MEASURED, RECORD, latency_ns
 from app.stats.quantiles import order_statistic
 from app.workers.check import why_wrong
+from app.workers.round_schedule import simulated_schedule
 from app.workers.sampling import Progress
 from app.workers.under_way import UnderWay
 from exporters.types import Reference
 from runtimes.base import Session
-from runtimes.execution import AfterCompletion
+from runtimes.execution import AfterCompletion, Scheduled
 from runtimes.faults import Unsupported
 
 
@@ -33,8 +34,14 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
         return
     this.note_check(check)
     this.enter("measure")
-    arrivals = AfterCompletion(job.limits.simulated_samples, round(job.scenario.gap_us * 1e3))
-    samples = session.simulate(arrivals, np.random.default_rng(job.seed))
+    count, scenario = job.limits.simulated_samples, job.scenario
+    rng, became = np.random.default_rng(job.seed), None
+    if scenario.is_open_loop:
+        schedule = simulated_schedule(scenario, count, job.arrivals_seed)
+        samples = session.simulate(Scheduled(schedule.offsets_ns), rng)
+        became = schedule.became(samples, lanes=1)
+    else:
+        samples = session.simulate(AfterCompletion(count, round(scenario.gap_us * 1e3)), rng)
     records = np.zeros(len(samples.started_ns), dtype=RECORD)
     records["scheduled_ns"] = samples.scheduled_ns
     records["started_ns"] = samples.started_ns
@@ -42,9 +49,9 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
     records["phase"] = MEASURED
     with this.samples_file() as file:
         file.write(records.tobytes())
-    latency_ns = np.sort(samples.latency_ns)
-    p50_ns, p99_ns = (order_statistic(latency_ns, q) for q in (0.5, 0.99))
-    this.report(Progress("measure", len(records), latency_ns.sum() / 1e9, p50_ns, p99_ns))
+    latency = np.sort(latency_ns(records, scenario.is_open_loop))
+    p50_ns, p99_ns = (order_statistic(latency, q) for q in (0.5, 0.99))
+    this.report(Progress("measure", len(records), latency.sum() / 1e9, p50_ns, p99_ns))
     this.note(
         # The cycles depend on the pacing, so they are known only now.
         facts=dict(session.execution.facts),
@@ -52,4 +59,5 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
         iterations=len(records),
         duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
         stop_reason="simulated",
+        open_loop=became,
     )

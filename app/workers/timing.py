@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from app.cases.scenario import WaitPolicy
+from app.workers.arriving import Arriving, serve_block
 from app.workers.between import between_runs
 from app.workers.loop import SLEEP_MARGIN_NS, Block, run_block
 from runtimes.base import Arrays, Lane
@@ -20,6 +21,8 @@ Loop = Literal["C", "Python"]
 Waits = Mapping[WaitPolicy, Callable[[int], object]]
 Time = Callable[[Block, int], None]
 """Times so many runs into a block that has room for them."""
+Serve = Callable[[Block, Arriving], object]
+"""Serves what arrives into a block that has room for all of it."""
 
 
 def loop_of(lane: Lane, streaming: bool, sets: Sequence[Arrays] = ()) -> Loop:
@@ -45,6 +48,29 @@ def timing(
         )
     run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
+
+
+def serving(
+    lane: Lane,
+    wait_policy: WaitPolicy,
+    waits: Waits,
+    streaming: bool,
+    sets: Sequence[Arrays] = (),
+) -> Serve:
+    """What serves the requests of an open loop on the lane, in the loop that times it."""
+    copies = _for_c(lane, streaming, sets)
+    if copies is not None:
+        calls = TimedCalls(lane.calls, *copies, 0, wait_policy, SLEEP_MARGIN_NS)
+        return lambda block, arriving: calls.serve(
+            block.scheduled,
+            block.started,
+            block.finished,
+            arriving.times_ns,
+            arriving.following,
+            arriving.until,
+        )
+    run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
+    return lambda block, arriving: serve_block(block, arriving, run, advance, wait)
 
 
 def _for_c(
