@@ -36,6 +36,7 @@ def subject_of(case: Case, model: ExportedModel) -> Case:
         scenario=Scenario(),
         wait_policy="spin",
         condition=NO_CONDITION,
+        batcher=None,
         suite="",
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from app.cases.column import Row, Value
 from app.results.labels import model_labels, unusual_options
-from app.results.measured import Measured
+from app.results.measured import Measured, confidence_of
 from app.results.verdicts import paired_difference
 from app.stats.between import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide
@@ -68,7 +68,8 @@ def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
         key: [paired_difference(first, other, _P50) for other in others]
         for key, (first, *others) in compared.items()
     }
-    verdicts = iter(judge([d for group in tested.values() for d in group], band))
+    confidence = confidence_of(one for group in compared.values() for one in group)
+    verdicts = iter(judge([d for group in tested.values() for d in group], band, confidence))
     names = _names(list(compared))
     return [
         _fastest(names[key], group, tested[key], [next(verdicts) for _ in group[1:]], band)

@@ -14,6 +14,9 @@
 
 enum { SPIN, SLEEP, HYBRID };
 
+/* So long at most until a lane that waits for an arrival hears that the round has ended. */
+#define PATIENCE (SECOND / 10)
+
 /* A function of up to four words; `checked` is the width of its result, zero for success. */
 struct call {
     void *function;
@@ -29,7 +32,8 @@ struct copy {
 };
 
 struct block {
-    int64_t *scheduled, *started, *finished;
+    int64_t *scheduled, *started;
+    _Atomic int64_t *finished; /* written last: who follows an open loop goes by it */
     const struct call *calls;
     const struct copy *states;
     const struct copy *sets;
@@ -42,7 +46,7 @@ struct block {
     const int64_t *arrivals; /* absolute times, ascending; null for a closed loop */
     int64_t n_arrivals;
     _Atomic int64_t *next_arrival; /* shared by all lanes */
-    int64_t until_ns; /* of an open loop: nothing is begun later */
+    const _Atomic int64_t *until; /* of an open loop: when nothing is begun any more */
     intptr_t status; /* what that call returned */
 };
 
@@ -66,6 +70,18 @@ static void wait_until(const struct block *b, int64_t until_ns) {
     }
     if (b->wait == HYBRID) sleep_until(until_ns - b->hybrid_margin_ns);
     while (now_ns() < until_ns) {}
+}
+
+/* Whether the arrival's time came before the round ended. */
+static int waited_for(const struct block *b, int64_t due) {
+    for (;;) {
+        int64_t now = now_ns(), until = atomic_load_explicit(b->until, memory_order_relaxed);
+        if (due >= until || now >= until) return 0;
+        if (due - now <= PATIENCE) break;
+        wait_until(b, now + PATIENCE);
+    }
+    wait_until(b, due);
+    return 1;
 }
 
 #define CALLED_AS(type)                                                                      \
@@ -97,14 +113,15 @@ EXPORT int64_t graphlap_time_block(struct block *b, int64_t count) {
     int64_t due = now_ns() + b->gap_ns;
     b->failed = -1;
     for (int64_t i = 0; i < count; i++) {
+        int paced = b->arrivals || b->gap_ns;
         if (b->arrivals) {
             int64_t mine = atomic_fetch_add(b->next_arrival, 1);
             if (mine >= b->n_arrivals) return i;
             due = b->arrivals[mine];
-            if (due >= b->until_ns || now_ns() >= b->until_ns) return i;
+            if (!waited_for(b, due)) return i;
+        } else if (paced) {
+            wait_until(b, due);
         }
-        int paced = b->arrivals || b->gap_ns;
-        if (paced) wait_until(b, due);
         int64_t begin = now_ns();
         for (int64_t k = 0; k < b->n_calls; k++) {
             intptr_t status = called(&b->calls[k]);
@@ -117,7 +134,7 @@ EXPORT int64_t graphlap_time_block(struct block *b, int64_t count) {
         int64_t end = now_ns();
         b->scheduled[i] = paced ? due : begin;
         b->started[i] = begin;
-        b->finished[i] = end;
+        atomic_store_explicit(&b->finished[i], end, memory_order_release);
         due = end + b->gap_ns;
         copy_all(b->states, b->n_states);
         if (b->n_sets) {

@@ -21,7 +21,6 @@ from runtimes.calls.call import MOST_ARGUMENTS, Call, Copy
 
 _POLICIES = {"spin": 0, "sleep": 1, "hybrid": 2}
 _CLOCK = "clock_gettime(CLOCK_MONOTONIC)"
-_FOREVER = 2**63 - 1
 
 
 class _Call(c.Structure):
@@ -63,7 +62,7 @@ class _Block(c.Structure):
         ("arrivals", c.c_void_p),
         ("n_arrivals", c.c_int64),
         ("next_arrival", c.c_void_p),
-        ("until_ns", c.c_int64),
+        ("until", c.c_void_p),
         ("status", c.c_ssize_t),
     )
 
@@ -132,17 +131,19 @@ class TimedCalls:
         finished: array[int],
         arrivals_ns: np.ndarray,
         following: array[int],
-        until_ns: int = _FOREVER,
+        until: array[int],
     ) -> int:
         """Serve arrivals, int64 [n] ascending on the clock of `perf_counter_ns`, in their order.
 
-        `following[0]` is the number of the next one, shared by all lanes that serve them. What
-        arrives later than `until_ns`, or was not begun by then, is left. Returns how many this
-        lane served; raises what a call that fails stands for.
+        `following[0]` is the number of the next one, `until[0]` when nothing is begun any more:
+        both are shared by all lanes that serve them, and the latter may be changed meanwhile. What
+        is due later, or was not begun by then, is left. `finished` is written last and holds 0
+        before, so that another thread can follow. Returns how many this lane served; raises what
+        a call that fails stands for.
         """
         block = self._block
         block.arrivals, block.n_arrivals = arrivals_ns.ctypes.data, len(arrivals_ns)
-        block.next_arrival, block.until_ns = following.buffer_info()[0], until_ns
+        block.next_arrival, block.until = following.buffer_info()[0], until.buffer_info()[0]
         return self._run(scheduled, started, finished, len(started))
 
     def _run(

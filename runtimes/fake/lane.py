@@ -33,12 +33,13 @@ class FakeLane(HostLane):
             for name, array in reference.outputs.items()
         }
         super().__init__(input_buffers(request), outputs, request.model.states)
-        self.run = self._scripted(reference.outputs, script)
+        self.run = self._scripted(reference.outputs, script, batch_size(request))
 
     def _scripted(
-        self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue]
+        self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue], inputs: int
     ) -> Callable[[], None]:
-        latencies = cycle(latencies_ns(script).tolist())
+        per_run_ns = round(float(script["per_input_us"]) * 1e3) * inputs
+        latencies = cycle((latencies_ns(script) + per_run_ns).tolist())
         failure = _FAILURES.get(str(script["fail"]))
         spin = script["wait"] == "spin"
         wrong = script["fail"] == "wrong"
@@ -69,8 +70,14 @@ class FakeLane(HostLane):
         return run
 
 
+def batch_size(request: Request) -> int:
+    """How many inputs a run takes; 1 where the model has no batch."""
+    batch = request.model.batch
+    return int(request.axes[batch] if isinstance(batch, str) else batch or 1)
+
+
 def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:
-    """4,096 int64 latencies that the runs go through in turn."""
+    """4,096 int64 latencies that the runs go through in turn, without what an input adds."""
     typical, spread = float(script["latency_us"]), float(script["spread_us"])
     rng = np.random.default_rng(int(script["seed"]))
     latencies = np.full(_DRAWN, typical)
