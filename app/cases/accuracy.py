@@ -35,8 +35,8 @@ def subject_of(case: Case, model: ExportedModel) -> Case:
         options=options,
         scenario=Scenario(),
         wait_policy="spin",
-        condition=NO_CONDITION,
         batcher=None,
+        condition=NO_CONDITION,
         suite="",
     )
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
-
-import numpy as np
 
 from app.cases.batcher import Batcher
-from app.cases.round import RECORD
-from runtimes.base import Lane
+from app.workers.loop import Block
+
+PATIENCE_NS = 100_000_000
+"""So long at most until a batcher that waits for requests hears that the round has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,74 +24,46 @@ class Compiled:
     enter: Callable[[], object]
     run: Callable[[], object]
 
-    @classmethod
-    def of(cls, lane: Lane) -> Self:
-        return cls(lane.enter, lane.run)
-
-
-class Batches:
-    """Room for the batches of one block of requests: where each ends, when it began and ended."""
-
-    def __init__(self, requests: int) -> None:
-        self.behind = array("q", bytes(8 * requests))
-        self.started = array("q", bytes(8 * requests))
-        self.finished = array("q", bytes(8 * requests))
-
-    def records(self, arrivals: array[int], count: int) -> np.ndarray:
-        """One `RECORD` for each request of the first `count` batches, in their order.
-
-        It was scheduled when it arrived, and started and finished with its batch.
-        """
-        behind = np.frombuffer(self.behind, np.int64, count)
-        held = np.diff(behind, prepend=0)
-        records = np.zeros(int(behind[-1]) if count else 0, RECORD)
-        records["scheduled_ns"] = np.frombuffer(arrivals, np.int64, len(records))
-        records["started_ns"] = np.repeat(np.frombuffer(self.started, np.int64, count), held)
-        records["finished_ns"] = np.repeat(np.frombuffer(self.finished, np.int64, count), held)
-        return records
-
 
 def dispatch(
-    batches: Batches,
-    arrivals: array[int],
+    block: Block,
+    arrivals: Sequence[int],
+    until: Sequence[int],
     batcher: Batcher,
     compiled: Mapping[int, Compiled],
     clock: Callable[[], int],
     wait: Callable[[int], object],
-    until_ns: int,
-) -> int:
-    """Send the requests that arrive at these nanoseconds, ascending; how many batches that were.
+) -> None:
+    """Send the requests that arrive at these nanoseconds, ascending, and note each in `block`.
 
     A batch is sent when `batcher.most` are waiting or the oldest has waited its time, or at once
     after the last batch if that is later. It has all that have arrived by then, of at most
-    `batcher.most`, and runs at the next size that is `compiled`. A batch that would begin after
-    `until_ns` is not sent, nor is any behind it.
+    `batcher.most`, and runs at the next size that is `compiled`. Each of its requests was scheduled
+    when it arrived, and started and finished with it; `finished` is written last. What would begin
+    after `until[0]`, which may be changed meanwhile, is left.
     """
-    most, wait_ns, last = batcher.most, batcher.wait_ns, len(arrivals) - 1
-    by_count = [compiled[batcher.size_for(count)] for count in range(1, most + 1)]
-    behind, started, finished = batches.behind, batches.started, batches.finished
-    first = number = 0
-    entered = None
-    while first <= last:
-        full = first + most - 1
+    most, wait_ns, count = batcher.most, batcher.wait_ns, len(arrivals)
+    by_requests = [compiled[batcher.size_for(requests)] for requests in range(1, most + 1)]
+    scheduled, started, finished = block.scheduled, block.started, block.finished
+    first, entered = 0, None
+    while first < count:
+        full = first + most
         due = arrivals[first] + wait_ns
-        if full <= last:
-            due = min(due, arrivals[full])
-        if due > until_ns:
-            break
-        wait(due)
-        now = clock()
-        if now > until_ns:
-            break
-        end = bisect_right(arrivals, now, first + 1, min(full, last) + 1)
-        one = by_count[end - first - 1]
+        if full <= count:
+            due = min(due, arrivals[full - 1])
+        while (now := clock()) < min(due, until[0]):
+            wait(min(due, now + PATIENCE_NS))
+        if now >= until[0]:
+            return
+        end = bisect_right(arrivals, now, first + 1, min(full, count))
+        one = by_requests[end - first - 1]
         if one is not entered:
             one.enter()
             entered = one
         begin = clock()
         one.run()
-        finished[number] = clock()
-        started[number] = begin
-        behind[number] = end
-        first, number = end, number + 1
-    return number
+        ended = clock()
+        scheduled[first:end] = array("q", arrivals[first:end])
+        started[first:end] = array("q", (begin,)) * (end - first)
+        finished[first:end] = array("q", (ended,)) * (end - first)
+        first = end

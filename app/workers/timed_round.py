@@ -13,6 +13,7 @@ from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import SeveralLanes
+from app.workers.pollution import Pollution
 from app.workers.sampling import Sampler
 from app.workers.timing import Loop, loop_of
 from app.workers.under_way import UnderWay
@@ -33,6 +34,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     loop that was asked for can't time it.
     """
     job, sets = this.job, _sets(this, reference)
+    pollution = polluting(this, len(session.lanes))
     loop = _loop(this, session, sets)
     path = f"{session.execution.call_path}, timed in {loop}"
     this.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
@@ -41,7 +43,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     gc.disable()
     watch = Watch(this.result.environment["affinity"])
     with this.samples_file() as file:
-        with _lanes(this, session.lanes, first_ns, sets) as lanes:
+        with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
             sampler = Sampler(lanes, job.limits, file, watch, this.report, this.stopped)
             this.enter("warmup")
             warm = sampler.warm_up()
@@ -84,15 +86,15 @@ def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
 
 
 def _lanes(
-    this: UnderWay, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]
+    this: UnderWay,
+    lanes: tuple[Lane, ...],
+    first_ns: float,
+    sets: Sequence[Arrays],
+    pollution: Pollution | None,
 ) -> Blocks:
     job, streaming = this.job, bool(this.job.model.states)
-    pollution = polluting(this, len(lanes))
-    if len(lanes) == 1:
-        return OneLane(
-            lanes[0], job.scenario, job.wait_policy, streaming, first_ns, sets, pollution
-        )
-    return SeveralLanes(lanes, job.scenario, job.wait_policy, streaming, first_ns, sets)
+    how = job.scenario, job.wait_policy, streaming, first_ns, sets
+    return OneLane(lanes[0], *how, pollution) if len(lanes) == 1 else SeveralLanes(lanes, *how)
 
 
 def _sets(this: UnderWay, reference: Reference) -> list[Arrays]:

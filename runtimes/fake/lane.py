@@ -14,7 +14,7 @@ import numpy as np
 from exporters.types import Reference
 from runtimes.faults import OutOfMemory, RunFault
 from runtimes.options import OptionValue
-from runtimes.request import Request
+from runtimes.request import Request, batch_size
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 _DRAWN = 4096
@@ -33,7 +33,9 @@ class FakeLane(HostLane):
             for name, array in reference.outputs.items()
         }
         super().__init__(input_buffers(request), outputs, request.model.states)
-        self.run = self._scripted(reference.outputs, script, batch_size(request))
+        self.run = self._scripted(
+            reference.outputs, script, batch_size(request.model, request.axes)
+        )
 
     def _scripted(
         self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue], inputs: int
@@ -68,12 +70,6 @@ class FakeLane(HostLane):
                 pass
 
         return run
-
-
-def batch_size(request: Request) -> int:
-    """How many inputs a run takes; 1 where the model has no batch."""
-    batch = request.model.batch
-    return int(request.axes[batch] if isinstance(batch, str) else batch or 1)
 
 
 def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -12,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cases.batcher import Batcher
+from app.cases.round import MEASURED
 from app.stats.batching import collected
-from app.workers.dispatch import Batches, Compiled, dispatch
+from app.workers.dispatch import Compiled, dispatch
+from app.workers.loop import Block
 from runtimes.execution import Samples
 
 MS = 1_000_000
@@ -48,12 +49,10 @@ def served(
     until_ns: int = FOREVER,
 ) -> Samples:
     """The records of all requests that a server of these times has served."""
-    server, arrivals = VirtualServer(service_ns), array("q", arrivals_ns)
-    batches = Batches(len(arrivals))
-    count = dispatch(
-        batches, arrivals, batcher, server.compiled, server.clock, server.wait, until_ns
-    )
-    records = batches.records(arrivals, count)
+    server, block = VirtualServer(service_ns), Block(len(arrivals_ns))
+    dispatch(block, arrivals_ns, [until_ns], batcher, server.compiled, server.clock, server.wait)
+    records = block.records(len(arrivals_ns), MEASURED)
+    records = records[records["finished_ns"] > 0]
     return Samples(
         records["scheduled_ns"], records["started_ns"], records["finished_ns"], "wall", True
     )
@@ -119,16 +118,30 @@ def test_what_comes_while_the_server_is_busy_queues_and_is_not_the_batchers_dela
 def test_each_size_is_entered_before_it_runs_and_not_again_while_it_runs_on() -> None:
     batcher = Batcher(2, 0.0)
     server = VirtualServer({1: MS, 2: MS})
-    arrivals = array("q", [0, 10 * MS, 20 * MS, 20 * MS, 30 * MS])
-    batches = Batches(5)
-    dispatch(batches, arrivals, batcher, server.compiled, server.clock, server.wait, FOREVER)
+    arrivals = [0, 10 * MS, 20 * MS, 20 * MS, 30 * MS]
+    clock, wait = server.clock, server.wait
+    dispatch(Block(5), arrivals, [FOREVER], batcher, server.compiled, clock, wait)
     assert server.entered == [1, 2, 1]
 
 
 def test_what_would_begin_after_the_end_is_left() -> None:
     batcher = Batcher(2, 0.0)
-    samples = served(batcher, [0, MS, 2 * MS, 3 * MS], {1: 5 * MS, 2: 5 * MS}, until_ns=5 * MS)
+    samples = served(batcher, [0, MS, 2 * MS, 3 * MS], {1: 5 * MS, 2: 5 * MS}, until_ns=10 * MS)
     assert samples.started_ns.tolist() == [0, 5 * MS, 5 * MS]
+
+
+def test_a_batcher_that_waits_for_more_hears_that_the_round_was_ended() -> None:
+    """Its patience is shorter than its longest wait."""
+    batcher, until = Batcher(2, 10e6), [FOREVER]
+    server, block = VirtualServer({1: MS, 2: MS}), Block(1)
+
+    def wait(until_ns: int) -> None:
+        server.wait(until_ns)
+        until[0] = server.now_ns
+
+    dispatch(block, [0], until, batcher, server.compiled, server.clock, wait)
+    assert server.now_ns < 10_000 * MS
+    assert block.finished[0] == 0
 
 
 GAPS = st.lists(st.integers(0, 5 * MS), min_size=1, max_size=60)
