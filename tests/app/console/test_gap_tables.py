@@ -1,4 +1,4 @@
-"""How latency grows with idleness: a curve for each runtime, of rows that differ in the gap alone."""
+"""How latency grows with idleness: a curve for each runtime, of rows that differ in their gap."""
 
 from __future__ import annotations
 
