@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.cases.axes import AXES
+from app.cases.axes import AXES, scenario_of
 from app.cases.chosen_columns import chosen_names
 from app.cases.chosen_columns import column as column_of
 from app.cases.column import Row, Value
@@ -149,8 +149,8 @@ def heading(column: str) -> str:
 def shown_as(column: str) -> Callable[[Row], str]:
     def shown(row: Row) -> str:
         value = row[column]
-        if column == "scenario" and row["gap_us"] is not None:
-            return f"{value}:{row['gap_us']:g}us"
+        if column == "scenario":
+            return str(scenario_of(row))
         if column == "options":
             return printable(unusual_options(str(row["runtime"]), str(value or "")))
         if column == "accuracy_top1" and isinstance(value, float):

@@ -14,6 +14,9 @@ LIKE = (
     "threads",
     "scenario",
     "gap_us",
+    "rate_hz",
+    "at_once",
+    "period_us",
     "wait_policy",
     "condition",
     "concurrency",
@@ -24,6 +27,12 @@ LIKE = (
 """The model first; what is left are the runtime and its options."""
 _TELLING = ("precision", "scenario", "condition", "clock")
 """Their values say of themselves what they are of."""
+_OF_SCENARIO = {
+    "gap_us": "gap {:g} µs",
+    "rate_hz": "{:g}/s",
+    "at_once": "{} at once",
+    "period_us": "every {:g} µs",
+}
 
 Key = tuple[Value, ...]
 
@@ -49,6 +58,6 @@ def names(keys: Sequence[Key], columns: Sequence[str] = LIKE) -> dict[Key, str]:
 def _word(name: str, value: Value) -> str:
     if name == "axes":
         return str(value).replace("=", " ")
-    if name == "gap_us":
-        return f"gap {value:g} µs"
+    if name in _OF_SCENARIO:
+        return _OF_SCENARIO[name].format(value)
     return str(value) if name in _TELLING else f"{name} {value}"

@@ -1,4 +1,7 @@
-"""The timed part of a round: warm up, check, measure, check again, with the clock around runs."""
+"""The timed part of a round: warm up, check, measure, check again, with the clock around runs.
+
+`_measured` is the one place that asks whether the scenario is a closed or an open loop.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.interference import Interference
+from app.workers.at_once import AllAtOnce, Queries
 from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
-from app.workers.lanes import SeveralLanes
+from app.workers.lanes import GIVING_WAIT, SeveralLanes
+from app.workers.open_loop import OpenLoopSampler
 from app.workers.pollution import Pollution
-from app.workers.sampling import Sampler
-from app.workers.timing import Loop, loop_of
+from app.workers.round_schedule import timed_schedule
+from app.workers.sampling import Measured, Sampler
+from app.workers.timing import Loop, loop_of, serving
 from app.workers.under_way import UnderWay
 from app.workers.watch import Watch
 from exporters.types import Reference, axes_key, load_reference
@@ -54,7 +60,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             )
             before = this.check(session, reference)
             this.enter("measure")
-            measured = sampler.measure()
+            measured = _measured(this, session.lanes, sets, sampler)
         _note_interference(this, watch.told())
         if len(session.lanes) == 1:
             _note_spans(this, session, warm.median_ns)
@@ -64,6 +70,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
         iterations=measured.iterations,
         duration_s=measured.duration_s,
         stop_reason=measured.stop_reason,
+        open_loop=measured.open_loop,
     )
     if warm.settled is False:
         this.warn(
@@ -72,6 +79,21 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
         )
     after = this.check(session, reference)
     this.note_check(after if before is None or before.output_ok else before)
+
+
+def _measured(
+    this: UnderWay, lanes: tuple[Lane, ...], sets: Sequence[Arrays], closed: Sampler
+) -> Measured:
+    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile."""
+    job = this.job
+    if not job.scenario.is_open_loop:
+        return closed.measure()
+    schedule = timed_schedule(job.scenario, job.limits, job.arrivals_seed)
+    streaming = bool(job.model.states)
+    serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
+    return OpenLoopSampler(
+        lanes, serves, schedule, closed.file, closed.watch, this.report, this.stopped
+    ).measure()
 
 
 def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
@@ -93,6 +115,10 @@ def _lanes(
     pollution: Pollution | None,
 ) -> Blocks:
     job, streaming = this.job, bool(this.job.model.states)
+    if job.scenario.kind == "multistream":
+        return Queries(lanes, job.scenario, streaming, first_ns, sets)
+    if job.scenario.kind == "offline":
+        return AllAtOnce(lanes, streaming, first_ns, sets)
     how = job.scenario, job.wait_policy, streaming, first_ns, sets
     return OneLane(lanes[0], *how, pollution) if len(lanes) == 1 else SeveralLanes(lanes, *how)
 

@@ -88,6 +88,7 @@ def round_work(
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
         affinity=cores_for(case.threads * sessions, usable_cores()),
         tolerance=schedule.tolerance,
+        arrivals_seed=round_seed(schedule.seed, "arrivals", number),
         condition=case.condition,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
@@ -155,9 +156,9 @@ def refused_without_model(case: Case) -> tuple[Status, str] | None:
     return None
 
 
-def round_seed(seed: int, case_id: str, number: int) -> int:
-    """A 63-bit seed of one round, the same on every host."""
-    digest = hashlib.sha256(f"{seed}:{case_id}:{number}".encode()).digest()
+def round_seed(seed: int, of: str, number: int) -> int:
+    """A 63-bit seed of one round's case or of what its cases share, the same on every host."""
+    digest = hashlib.sha256(f"{seed}:{of}:{number}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 

@@ -84,6 +84,12 @@ def test_a_pause_between_runs_is_told_with_the_scenario(path: Path) -> None:
     assert "paced:20us" in table and "closed_loop" in table
 
 
+@pytest.mark.parametrize("word", ["multistream:8", "rate:200/s", "burst:8@10000us", "offline"])
+def test_a_scenario_is_told_as_it_was_asked_for(path: Path, word: str) -> None:
+    table = answered(path, MLP, replace(MLP, scenario=Scenario.parse(word)))
+    assert word in table and "closed_loop" in table
+
+
 def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: Path) -> None:
     lines = answered(path, Case("lstm_large", "fake"), MLP).splitlines()
     ours, published, other = (
