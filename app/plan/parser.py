@@ -99,6 +99,11 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="values of a runtime's option, each a case of its own",
     )
+    what.add_argument(
+        "--gaps",
+        metavar="A..B",
+        help="scenarios paced by gaps from A to B in steps of 1, 2 and 5, such as 20us..1s",
+    )
     what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
     what.add_argument(
         "--accuracy",
@@ -139,7 +144,7 @@ def parser() -> argparse.ArgumentParser:
     against.add_argument("--markdown", action="store_true", help="of --compare: print Markdown")
     against.add_argument("--json", metavar="FILE", help="write what was found as JSON")
     against.add_argument("--csv", metavar="FILE", help="of --history: write each run's figures")
-    against.add_argument("--plot", metavar="FILE", help="of --history: draw them as SVG")
+    against.add_argument("--plot", metavar="FILE", help="of --history and --gaps: draw as SVG")
     against.add_argument(
         "--any-host", action="store_true", help="of --history: runs of all machines in one series"
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.cases.interference import Interference
 from app.workers.at_once import AllAtOnce, Queries
-from app.workers.condition import under
+from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import GIVING_WAIT, SeveralLanes
@@ -41,9 +41,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     loop that was asked for can't time it.
     """
     job, sets = this.job, _sets(this, reference)
-    condition = under(job, len(session.lanes))
-    this.note(facts={**this.result.facts, **condition.facts})
-    this.warn(*condition.doubts)
+    pollution = polluting(this, len(session.lanes))
     loop = _loop(this, session, sets)
     path = f"{session.execution.call_path}, timed in {loop}"
     this.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
@@ -53,7 +51,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
     with this.samples_file() as file:
-        with _lanes(this, session.lanes, first_ns, sets, condition.pollution) as lanes:
+        with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
             sampler = Sampler(lanes, job.limits, file, watch, this.report, this.stopped)
             this.enter("warmup")
             warm = sampler.warm_up()
