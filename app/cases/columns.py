@@ -8,6 +8,7 @@ page that documents them follow from it.
 from __future__ import annotations
 
 from app.cases.column import Column, count, flag, less, number, text
+from app.cases.condition_columns import CONDITION
 from app.cases.latency_columns import BASELINE, LATENCY
 
 _RUN = (
@@ -64,6 +65,7 @@ _CASE = (
     number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second."),
     count("at_once", "At once", "How many requests arrive together."),
     number("period_us", "Period (µs)", "us", "The time from burst to burst."),
+    text("condition", "Condition", "What held beside the scenario, such as polluted caches."),
     text("wait_policy", "Wait policy", "How the pause is waited out: spin, hybrid or sleep."),
     text(
         "clock",
@@ -180,6 +182,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The model": _MODEL,
     "The case": _CASE,
     "How it was measured": _MEASURING,
+    "Under its condition": CONDITION,
     "Latency and rate": LATENCY,
     "Against the baseline": BASELINE,
     "Memory, energy and clocks": _RESOURCES,

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
@@ -78,6 +79,7 @@ class MeasureJob:
     samples_path: str
     affinity: tuple[int, ...] = ()
     tolerance: float | None = None
+    condition: Condition = NO_CONDITION
 
 
 @dataclass(frozen=True, slots=True)

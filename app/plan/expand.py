@@ -21,6 +21,7 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
+from app.plan.conditions import refuse_impossible
 from app.plan.labelled import refuse_unusable
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
@@ -83,6 +84,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             for case in _grid(sweep, subject, runtimes, given):
                 cases.setdefault(case.case_id, case)
     _refuse_if_nothing_can_run(cases.values())
+    refuse_impossible(plan, cases.values())
     refuse_useless(plan, tuple(cases.values()))
     return tuple(cases.values())
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.cases.axes import AXES, whole
+from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
-from app.plan.duration import parse_duration
+from app.cases.size import parse_size
 from app.plan.parser import parser
-from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
+from app.plan.plan import Plan, load_plan, load_suite, parse_plan
 
 T = TypeVar("T")
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
@@ -126,7 +127,13 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data = {"sweeps": [{"models": models, **given}]}
     else:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
-    return parse_plan({**data, **_lengths(flags), **_wanted(flags)}, "the command line")
+    return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
+
+
+def of_whole_plan(flags: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say of a plan beside its grids, by its keys and not checked yet; PlanError
+    for what means nothing."""
+    return {**_lengths(flags), **_wanted(flags)}
 
 
 def _grid(flags: argparse.Namespace) -> dict[str, Any]:

@@ -6,7 +6,6 @@ written. Names of models and runtimes are looked up in `expand`, not here.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,9 +19,11 @@ from pydantic import (
     field_validator,
 )
 
+from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
+from app.cases.size import parse_size
 from app.cases.verdict import BAND
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
@@ -31,12 +32,6 @@ from exporters import own
 from exporters.types import Precision
 from runtimes.options import OptionValue
 
-_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[KMGT]i?B)", re.IGNORECASE)
-_UNITS = {
-    f"{letter}{middle}b": base ** (power + 1)
-    for power, letter in enumerate("kmgt")
-    for middle, base in (("i", 1024), ("", 1000))
-}
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
@@ -67,6 +62,7 @@ class Sweep(_Part):
     )
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
     wait_policy: WaitPolicy = "spin"
+    conditions: tuple[str, ...] = Field(default=("none",), min_length=1)
 
     @field_validator("options", mode="before")
     @classmethod
@@ -87,6 +83,14 @@ class Sweep(_Part):
             return tuple(str(Scenario.parse(text)) for text in texts)
         except ValueError as error:
             raise ValueError(f"scenario {error}") from None
+
+    @field_validator("conditions")
+    @classmethod
+    def _known_conditions(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(Condition.parse(text)) for text in texts)
+        except ValueError as error:
+            raise ValueError(f"condition {error}") from None
 
 
 class Plan(_Part):
@@ -211,15 +215,6 @@ class Plan(_Part):
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
         )
-
-
-def parse_size(text: str) -> int:
-    """Bytes of `8GiB`, `512 MiB` or `2GB`; ValueError with one sentence."""
-    match = _SIZE.fullmatch(text.strip())
-    size = int(float(match["number"]) * _UNITS[match["unit"].lower()]) if match else 0
-    if size < 1:
-        raise ValueError("is no amount of memory; write it like 8GiB or 512MiB")
-    return size
 
 
 def parse_plan(data: dict[str, Any], origin: str) -> Plan:

@@ -1,7 +1,7 @@
 """The fastest runtime of each model, and by how much: only like is compared with like.
 
-What is compared shares model, sizes, precision, threads, scenario, concurrency, clock and
-boundary; only the runtime and its options differ. One is called the fastest only where each of
+What is compared shares model, sizes, precision, threads, scenario, condition, concurrency, clock
+and boundary; only the runtime and its options differ. One is called the fastest only where each of
 the others is slower, by pairs of rounds of the run, all verdicts judged together.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from app.cases.column import Row, Value
 from app.results.labels import model_labels, unusual_options
-from app.results.measured import Measured
+from app.results.measured import Measured, confidence_of
 from app.results.verdicts import paired_difference
 from app.stats.between import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide
@@ -29,6 +29,7 @@ _LIKE = (
     "at_once",
     "period_us",
     "wait_policy",
+    "condition",
     "concurrency",
     "given",
     "clock",
@@ -40,6 +41,8 @@ _OF_SCENARIO = {
     "at_once": "{} at once",
     "period_us": "every {:g} µs",
 }
+_TELLING = ("precision", "scenario", "condition", "clock")
+"""Their values say of themselves what they are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
         key: [paired_difference(first, other, _P50) for other in others]
         for key, (first, *others) in compared.items()
     }
-    verdicts = iter(judge([d for group in tested.values() for d in group], band))
+    confidence = confidence_of(one for group in compared.values() for one in group)
+    verdicts = iter(judge([d for group in tested.values() for d in group], band, confidence))
     names = _names(list(compared))
     return [
         _fastest(names[key], group, tested[key], [next(verdicts) for _ in group[1:]], band)
@@ -140,4 +144,4 @@ def _word(name: str, value: Value) -> str:
         return str(value).replace("=", " ")
     if name in _OF_SCENARIO:
         return _OF_SCENARIO[name].format(value)
-    return str(value) if name in ("precision", "scenario", "clock") else f"{name} {value}"
+    return str(value) if name in _TELLING else f"{name} {value}"

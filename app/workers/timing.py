@@ -44,14 +44,19 @@ def timing(
     waits: Waits,
     streaming: bool,
     sets: Sequence[Arrays] = (),
+    polluting: Sequence[Copy] = (),
 ) -> Time:
-    """What times the lane; `waits` are the Python loop's ways to wait out a gap."""
-    calls = _timed_calls(lane, streaming, sets, gap_ns, wait_policy)
+    """What times the lane; `waits` are the Python loop's ways to wait out a gap.
+
+    `polluting` are copied between two runs, before states are fed back or inputs fed.
+    """
+    calls = _timed_calls(lane, streaming, sets, gap_ns, wait_policy, polluting)
     if calls is not None:
         return lambda block, count: calls.time(
             block.scheduled, block.started, block.finished, count
         )
-    run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
+    run, wait = lane.run, waits[wait_policy]
+    advance = between_runs(lane, streaming, sets, polluting)
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
 
 
@@ -103,12 +108,14 @@ def _timed_calls(
     sets: Sequence[Arrays],
     gap_ns: int = 0,
     wait_policy: WaitPolicy = "spin",
+    polluting: Sequence[Copy] = (),
 ) -> TimedCalls | None:
     """The lane's calls for the loop in C; None where that can't time it."""
     copies = _for_c(lane, streaming, sets)
     if copies is None:
         return None
-    return TimedCalls(lane.calls, *copies, gap_ns, wait_policy, SLEEP_MARGIN_NS)
+    states, fed = copies
+    return TimedCalls(lane.calls, (*polluting, *states), fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
 
 
 def _for_c(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from app.cases.size import parse_size
 from app.cases.status import RAN, Status
-from app.plan.plan import parse_size
 from app.results.folder import RunFolder
 from app.results.rows import Rows
 from app.results.run import Run

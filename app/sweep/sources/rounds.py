@@ -20,6 +20,7 @@ from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.budget import Budget
+from app.sweep.sources.conditions import why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -64,6 +65,8 @@ def round_work(
         return settled(case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
     engine = runtime(spec.name)
+    if reason := why_not(case.condition, engine):
+        return settled(case, number, "unsupported", reason, tried)
     settings = settings_of(case, str(engines.folder()))
     model = reply.model.at(case.axes)
     try:
@@ -85,6 +88,7 @@ def round_work(
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
         affinity=cores_for(case.threads * sessions, usable_cores()),
         tolerance=schedule.tolerance,
+        condition=case.condition,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(

@@ -161,6 +161,32 @@ def test_the_window_says_of_two_runs_what_the_command_line_says(qtbot: QtBot) ->
     assert told[1]["p50_why"] == "measured apart", "3 % may be the machine's own"
 
 
+def test_two_runs_are_judged_within_the_band_of_the_open_ones_plan(qtbot: QtBot) -> None:
+    a, b = [series(count=2000)], [series(count=2000, seed=7, median_us=26.0)]
+    words = []
+    for band in (0.02, 0.5):
+        view = on_screen(qtbot, CompareView())
+        view.set_runs(replace(side("a", a, {}), band=band), side("b", b, {}))
+        view.refresh()
+        header, (row,) = view.table()
+        words.append(dict(zip(header, row, strict=True))["p50_verdict"])
+        assert f"within {100 * band:g}% is none" in view.heading._note
+    assert words == ["slower", "undecided"], "30 % lies within half"
+
+
+def test_percentiles_that_both_plans_chose_are_compared(qtbot: QtBot) -> None:
+    a, b = [series(count=2000)], [series(count=2000, seed=7)]
+    view = on_screen(qtbot, CompareView())
+    chosen = (50.0, 90.0, 99.9)
+    view.set_runs(
+        replace(side("a", a, {}), percentiles=chosen), replace(side("b", b, {}), percentiles=chosen)
+    )
+    view.refresh()
+    judged = [name for name in view.table()[0] if name.endswith("_verdict")]
+    assert judged == ["p50_verdict", "p90_verdict", "p999_verdict"]
+    assert len(view.plots) == 3
+
+
 def test_environments_that_differ_are_named() -> None:
     a = {"cpu": {"governor": "performance", "model": "EPYC"}, "kernel": "6.8", "only_here": "1"}
     b = {"cpu": {"governor": "powersave", "model": "EPYC"}, "kernel": "6.8"}
