@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
+from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 
 _RUN = (
@@ -184,6 +185,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "How it was measured": _MEASURING,
     "Under its condition": CONDITION,
     "Latency and rate": LATENCY,
+    "Later than a deadline": LATE,
     "Against the baseline": BASELINE,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,

@@ -25,6 +25,7 @@ from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.size import parse_size
 from app.cases.verdict import BAND
+from app.plan.deadline import LONGEST_DEADLINE_US
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
@@ -113,7 +114,8 @@ class Plan(_Part):
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     follows from the types that a graph computes in. `percentiles` are told beside the default
     ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
-    rounds until theirs do not reach farther, at most `rounds`.
+    rounds until theirs do not reach farther, at most `rounds`. `deadline_us` adds the share of
+    runs that take longer.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -143,6 +145,7 @@ class Plan(_Part):
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
+    deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
