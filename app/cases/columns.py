@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
+from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 from app.cases.null_columns import NULL
 from app.cases.placing_columns import PLACING
@@ -187,6 +188,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Under its condition": CONDITION,
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
+    "Later than a deadline": LATE,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
     "Memory, energy and clocks": _RESOURCES,

@@ -14,6 +14,7 @@ from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
 from app.cases.size import parse_size
+from app.plan.deadline import parse_deadline
 from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan
@@ -198,6 +199,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         form = "p50=1%,p99=10%"
         pairs = [_pair(w, "--precise", form) for w in _words(flags.precise, "--precise")]
         given["precise"] = {name: share_of(text, f"--precise {name}=") for name, text in pairs}
+    if flags.deadline is not None:
+        given["deadline_us"] = _parsed(parse_deadline, flags.deadline, "--deadline")
     if flags.rounds is not None:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:

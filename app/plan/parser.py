@@ -202,6 +202,9 @@ def parser() -> argparse.ArgumentParser:
         help="rounds until intervals reach no farther, such as p50=1%%,p99=10%%; at most --rounds",
     )
     how.add_argument(
+        "--deadline", metavar="TIME", help="tell the share of runs that take longer, such as 100us"
+    )
+    how.add_argument(
         "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"
     )
     how.add_argument(

@@ -27,6 +27,7 @@ from app.cases.size import parse_size
 from app.cases.verdict import BAND
 from app.machine.cores import as_list, listed
 from app.machine.privileges import HIGHEST_PRIORITY
+from app.plan.deadline import LONGEST_DEADLINE_US
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
@@ -116,9 +117,9 @@ class Plan(_Part):
     `null` measures of each case a twin that computes next to nothing too.
     `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
     intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
-    `rounds`.
-    `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in memory, and
-    `realtime` is its priority among real-time processes.
+    `rounds`. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`, `2-5`) is where
+    a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is its priority among
+    real-time processes.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -152,6 +153,7 @@ class Plan(_Part):
     null: Annotated[bool, Field(strict=True)] = False
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
+    deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")

@@ -25,6 +25,7 @@ from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
+from app.results.late import late_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.null import null_columns
@@ -131,6 +132,7 @@ class Rows:
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
             model = run.models.get((case.model, case.precision))
+            around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence)
