@@ -58,9 +58,7 @@ def native(build: Build) -> Native:
     environment, allocator = c.c_void_p(), c.c_void_p()
     api.CreateEnv(LOG_ERRORS, b"graphlap", c.byref(environment))
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))
-    return Native(
-        api, run_address or 0, environment.value or 0, allocator.value or 0, f"{name} {version}"
-    )
+    return Native(api, run_address or 0, environment.value or 0, allocator.value or 0, where)
 
 
 def _base_of_module() -> int:
