@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.cases.column import Row
 from app.console.operators import operator_tables
+from app.console.rates import rate_tables
 from app.results import text
 from app.results.labels import model_labels
 from app.results.rows import worst
@@ -22,6 +23,7 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     """One after the other, for a console of so many columns."""
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
+    yield from rate_tables(run)
     yield from operator_tables(run, rows, width)
 
 
