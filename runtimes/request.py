@@ -34,6 +34,11 @@ class Request:
         return load_reference(self.model.references[axes_key(self.axes)])
 
 
+def batch_size(model: ExportedModel, axes: Mapping[str, int]) -> int:
+    """How many inputs a run takes at `axes`; 1 where the model has no batch."""
+    return axes[model.batch] if isinstance(model.batch, str) else model.batch or 1
+
+
 def input_shapes(model: ExportedModel, axes: Mapping[str, int]) -> dict[str, Shape]:
     """The shape of every input at `axes`; Unsupported for an axis left open or unknown."""
     unknown = sorted(axes.keys() - model.axes.keys())

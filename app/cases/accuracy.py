@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.cases.case import Case
+from app.cases.condition import NO_CONDITION
 from app.cases.scenario import Scenario
 from exporters.types import ExportedModel
 from runtimes.options import SESSIONS
@@ -34,6 +35,8 @@ def subject_of(case: Case, model: ExportedModel) -> Case:
         options=options,
         scenario=Scenario(),
         wait_policy="spin",
+        batcher=None,
+        condition=NO_CONDITION,
         suite="",
     )
 

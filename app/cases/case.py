@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
+from app.cases.batcher import Batcher
+from app.cases.condition import NO_CONDITION, Condition
 from app.cases.given import NOTHING, Given
 from app.cases.scenario import CLOSED_LOOP, Scenario, WaitPolicy
 from exporters.types import Precision
@@ -19,12 +21,13 @@ from runtimes.options import OptionValue
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """model x runtime x precision x axes x threads x options x scenario.
+    """model x runtime x precision x axes x threads x options x scenario x condition.
 
     `model` is a catalogue name, an .onnx path as the plan gives it, or
     `path/file.py:factory`; `runtime` is `name[:device][@release]`; `axes` are the sizes
-    asked for, all of them (`batch`, `sequence`, and a user's own names). `case_id` is 12 hex
-    digits, made as the schema `naming` makes them: a run keeps the names that it began with.
+    asked for, all of them (`batch`, `sequence`, and a user's own names). A `batcher` makes its
+    batches itself, so that the axes have batch 1. `case_id` is 12 hex digits, made as the schema
+    `naming` makes them: a run keeps the names that it began with.
     """
 
     model: str
@@ -35,6 +38,8 @@ class Case:
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     scenario: Scenario = CLOSED_LOOP
     wait_policy: WaitPolicy = "spin"
+    batcher: Batcher | None = None
+    condition: Condition = NO_CONDITION
     suite: str = ""
     given: Given = NOTHING
     naming: Literal[1, 2] = 2
@@ -55,7 +60,7 @@ class Case:
         for one in fields(self):
             value, usual = getattr(self, one.name, None), _usual(one)
             if one.name not in _NOT_IDENTITY and value != usual:
-                told[one.name] = str(value) if isinstance(value, Scenario) else value
+                told[one.name] = str(value) if isinstance(value, _WORDS) else value
         return told | self.given.identity
 
     @property
@@ -65,6 +70,8 @@ class Case:
 
 
 _NOT_IDENTITY = frozenset({"model", "runtime", "suite", "given", "naming", "case_id"})
+_WORDS = (Scenario, Batcher, Condition)
+"""What is one word with its figures, as people write it."""
 
 
 def _usual(one: Field[Any]) -> object:

@@ -8,7 +8,10 @@ page that documents them follow from it.
 from __future__ import annotations
 
 from app.cases.column import Column, count, flag, less, number, text
+from app.cases.condition_columns import CONDITION
+from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.null_columns import NULL
 from app.cases.placing_columns import PLACING
 
 _RUN = (
@@ -65,6 +68,7 @@ _CASE = (
     number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second."),
     count("at_once", "At once", "How many requests arrive together."),
     number("period_us", "Period (µs)", "us", "The time from burst to burst."),
+    text("condition", "Condition", "What held beside the scenario, such as polluted caches."),
     text("wait_policy", "Wait policy", "How the pause is waited out: spin, hybrid or sleep."),
     text(
         "clock",
@@ -181,9 +185,12 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The model": _MODEL,
     "The case": _CASE,
     "How it was measured": _MEASURING,
+    "Under its condition": CONDITION,
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
+    "Later than a deadline": LATE,
     "Against the baseline": BASELINE,
+    "Against the null twin": NULL,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,

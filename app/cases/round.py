@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
+from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
 from exporters.types import ExportedModel
@@ -35,6 +37,17 @@ RECORD = np.dtype(
 """One record of a `samples/<case>.<round>.bin` file."""
 
 WARMUP, MEASURED = 0, 1
+
+
+def latency_ns(records: np.ndarray, from_schedule: bool = False) -> np.ndarray:
+    """What a user waits, of each record [n]: to the end, from its start.
+
+    `from_schedule`: from when it was due, as in an open loop, whose users do not wait for each
+    other's answers before they ask.
+    """
+    begun = records["scheduled_ns" if from_schedule else "started_ns"]
+    latency: np.ndarray = records["finished_ns"] - begun
+    return latency
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +74,11 @@ class MeasureJob:
     """One round of one case, with everything resolved.
 
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
-    draws jitter and whatever else is random in this round. `tolerance` is what outputs may
-    be off by, None for what follows from the arithmetic. `affinity` are the cores to run on, ()
-    for any; `shared` says that the batch process could not leave those that were chosen.
-    `realtime` is a priority of SCHED_FIFO.
+    draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
+    open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
+    outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
+    run on, () for any; `shared` says that the batch process could not leave those that were
+    chosen. `realtime` is a priority of SCHED_FIFO.
     """
 
     case_id: str
@@ -83,6 +97,8 @@ class MeasureJob:
     lock_memory: bool = False
     realtime: int | None = None
     tolerance: float | None = None
+    arrivals_seed: int = 0
+    condition: Condition = NO_CONDITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +129,7 @@ class RoundResult:
     (a failure, or an availability told beforehand) has `samples` empty. `options` are all
     of the runtime's with the values that held, the defaults among them. `concurrency` is how
     many runs were in flight at once: the lanes of its session. `interference` is None where
-    nothing was timed on this machine.
+    nothing was timed on this machine, `open_loop` for a round that is none.
     """
 
     case_id: str
@@ -148,3 +164,4 @@ class RoundResult:
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     concurrency: int = 1
     interference: Interference | None = None
+    open_loop: OpenLoop | None = None

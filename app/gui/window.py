@@ -234,6 +234,7 @@ class MainWindow(QMainWindow):
 
     def _run_opened(self, state: RunState) -> None:
         self.preferences.add_recent(state.folder)
+        self.table.show_plan(state.manifest.asked)
         self.welcome.show_recent(self.preferences.recent_runs())
         self.setWindowTitle(f"{state.folder.name} - Graphlap")
         self.docks.docks["welcome"].hide()

@@ -21,9 +21,9 @@ def page() -> str:
     lines = [
         "# The columns of `results.csv`",
         "",
-        "Made by `python -m app.results.columns_page` from `app/cases/columns.py` and its neighbours: change them",
-        "there. Empty means not measured. A later version may add columns: readers pass over what",
-        "they don't know.",
+        "Made by `python -m app.results.columns_page` from `app/cases/columns.py` and its",
+        "neighbours: change them there. Empty means not measured. A later version may add columns:",
+        "readers pass over what they don't know.",
     ]
     for heading, columns in GROUPS.items():
         lines += ["", f"## {heading}", "", "| column | holds | unit | better | meaning |"]

@@ -20,20 +20,22 @@ RUN_BY = ("runtime_version", "call_path")
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: its name, its cases, the environment of the host that measured, and the
-    percentiles that its plan chose."""
+    """One of the two runs: its name, its cases, the environment of the host that measured, and of
+    its plan the percentiles and the band within which a change is none."""
 
     name: str
     cases: tuple[Measured, ...]
     environment: Mapping[str, Any]
     percentiles: tuple[float, ...] = DEFAULT
+    band: float = BAND
 
 
 def side_of(run: Run) -> RunSide:
     """A run folder as a side, under its path."""
     manifest = run.manifest
     measured = tuple(Rows().measured(run))
-    return RunSide(str(run.path), measured, manifest.environment, manifest.asked.percentiles)
+    plan = manifest.asked
+    return RunSide(str(run.path), measured, manifest.environment, plan.percentiles, plan.band)
 
 
 def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from app.cases.case import Case
 from app.cases.column import Row
 from app.results.run import Run
+from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary
 
 COMPARED = ("p50", "p99")
@@ -41,6 +42,15 @@ class Measured:
     def is_well(self) -> bool:
         """Whether its figures may be compared: partial and wrong rows are shown, never ranked."""
         return self.row["status"] == "ok" and self.row["valid"] is not False
+
+
+def confidence_of(measured: Iterable[Measured]) -> float:
+    """At which these are compared: the strictest of their intervals'.
+
+    Where rounds were added until an interval was narrow, each look at it counts, and for a
+    verdict as for the interval itself.
+    """
+    return max((one.summary.confidence for one in measured if one.summary), default=CONFIDENCE)
 
 
 def timed_rounds(run: Run, case: Case) -> tuple[int, ...]:

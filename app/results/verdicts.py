@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.results.measured import COMPARED, Measured
+from app.results.measured import COMPARED, Measured, confidence_of
 from app.stats.verdict import Difference, Verdict, difference, judge
 
 
@@ -87,8 +87,10 @@ def judged(
             if a is not None and b is not None:
                 found.append((place, name, a, b))
                 tested.append(_difference(pair, name, in_turn))
+    confidence = confidence_of(side for pair in pairs for side in (pair.first, pair.second))
+    verdicts = judge(tested, band, confidence)
     by_pair: dict[int, dict[str, Sides]] = {}
-    for (place, name, a, b), verdict in zip(found, judge(tested, band), strict=True):
+    for (place, name, a, b), verdict in zip(found, verdicts, strict=True):
         told = verdict if in_turn else _by_the_clock(pairs[place], verdict, band)
         by_pair.setdefault(place, {})[name] = Sides(a, b, told)
     return tuple(

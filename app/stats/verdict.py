@@ -39,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`ratio` is second over first, `interval` its own 95 %; `why` says what is undecided."""
+    """`ratio` is second over first, `interval` its own; `why` says what is undecided."""
 
     word: Word
     ratio: float | None
@@ -70,24 +70,33 @@ def difference(first: Sequence[float], second: Sequence[float], in_turn: bool) -
     return Difference(log, math.sqrt(total), freedom, in_turn)
 
 
-def judge(differences: Sequence[Difference | None], band: float = BAND) -> list[Verdict]:
+def judge(
+    differences: Sequence[Difference | None], band: float = BAND, confidence: float = CONFIDENCE
+) -> list[Verdict]:
     """A verdict for each, none of all being wrongly faster or slower in more than 5 % of runs.
 
-    Faster and slower: the test that the change lies within the band fails, with Holm's
-    correction over all (Holm, Scand. J. Statist. 6, 1979). Same: two one-sided tests at 5 % that
+    At another `confidence` in as many more or fewer, and the intervals are of it too. Faster and
+    slower: the test that the change lies within the band fails, with Holm's
+    correction over all (Holm, Scand. J. Statist. 6, 1979). Same: two one-sided tests that
     it lies beyond the band fail (Schuirmann, J. Pharmacokin. Biopharm. 15, 1987).
     """
-    beyond = _holm([None if d is None else _beyond(d, band) for d in differences])
-    return [_verdict(d, rejected, band) for d, rejected in zip(differences, beyond, strict=True)]
+    tested = [None if d is None else _beyond(d, band) for d in differences]
+    beyond = _holm(tested, 1.0 - confidence)
+    return [
+        _verdict(d, rejected, band, confidence)
+        for d, rejected in zip(differences, beyond, strict=True)
+    ]
 
 
-def smallest_change(error: float, freedom: float, band: float = BAND) -> float:
+def smallest_change(
+    error: float, freedom: float, band: float = BAND, confidence: float = CONFIDENCE
+) -> float:
     """The slowdown that such a comparison would call slower in nine of ten tries, as a share.
 
-    ln(1 + x) = ln(1 + band) + (t(0.975) + t(0.9)) error: beyond the band by the reach of the
-    test and of its power. For one comparison; Holm's correction asks for more.
+    At 95 %, ln(1 + x) = ln(1 + band) + (t(0.975) + t(0.9)) error: beyond the band by the reach of
+    the test and of its power. For one comparison; Holm's correction asks for more.
     """
-    reach = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2) + stdtrit(freedom, FOUND))
+    reach = float(stdtrit(freedom, 0.5 + confidence / 2) + stdtrit(freedom, FOUND))
     return math.expm1(math.log1p(band) + reach * error)
 
 
@@ -124,21 +133,21 @@ def binomial_interval(count: int, of: int) -> Interval:
     return Interval(low, high)
 
 
-def _verdict(d: Difference | None, beyond: bool, band: float) -> Verdict:
+def _verdict(d: Difference | None, beyond: bool, band: float, confidence: float) -> Verdict:
     if d is None:
         return Verdict("undecided", None, None, f"fewer than {LEAST_ROUNDS} rounds")
-    reach = float(stdtrit(d.freedom, 0.5 + CONFIDENCE / 2)) * d.error
+    reach = float(stdtrit(d.freedom, 0.5 + confidence / 2)) * d.error
     ratio = math.exp(d.log)
     interval = Interval(math.exp(d.log - reach), math.exp(d.log + reach))
     if beyond and not d.in_turn and abs(ratio - 1.0) < APART:
         return Verdict("undecided", ratio, interval, "measured apart")
     if beyond:
         return Verdict("slower" if d.log > 0 else "faster", ratio, interval)
-    if _within(d, band):
+    if _within(d, band, confidence):
         if d.in_turn:
             return Verdict("same", ratio, interval)
         return Verdict("undecided", ratio, interval, "measured apart")
-    least = smallest_change(d.error, d.freedom, band)
+    least = smallest_change(d.error, d.freedom, band, confidence)
     return Verdict("undecided", ratio, interval, f"would find a change of {least:.0%}")
 
 
@@ -150,18 +159,18 @@ def _beyond(d: Difference, band: float) -> float:
     return 2.0 * min(0.5, float(stdtr(d.freedom, (edge - abs(d.log)) / d.error)))
 
 
-def _within(d: Difference, band: float) -> bool:
+def _within(d: Difference, band: float, confidence: float) -> bool:
     edge = math.log1p(band)
-    reach = float(stdtrit(d.freedom, CONFIDENCE)) * d.error
+    reach = float(stdtrit(d.freedom, confidence)) * d.error
     return abs(d.log) + reach < edge
 
 
-def _holm(values: Sequence[float | None]) -> list[bool]:
-    """Which tests fail at 5 % together; None is no test."""
+def _holm(values: Sequence[float | None], level: float) -> list[bool]:
+    """Which tests fail at this level together; None is no test."""
     known = sorted((p, place) for place, p in enumerate(values) if p is not None)
     rejected = [False] * len(values)
     for rank, (p, place) in enumerate(known):
-        if p > (1.0 - CONFIDENCE) / (len(known) - rank):
+        if p > level / (len(known) - rank):
             break
         rejected[place] = True
     return rejected

@@ -5,7 +5,6 @@ from __future__ import annotations
 from app.cases.round import Check
 from exporters.types import UNOPTIMISED
 from runtimes.execution import Execution
-from runtimes.options import Settings
 
 _ALONE = "since ONNX's evaluator cannot compute the graph"
 
@@ -35,8 +34,8 @@ def of_crowding(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
     )
 
 
-def of_precision(settings: Settings, execution: Execution) -> tuple[str, ...]:
+def of_precision(asked: str, execution: Execution) -> tuple[str, ...]:
     """A simulated card has one precision, which its rows tell; an engine may have chosen."""
-    if execution.precision == settings.precision or execution.clock == "simulated":
+    if execution.precision == asked or execution.clock == "simulated":
         return ()
-    return (f"{settings.precision} was asked for and {execution.precision} was executed",)
+    return (f"{asked} was asked for and {execution.precision} was executed",)

@@ -108,6 +108,13 @@ def error(code: int, function: str) -> CudaError:
     return CudaError(code, function, (text.value or b"unknown").decode())
 
 
+def calling(name: str, *words: int) -> Call:
+    """A function of the driver with its arguments, handles and addresses, for the loop in C."""
+    address = ctypes.cast(getattr(library(), name), c_void_p).value
+    assert address is not None
+    return Call(address, words, lambda code: error(code, name))
+
+
 def version() -> tuple[int, int]:
     """The newest CUDA release that the driver knows, as (major, minor)."""
     number = c_int()
@@ -228,17 +235,8 @@ class Gpu:
 
     def launched(self, graph: c_void_p, stream: c_void_p) -> tuple[Call, Call]:
         """The same for the loop in C, and the call that waits until it is complete."""
-        return (
-            self._call("cuGraphLaunch", graph, stream),
-            self._call("cuStreamSynchronize", stream),
-        )
-
-    def _call(self, name: str, *handles: c_void_p) -> Call:
-        address = ctypes.cast(getattr(self._c, name), c_void_p).value
-        assert address is not None
-        return Call(
-            address, tuple(handle.value or 0 for handle in handles), lambda code: error(code, name)
-        )
+        queue, launched = stream.value or 0, graph.value or 0
+        return calling("cuGraphLaunch", launched, queue), calling("cuStreamSynchronize", queue)
 
     def upload(self, address: int, array: np.ndarray, stream: c_void_p) -> Step:
         """The call that queues a copy of a pinned, contiguous array to the device."""

@@ -14,7 +14,7 @@ import numpy as np
 from exporters.types import Reference
 from runtimes.faults import OutOfMemory, RunFault
 from runtimes.options import OptionValue
-from runtimes.request import Request
+from runtimes.request import Request, batch_size
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 _DRAWN = 4096
@@ -33,12 +33,15 @@ class FakeLane(HostLane):
             for name, array in reference.outputs.items()
         }
         super().__init__(input_buffers(request), outputs, request.model.states)
-        self.run = self._scripted(reference.outputs, script)
+        self.run = self._scripted(
+            reference.outputs, script, batch_size(request.model, request.axes)
+        )
 
     def _scripted(
-        self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue]
+        self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue], inputs: int
     ) -> Callable[[], None]:
-        latencies = cycle(latencies_ns(script).tolist())
+        per_run_ns = round(float(script["per_input_us"]) * 1e3) * inputs
+        latencies = cycle((latencies_ns(script) + per_run_ns).tolist())
         failure = _FAILURES.get(str(script["fail"]))
         spin = script["wait"] == "spin"
         wrong = script["fail"] == "wrong"
@@ -70,7 +73,7 @@ class FakeLane(HostLane):
 
 
 def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:
-    """4,096 int64 latencies that the runs go through in turn."""
+    """4,096 int64 latencies that the runs go through in turn, without what an input adds."""
     typical, spread = float(script["latency_us"]), float(script["spread_us"])
     rng = np.random.default_rng(int(script["seed"]))
     latencies = np.full(_DRAWN, typical)

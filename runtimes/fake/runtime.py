@@ -15,6 +15,7 @@ from runtimes.request import Request
 
 OPTIONS = (
     Option("latency_us", 100.0, "the typical time of a run", minimum=0),
+    Option("per_input_us", 0.0, "how much longer a run takes for each input of it", minimum=0),
     Option(
         "distribution",
         "constant",

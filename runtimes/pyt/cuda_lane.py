@@ -13,13 +13,15 @@ import torch
 
 from exporters.calling import is_row
 from runtimes.base import Arrays
+from runtimes.calls.call import Call, Copy
 from runtimes.execution import Spans
 from runtimes.faults import Unsupported
-from runtimes.pyt.cuda_place import Part, Place
+from runtimes.pyt.cuda_place import Part, Place, Recording
 from runtimes.pyt.faults import first_line
 from runtimes.pyt.lane import Result, checked, feed_back, flat, row
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
+from runtimes.session.call_option import takes_c
 from runtimes.session.host import HostLane, tensor_dtype
 
 
@@ -46,6 +48,7 @@ class TorchCudaLane(HostLane):
         self._compute: Part = _nothing
         self._flat: Callable[[Result], tuple[torch.Tensor, ...]] = flat
         self._recorded = False
+        self._in_c = takes_c(str(request.options["call"]))
         self.device_inputs = tuple(tensor.to(place.device) for tensor in self._host_inputs)
         inputs = dict(zip(names, self.device_inputs, strict=True))
         self._feedback = [
@@ -55,14 +58,15 @@ class TorchCudaLane(HostLane):
     def prepare(self, call: Callable[[], Result], recorded: bool) -> None:
         """Run `call`, which computes on the inputs, once, and make room for what it returned.
 
-        With `recorded` a run replays it as one CUDA graph.
+        With `recorded` a run replays it as one CUDA graph, and the loop in C can launch it.
         """
         result = self._result
         result[0] = call()
         self._place.synchronize()
-        if recorded:
+        recording = self._record(call) if recorded else None
+        if recording is not None:
             self._recorded = True
-            self._compute, result[0] = self._record(call)
+            self._compute, result[0] = recording.replay, recording.result
         else:
 
             def compute() -> None:
@@ -75,6 +79,8 @@ class TorchCudaLane(HostLane):
         self._host_outputs = [self._place.host_tensor(tuple(t.shape), t.dtype) for t in tensors]
         for name, host in zip(self._output_names, self._host_outputs, strict=True):
             self.output_buffers[name] = host.numpy()
+        if recording is not None and self._in_c:
+            self.calls = self._as_calls(recording.launch)
         self.run = self._run_on_host if self._on_host else self._run_on_device
 
     def enter(self) -> None:
@@ -126,6 +132,12 @@ class TorchCudaLane(HostLane):
         feed_back(flat(self._result[0]), self._feedback)
         self._place.synchronize()
 
+    def advancing(self) -> tuple[Copy, ...] | None:
+        return super().advancing() if self._on_host else None
+
+    def feeding(self, inputs: Arrays) -> tuple[Copy, ...] | None:
+        return super().feeding(inputs) if self._on_host else None
+
     def spans(self, runs: int) -> Spans:
         """`runs` more runs, each part of them by the device's clock."""
         if not self._on_host:
@@ -137,11 +149,24 @@ class TorchCudaLane(HostLane):
 
     def close(self) -> None:
         super().close()
+        self.calls = ()
         self._result, self._feedback = [None], []
         self._host_inputs, self._host_outputs, self.device_inputs = [], [], ()
         self._compute = _nothing
 
-    def _record(self, call: Callable[[], Result]) -> tuple[Part, Result]:
+    def _as_calls(self, launch: Call) -> tuple[Call, ...]:
+        """The run; empty where a copy of it is more than bytes in their order."""
+        if not self._on_host:
+            return launch, self._place.waiting()
+        taken = zip(self.device_inputs, self._host_inputs, strict=True)
+        given = zip(self._host_outputs, self._flat(self._result[0]), strict=True)
+        pairs = [[*taken], [*given]]
+        if not all(tensor.is_contiguous() for both in pairs for pair in both for tensor in pair):
+            return ()
+        before, after = ([self._place.copying(*pair) for pair in both] for both in pairs)
+        return (*before, launch, *after, self._place.waiting())
+
+    def _record(self, call: Callable[[], Result]) -> Recording:
         try:
             return self._place.record(call)
         except RuntimeError as error:

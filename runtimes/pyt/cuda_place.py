@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import torch
 
+from runtimes.calls.call import Call
+from runtimes.cuda.driver import calling
 from runtimes.pyt.lane import Result
 
 Part = Callable[[], object]
 _RECORDING_WARM_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A call as one graph: `replay` runs it again, `launch` is the same for the loop in C, and
+    `result` is what every replay writes."""
+
+    replay: Part
+    launch: Call
+    result: Result
 
 
 class Place(Protocol):
@@ -31,8 +44,14 @@ class Place(Protocol):
     def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         """Host memory that the device copies by itself."""
 
-    def record(self, call: Callable[[], Result]) -> tuple[Part, Result]:
-        """A replay of `call` as one graph, and the result that every replay writes."""
+    def record(self, call: Callable[[], Result]) -> Recording:
+        """`call` as one graph; RuntimeError where it can't be."""
+
+    def copying(self, target: torch.Tensor, source: torch.Tensor) -> Call:
+        """What copies a contiguous tensor between the host and the device, for the loop in C."""
+
+    def waiting(self) -> Call:
+        """`synchronize` for the loop in C."""
 
     def times_ns(self, parts: Sequence[Part], runs: int) -> np.ndarray:
         """The device's time of each part in each run, int64 [parts, runs]."""
@@ -60,13 +79,22 @@ class CudaPlace:
     def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype, pin_memory=True)
 
-    def record(self, call: Callable[[], Result]) -> tuple[Part, Result]:
+    def record(self, call: Callable[[], Result]) -> Recording:
         for _ in range(_RECORDING_WARM_UP):
             call()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self._stream):
             result = call()
-        return graph.replay, result
+        launch = calling("cuGraphLaunch", graph.raw_cuda_graph_exec(), self._stream.cuda_stream)
+        return Recording(graph.replay, launch, result)
+
+    def copying(self, target: torch.Tensor, source: torch.Tensor) -> Call:
+        name = "cuMemcpyHtoDAsync_v2" if target.is_cuda else "cuMemcpyDtoHAsync_v2"
+        addresses = target.data_ptr(), source.data_ptr()
+        return calling(name, *addresses, source.nbytes, self._stream.cuda_stream)
+
+    def waiting(self) -> Call:
+        return calling("cuStreamSynchronize", self._stream.cuda_stream)
 
     def times_ns(self, parts: Sequence[Part], runs: int) -> np.ndarray:
         marks = [

@@ -16,6 +16,7 @@ from runtimes.cuda.runtime import GpuRuntime
 from runtimes.options import SESSIONS
 from runtimes.pyt.runtime import MODE, refuse_without_module
 from runtimes.request import Request
+from runtimes.session.call_option import CALL
 
 
 class TorchCuda(GpuRuntime):
@@ -23,7 +24,7 @@ class TorchCuda(GpuRuntime):
 
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
-    options = (MODE, BOUNDARY, CUDA_GRAPH, TF32, SESSIONS)
+    options = (MODE, BOUNDARY, CUDA_GRAPH, TF32, CALL, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
 
     def availability(self) -> Availability:

@@ -117,7 +117,6 @@ def test_it_opens_in_the_window(folder: Path) -> None:
     assert all(one.operators for one in state.details.values() if one.case.runtime == "ort-cpu")
 
 
-@pytest.mark.alone
 def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
     before = read_run(folder / "killed")
     known = {case_id: dict(rounds) for case_id, rounds in before.rounds.items()}
@@ -132,7 +131,6 @@ def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
     assert [row["accuracy_top1"] for row in Rows().of(run)][:2] == [0.9, 0.9]
 
 
-@pytest.mark.alone
 def test_a_search_goes_on_where_it_was_killed(folder: Path) -> None:
     before = read_run(folder / "search")
     largest = max(case.axes["batch"] for case in before.cases)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.precise import Precise
-from app.stats.typical import Rounds, typical_quantile
+from app.stats.typical import Estimate, Rounds, typical_quantile
+from app.stats.verdict import difference, judge
 from tests.simulated.streams import AUDITED, UNSEEN, Stream
 
 _BY_NAME = {stream.name: stream for stream in (*AUDITED, *UNSEEN)}
@@ -43,19 +44,38 @@ def stopped(asked: Asked, tries: int) -> Stopped:
     claimed = held = narrow = 0
     ends = []
     for _ in range(tries):
-        drawn: list[np.ndarray] = []
-        for look in rule.looks:
-            drawn += asked.stream.rounds(rng, look - len(drawn), asked.runs)
-            figure = typical_quantile(Rounds.of(drawn), asked.quantile, rule.confidence)
-            if rule.narrow({"asked": figure}):
-                narrow += 1
-                break
-        ends.append(len(drawn))
+        figure, is_narrow = _ended(asked, rule, rng)
+        narrow += is_narrow
+        ends.append(len(figure.by_round))
         if figure.interval is not None:
             claimed += 1
             truth = asked.stream.truth(asked.quantile)
             held += figure.interval.low <= truth <= figure.interval.high
     return Stopped(claimed, held, narrow, tuple(sorted(ends)))
+
+
+def wrongly_called(asked: Asked, tries: int) -> int:
+    """How often a case is called faster or slower than itself, each side ended by the rule."""
+    rng = np.random.default_rng(zlib.crc32(f"{asked.stream.name} {asked.share} twice".encode()))
+    rule = Precise({"asked": asked.share})
+    wrong = 0
+    for _ in range(tries):
+        first, second = (_ended(asked, rule, rng)[0].by_round for _ in range(2))
+        found = difference(first, second, in_turn=True)
+        (verdict,) = judge([found], band=0.0, confidence=rule.confidence)
+        wrong += verdict.word in ("faster", "slower")
+    return wrong
+
+
+def _ended(asked: Asked, rule: Precise, rng: np.random.Generator) -> tuple[Estimate, bool]:
+    """The figure at the look that ends the case, and whether it is narrow then."""
+    drawn: list[np.ndarray] = []
+    for look in rule.looks:
+        drawn += asked.stream.rounds(rng, look - len(drawn), asked.runs)
+        figure = typical_quantile(Rounds.of(drawn), asked.quantile, rule.confidence)
+        if rule.narrow({"asked": figure}):
+            return figure, True
+    return figure, False
 
 
 STREAMS: tuple[Asked, ...] = (

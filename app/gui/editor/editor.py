@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from app.gui.editor.background import Background
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_bar import PlanBar
+from app.gui.editor.plan_form import PlanForm
 from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
@@ -60,10 +61,12 @@ class SweepEditor(QWidget):
         self.preset_button.failed.connect(self.failed)
         self.plan_bar = PlanBar()
         self.grid_form = GridForm()
+        self.plan_form = PlanForm()
         self._lay_out()
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self._check)
-        self.plan_bar.edited.connect(lambda field, draft: self._edit(field, field, draft))
+        for part in (self.plan_bar, self.plan_form):
+            part.edited.connect(lambda field, draft: self._edit(field, field, draft))
         self.grid_form.edited.connect(self._grid_edited)
         self.grid_form.models.refused.connect(self.failed)
         self.tabs.currentChanged.connect(self._tab_chosen)
@@ -90,6 +93,7 @@ class SweepEditor(QWidget):
         column = QVBoxLayout(inner)
         column.setContentsMargins(8, 0, 8, 8)
         column.addWidget(self.grid_form)
+        column.addWidget(self.plan_form)
         column.addStretch()
         self.area = QScrollArea(widgetResizable=True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
@@ -149,7 +153,10 @@ class SweepEditor(QWidget):
     def plan(self) -> Plan:
         """The plan as it stands; GraphlapError names what a field or the plan lacks."""
         if self.grid_form.problem:
-            raise GraphlapError(self.grid_form.problem, "correct that field")
+            cause, _, remedy = self.grid_form.problem.partition("; ")
+            raise GraphlapError(cause, remedy or "correct that field")
+        if self.plan_form.fault:
+            raise self.plan_form.fault
         return checked(self.draft)
 
     def ask_to_run(self) -> None:
@@ -192,6 +199,7 @@ class SweepEditor(QWidget):
         self.draft = draft
         self._index = min(self._index, len(draft.sweeps) - 1)
         self.plan_bar.show_draft(draft)
+        self.plan_form.show_draft(draft)
         self.grid_form.show_grid(draft.sweeps[self._index])
         self._show_tabs(len(draft.sweeps))
         self._check_timer.start()

@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
-from app.cases.scenario import Scenario
 from app.gui.editor.flow import FlowLayout
 from runtimes.options import Option, OptionValue
 
@@ -141,56 +140,3 @@ def option_field(name: str, option: Option) -> ChoicesField | ValuesField:
     if option.choices:
         return ChoicesField(name, option.choices)
     return ValuesField(name, option.default, option.parse)
-
-
-class ScenarioField(QWidget):
-    """Closed loop, paced by one or more gaps, or both."""
-
-    edited = Signal(tuple)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.closed_loop = QCheckBox("closed loop")
-        self.closed_loop.setAccessibleName("scenario closed loop")
-        self.paced = QCheckBox("paced by")
-        self.paced.setAccessibleName("scenario paced")
-        self.gaps = QLineEdit("20us")
-        self.gaps.setAccessibleName("gaps of the paced scenario")
-        self.gaps.setMaximumWidth(120)
-        self.problem = ""
-        row = QHBoxLayout()
-        row.addWidget(self.paced)
-        row.addWidget(self.gaps)
-        row.addStretch()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(self.closed_loop)
-        layout.addLayout(row)
-        self.closed_loop.clicked.connect(self._read)
-        self.paced.clicked.connect(self._read)
-        self.gaps.textEdited.connect(self._read)
-
-    def show_value(self, scenarios: Sequence[str]) -> None:
-        gaps = [text.removeprefix("paced:") for text in scenarios if text.startswith("paced:")]
-        if gaps and self._value() != tuple(scenarios):
-            self.gaps.setText(", ".join(gaps))
-        self.closed_loop.setChecked("closed_loop" in scenarios)
-        self.paced.setChecked(bool(gaps))
-        self.gaps.setEnabled(bool(gaps))
-        self.problem = ""
-
-    def _value(self) -> tuple[str, ...] | None:
-        texts = ["closed_loop"] if self.closed_loop.isChecked() else []
-        if self.paced.isChecked():
-            texts += [f"paced:{word}" for word in _SEPARATORS.split(self.gaps.text()) if word]
-        try:
-            return tuple(dict.fromkeys(str(Scenario.parse(text)) for text in texts)) or None
-        except ValueError:
-            return None
-
-    def _read(self) -> None:
-        self.gaps.setEnabled(self.paced.isChecked())
-        value = self._value()
-        self.problem = "" if value else "the scenario needs a closed loop or gaps such as 20us, 1ms"
-        self.edited.emit(value)

@@ -10,21 +10,20 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QGroupBox,
-    QLabel,
     QLayout,
-    QLineEdit,
     QVBoxLayout,
     QWidget,
 )
 
 from app.cases.axes import AXES
-from app.cases.scenario import WAIT_POLICIES
+from app.cases.scenario import WAIT_POLICIES, Scenario
 from app.gui.editor.axes_field import AxesField
-from app.gui.editor.fields import ChoicesField, ScenarioField, SizesField, ValuesField
+from app.gui.editor.fields import ChoicesField, SizesField, ValuesField
+from app.gui.editor.form_rows import add_row
 from app.gui.editor.models import ModelPicker
 from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
-from app.gui.look.terms import TERMS
+from app.gui.editor.scenario_field import ScenarioField
 from app.plan.draft import EMPTY_GRID
 from app.plan.plan import Sweep
 from exporters.types import PRECISIONS
@@ -88,16 +87,16 @@ class GridForm(QWidget):
             ("Other axes", self.axes, "axes"),
             ("&Precision", self.precisions, "precision"),
         ):
-            _row(work, text, field, term)
+            add_row(work, text, field, term)
         self.batch.setPlaceholderText("1, 2, 4 … (the model's own)")
         self.sequence.setPlaceholderText("16, 64 … (the model's own)")
         self.threads.setPlaceholderText("1")
         layout.addWidget(_group("Work", work))
         scenario = QFormLayout()
-        _row(scenario, "Scenario", self.scenarios, "paced")
-        _row(scenario, "&Wait policy", self.wait_policy, "wait policy")
+        scenario.addRow(self.scenarios)
+        add_row(scenario, "&Wait policy", self.wait_policy, "wait policy")
         for axis, values in self._plain.items():
-            _row(scenario, axis.field.capitalize(), values, axis.help)
+            add_row(scenario, axis.field.capitalize(), values, axis.help)
         layout.addWidget(_group("Scenario", scenario))
         layout.addWidget(_group("Runtime options", self.options))
 
@@ -113,7 +112,8 @@ class GridForm(QWidget):
         for name, part in self._parts.items():
             part.show_value(getattr(grid, name))
         self.wait_policy.setCurrentText(grid.wait_policy)
-        self.wait_policy.setEnabled(any(text != "closed_loop" for text in grid.scenarios))
+        waits = any(Scenario.parse(text).waits for text in grid.scenarios)
+        self.wait_policy.setEnabled(waits)
 
     def _edited(self, name: str, value: Any) -> None:
         if value is None:
@@ -143,13 +143,3 @@ def _group(title: str, content: QWidget | QFormLayout) -> QGroupBox:
     group.setLayout(layout)
     layout.setContentsMargins(8, 6, 8, 8)
     return group
-
-
-def _row(form: QFormLayout, text: str, field: QWidget, term: str) -> None:
-    label = QLabel(text)
-    label.setBuddy(field)
-    for widget in (label, field):
-        widget.setToolTip(TERMS.get(term, term))
-    if isinstance(field, QLineEdit):
-        field.setClearButtonEnabled(True)
-    form.addRow(label, field)

@@ -21,6 +21,7 @@ from app.gui.look.terms import TERMS
 from app.plan.draft import EMPTY
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan
+from app.stats.precise import MOST_ROUNDS
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
 _NUMBER = QRegularExpression("[0-9]{0,18}")
@@ -43,7 +44,6 @@ class PlanBar(QWidget):
         self.rounds, self.seed = QLineEdit(), QLineEdit()
         for field in (self.rounds, self.seed):
             field.setValidator(QRegularExpressionValidator(_NUMBER, self))
-        self.rounds.setPlaceholderText("the profile's")
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.addRow("&Name", self.name)
@@ -105,6 +105,8 @@ class PlanBar(QWidget):
             if field.text() != text and not emptied:
                 field.setText(text)
         self.seed.setPlaceholderText("0")
+        rounds = f"at most {MOST_ROUNDS}" if draft.precise else "the profile's"
+        self.rounds.setPlaceholderText(rounds)
         self.profile_ops.setChecked(draft.profile_ops)
         self.largest_batch.setChecked(draft.largest_batch)
         for widget in (self._limit_label, self.memory_limit):

@@ -72,7 +72,8 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 
 def _side(name: str, state: RunState) -> RunSide:
     cases = tuple(one.measured for one in ranked(state.series))
-    return RunSide(name, cases, _environment(state), state.manifest.asked.percentiles)
+    plan = state.manifest.asked
+    return RunSide(name, cases, _environment(state), plan.percentiles, plan.band)
 
 
 def _environment(state: RunState) -> Mapping[str, Any]:

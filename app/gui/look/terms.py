@@ -22,6 +22,18 @@ TERMS: dict[str, str] = {
     "and clocks cool down in it, so spaced latencies are often longer.",
     "closed loop": "The next inference starts as soon as the last one has finished.",
     "paced": "The next inference starts a fixed gap after the last one has finished.",
+    "rate": "Runs are due so often a second, evenly, whether or not the last one has finished. "
+    "Latency counts from when a run was due.",
+    "poisson": "Runs are due at times drawn beforehand, so often a second on average, as requests "
+    "of many users come. Latency counts from when a run was due.",
+    "burst": "So many runs are due at once, again and again after a fixed time. Latency counts "
+    "from when they were due.",
+    "multistream": "So many runs begin at once, the next as many when all of them are answered; "
+    "one sample is all of them.",
+    "offline": "All runs are there from the start and are worked off on all lanes: what counts "
+    "is the inputs a second.",
+    "service time": "From when a run began to its end, without what it had waited before.",
+    "queueing": "From when a run was due to when it began: what it waited for those before it.",
     "wait policy": "How the gap is waited out: spinning keeps the core awake and is exact, "
     "sleeping lets it rest and wakes up to 0.1 ms late, hybrid sleeps first and then spins.",
     "boundary": "Where the outputs are complete when the clock stops: in the host's memory, or "
@@ -42,6 +54,35 @@ TERMS: dict[str, str] = {
     "profiler, in a process of its own: profilers slow down what they look at.",
     "largest batch": "Double the batch until memory runs out, then halve the gap: every try is a "
     "process of its own, measured for one round.",
+    "percentiles": "Which percentiles are told, such as 50, 99, 99.99; others than the usual ones "
+    "get columns of their own.",
+    "precise": "Rounds until the interval of each of these percentiles reaches no farther, such as "
+    "p50=1%, p99=10%; Rounds is then the most that a case may have.",
+    "baseline": "What every case is compared with, round by round: a runtime, a model or "
+    "runtime.option=value of this sweep.",
+    "band": "A change within it counts as none, such as 2%.",
+    "comparisons with itself": "Each case is compared with itself so many times: it tells the "
+    "machine's own wrong verdicts, and the smallest change that it can find.",
+    "budget": "Bounds the whole run, such as 10m: every case has its first round before any has "
+    "a second.",
+    "time limit": "When a round or an export is ended, such as 90s.",
+    "tolerance": "What outputs may be off by, relative to the largest; empty for what follows "
+    "from the types that a graph computes in.",
+    "compare outputs": "Outputs are compared with a reference; without it nobody knows whether "
+    "they are right.",
+    "accuracy data": "A folder of classes, or an .npz of images and labels, on which each model "
+    "is tested once its rounds are over.",
+    "inputs": "An .npz with one array for each input of the graph; several files with commas are "
+    "sets that are fed in turn.",
+    "rotate inputs": "Feed another set from run to run: those of Inputs, or eight that are drawn.",
+    "save inputs": "Keep what was fed in the run folder.",
+    "input ranges": "What an input is drawn from: ids=0:999 mask=0:1.",
+    "weights": "A .safetensors file with the weights for the models.",
+    "calibration": "An .npz of samples, for int8.",
+    "states": "An output that becomes this input in the next run: h_out=h_in.",
+    "first nodes": "Names of the nodes where the measured part of an .onnx begins.",
+    "last nodes": "Names of the nodes where the measured part of an .onnx ends.",
+    "custom operators": "Libraries of operators for ONNX Runtime, with commas.",
     "memory limit": "What a measuring process may hold of the host's memory, such as 8GiB; beyond "
     "it the case ends as out of memory instead of taking the machine down.",
     "warm-up": "Inferences before the measurement, until their median stands still. They are "

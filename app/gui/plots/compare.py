@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
+from app.cases.percentiles import shown as percentile_as_written
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import LogAxis, NamesAxis
@@ -20,7 +21,7 @@ from app.gui.plots.scrolled import ScrolledView
 from app.results.compare import RunSide, compare_runs
 from app.results.measured import COMPARED
 from app.results.text import CLOCK_TEXT, significant
-from app.results.verdicts import Compared, Sides
+from app.results.verdicts import Compared, Comparison, Sides
 from app.stats.verdict import APART
 
 _MOST_NOTES = 8
@@ -44,14 +45,14 @@ class CompareView(ScrolledView):
         if self._sides is None:
             return "Open two runs to compare them."
         first, second = self._sides
-        found = compare_runs(first, second)
+        found = compare_runs(first, second, first.band)
         if not found.cases:
             return f"{first.name} and {second.name} have no finished case in common."
         self.reset()
         noted = NotesItem(_notes_text(found.environment), self.theme)
         self.body.addItem(noted, row=0, col=0, colspan=2)
         height = 74 + (ROW_HEIGHT + 4) * len(found.cases)
-        for column, name in enumerate(COMPARED):
+        for column, name in enumerate(_told(found)):
             self._draw_ratios(column, name, found.cases).setMaximumHeight(height + 40)
         self.canvas.setMinimumHeight(int(100 + noted.minimumHeight() + height))
         self.body.layout.setRowStretchFactor(1, 1)
@@ -65,16 +66,17 @@ class CompareView(ScrolledView):
         )
         self.show_heading(
             f"{second.name} over {first.name}",
-            f"{len(found.cases)} cases in both, all judged together; measured apart, a change "
-            f"below {APART:.0%} decides nothing",
+            f"{len(found.cases)} cases in both, all judged together; "
+            f"a change within {100 * found.band:g}% is none, "
+            f"and measured apart one below {APART:.0%} decides nothing",
         )
         return ""
 
     def _draw_ratios(self, column: int, name: str, shared: Sequence[Compared]) -> pg.PlotItem:
-        rows = NamesAxis()
+        rows, told = NamesAxis(), percentile_as_written(name)
         rows.set_names([_named(case) for case in shared] if column == 0 else [])
         axis = LogAxis("bottom", lambda value: f"{value:.4g}")
-        plot = self.add_plot(1, column, axis, rows, name=name, x_label=f"Ratio of {name}")
+        plot = self.add_plot(1, column, axis, rows, name=told, x_label=f"Ratio of {told}")
         rows.setTextPen(self.theme.text)
         if column:
             plot.hideAxis("left")
@@ -95,17 +97,26 @@ class CompareView(ScrolledView):
         return plot
 
     def table(self) -> Table:
+        found = compare_runs(*self._sides, self._sides[0].band) if self._sides else None
         header = ["case"]
-        for name in COMPARED:
+        for name in _told(found):
             header += [f"{name}_ratio", f"{name}_ci_low", f"{name}_ci_high"]
             header += [f"{name}_verdict", f"{name}_why"]
         rows: list[list[object]] = []
-        for case in compare_runs(*self._sides).cases if self._sides else ():
+        for case in found.cases if found else ():
             row: list[object] = [_named(case)]
-            for name in COMPARED:
+            for name in _told(found):
                 row += _cells(case.percentiles.get(name))
             rows.append(row)
         return header, rows
+
+
+def _told(found: Comparison | None) -> tuple[str, ...]:
+    """The percentiles of which some case has a verdict; p50 and p99 where none has."""
+    names = (
+        dict.fromkeys(name for case in found.cases for name in case.percentiles) if found else ()
+    )
+    return tuple(names) or COMPARED
 
 
 def _named(case: Compared) -> str:

@@ -30,6 +30,8 @@ _SEARCHED = tuple(
     if column.key in ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 )
 _JUDGED = {f"latency_{name}_us": name for name in COMPARED}
+VERDICTS = tuple(f"baseline_{name}_verdict" for name in COMPARED)
+"""The columns in which a row has the verdict of its plan's own baseline."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 Index = QModelIndex | QPersistentModelIndex
@@ -47,6 +49,7 @@ class ResultsModel(QAbstractTableModel):
         self.columns = COLUMNS
         self._theme = LIGHT
         self._baseline: Series | None = None
+        self._band = BAND
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._missing = float("inf")
         self._bold = QFont()
@@ -69,6 +72,7 @@ class ResultsModel(QAbstractTableModel):
         if self._baseline is not None:
             by_key = {one.key: one for one in fresh}
             self._baseline = by_key.get(self._baseline.key)
+            self._judge(fresh)
         columns = columns_of(fresh)
         if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
             self.beginResetModel()
@@ -77,7 +81,9 @@ class ResultsModel(QAbstractTableModel):
             return
         self.series = fresh
         changed = [k for k, (a, b) in enumerate(zip(old, fresh, strict=True)) if a is not b]
-        if changed:
+        if changed and self._baseline is not None:
+            self._tell(0, len(fresh) - 1)  # all are judged together
+        elif changed:
             self._tell(changed[0], changed[-1])
 
     def set_theme(self, theme: Theme) -> None:
@@ -94,6 +100,13 @@ class ResultsModel(QAbstractTableModel):
         self._judge(self.series)
         self._tell(0, len(self.series) - 1)
 
+    def set_band(self, band: float) -> None:
+        """A change within it counts as none, as the run's plan has it."""
+        if band != self._band:
+            self._band = band
+            self._judge(self.series)
+            self._tell(0, len(self.series) - 1)
+
     def _judge(self, series: Sequence[Series]) -> None:
         """The verdicts by key, of those whose figures may be compared with the baseline's."""
         self._verdicts = {}
@@ -105,7 +118,7 @@ class ResultsModel(QAbstractTableModel):
                 for one in alike.values()
                 if one.clock == base.clock
             ]
-            told = judged(pairs, BAND, in_turn=True)
+            told = judged(pairs, self._band, in_turn=True)
             self._verdicts = {one.label: one.percentiles for one in told}
 
     def missing_last(self, order: Qt.SortOrder) -> None:
@@ -163,8 +176,9 @@ class ResultsModel(QAbstractTableModel):
 
     def _tip(self, series: Series, column: Column) -> str | float | None:
         sides = self._sides(series, column)
-        if sides is not None and sides.verdict.why:
-            return f"{sides.verdict.word}: {sides.verdict.why}"
+        if sides is not None:
+            within = f"a change within {100 * self._band:g}% is none"
+            return f"{sides.verdict.word}: {sides.verdict.why or within}"
         return column.raw(series) if column.kind == "text" else None
 
     def searched_text(self, row: int) -> str:
@@ -202,7 +216,9 @@ class ResultsModel(QAbstractTableModel):
         if column.key == "status":
             return QColor(self._status_color(series.status))
         sides = self._sides(series, column)
-        word = sides.verdict.word if sides else ""
+        word = sides.verdict.word if sides else series.row.get(column.key)
+        if sides is None and column.key not in VERDICTS:
+            return None
         if word not in ("faster", "slower"):
             return None
         return QColor(self._theme.good if word == "faster" else self._theme.bad)

@@ -24,7 +24,8 @@ from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.columns import COLUMNS, Column, shown_unasked
-from app.gui.tables.model import SORT_ROLE, Index, ResultsModel
+from app.gui.tables.model import SORT_ROLE, VERDICTS, Index, ResultsModel
+from app.plan.plan import Plan
 from app.results.series import Series
 
 
@@ -93,7 +94,7 @@ class ResultsTable(QWidget):
         self.baseline_button.setAccessibleName("Use the current row as baseline")
         self.baseline_button.setToolTip(
             "Compares all rows with the current one: every figure tells its distance, p50 and "
-            "p99 a verdict from pairs of rounds (Ctrl+B)."
+            "p99 a verdict from pairs of rounds, within the band of the run's plan (Ctrl+B)."
         )
         self.baseline_button.clicked.connect(self.toggle_baseline)
         self.columns_button = QToolButton()
@@ -101,6 +102,7 @@ class ResultsTable(QWidget):
         self.columns_button.setAccessibleName("Choose columns")
         self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
         self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._lent: frozenset[str] = frozenset()
         self.columns_menu = QMenu(self.columns_button)
         self.columns_button.setMenu(self.columns_menu)
         self.count_label = QLabel()
@@ -190,9 +192,19 @@ class ResultsTable(QWidget):
             self.view.setColumnWidth(place, column.width)
         self._columns_changed()
 
+    def show_plan(self, plan: Plan) -> None:
+        """Judge within this run's own band, and show the verdicts on its own baseline's rows."""
+        self.model.set_band(plan.band)
+        for action in self.columns_menu.actions():
+            key = action.data()
+            if key in VERDICTS and action.isChecked() == (key in self._lent):
+                action.setChecked(bool(plan.baseline))
+                self._lent = self._lent | {key} if plan.baseline else self._lent - {key}
+
     def visible_columns(self) -> list[str]:
-        """The keys of the shown columns, for preferences."""
-        return [a.data() for a in self.columns_menu.actions() if a.isChecked()]
+        """The keys of the columns that the user has shown, for preferences."""
+        checked = [a.data() for a in self.columns_menu.actions() if a.isChecked()]
+        return [key for key in checked if key not in self._lent]
 
     def set_visible_columns(self, keys: Sequence[str]) -> None:
         """Show these; keys that are no columns are ignored, as they may be of another version."""

@@ -20,10 +20,12 @@ from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.budget import Budget
+from app.sweep.sources.conditions import why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
+from exporters.types import ExportedModel
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
@@ -68,6 +70,8 @@ def round_work(
         return settled(case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
     engine = runtime(spec.name)
+    if reason := why_not(case.condition, engine):
+        return settled(case, number, "unsupported", reason, tried)
     settings = settings_of(case, str(engines.folder()))
     model = reply.model.at(case.axes)
     try:
@@ -92,6 +96,8 @@ def round_work(
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
+        arrivals_seed=round_seed(schedule.seed, "arrivals", number),
+        condition=case.condition,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -127,6 +133,16 @@ def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, i
     return work
 
 
+def null_export(
+    schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]], of: ExportedModel
+) -> ExportWork:
+    """The null twin of a model that has been exported, for a case that measures it."""
+    request = ExportRequest(case.model, case.precision, tuple(points), null_of=of)
+    work = ExportWork(request, schedule.export_limit_s, schedule.memory_limit_bytes)
+    work.budget_ends_s = schedule.budget.ends_s
+    return work
+
+
 def settled(
     case: Case, number: int, status: Status, reason: str, tried: bool = False
 ) -> SettledRound:
@@ -158,9 +174,9 @@ def refused_without_model(case: Case) -> tuple[Status, str] | None:
     return None
 
 
-def round_seed(seed: int, case_id: str, number: int) -> int:
-    """A 63-bit seed of one round, the same on every host."""
-    digest = hashlib.sha256(f"{seed}:{case_id}:{number}".encode()).digest()
+def round_seed(seed: int, of: str, number: int) -> int:
+    """A 63-bit seed of one round's case or of what its cases share, the same on every host."""
+    digest = hashlib.sha256(f"{seed}:{of}:{number}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 

@@ -53,7 +53,10 @@ def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
     return made
 
 
-def new_run(path: Path, cases: Sequence[Case], rounds: int = 1) -> RunFolder:
+MLP = Plan(sweeps=(Sweep(models=("mlp",)),))
+
+
+def new_run(path: Path, cases: Sequence[Case], rounds: int = 1, plan: Plan = MLP) -> RunFolder:
     """A run folder that is being written by this process; `close` it to end that."""
     lengths = named_lengths()["quick"]
     folder = RunFolder.create(
@@ -64,7 +67,7 @@ def new_run(path: Path, cases: Sequence[Case], rounds: int = 1) -> RunFolder:
             rounds=rounds,
             time_limit_s=lengths.time_limit_s,
             limits=lengths.limits,
-            plan=Plan(sweeps=(Sweep(models=("mlp",)),)),
+            plan=plan,
             cases=cases,
             environment=describe_host(),
         ),

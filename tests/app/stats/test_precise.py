@@ -10,7 +10,7 @@ import pytest
 from app.stats.precise import FIRST_LOOK, Precise, reach
 from app.stats.quantiles import Interval
 from app.stats.typical import Estimate
-from tests.simulated.stopping import STREAMS, Asked, stopped
+from tests.simulated.stopping import STREAMS, Asked, stopped, wrongly_called
 
 TRIES = 120
 
@@ -56,3 +56,9 @@ def test_the_interval_at_stopping_holds_the_truth(asked: Asked) -> None:
     assert told.claimed >= 0.9 * TRIES
     assert told.held / told.claimed >= 0.93
     assert told.ends[0] < told.ends[-1], "where it ends is left to the rounds"
+
+
+@pytest.mark.parametrize("asked", STREAMS[:2], ids=lambda asked: asked.stream.name)
+def test_rounds_that_end_when_narrow_call_no_case_slower_than_itself(asked: Asked) -> None:
+    tries = 200
+    assert wrongly_called(asked, tries) / tries <= 0.05

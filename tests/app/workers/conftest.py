@@ -14,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from app.cases.condition import Condition
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
 from exporters.codec import from_json, to_json
@@ -93,6 +94,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         threads: int = 1,
         precision: Precision = "fp32",
         tolerance: float | None = None,
+        condition: str = "none",
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -111,6 +113,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             lock_memory=lock_memory,
             realtime=realtime,
             tolerance=tolerance,
+            condition=Condition.parse(condition),
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],

@@ -13,6 +13,8 @@ from runtimes.calls.call import Copy
 from runtimes.calls.timed import TimedCalls
 from tests.runtimes.calls.counted import Failed, call_of, room
 
+FOREVER = array("q", [2**63 - 1])
+
 
 def test_every_run_makes_all_calls_in_order_with_their_arguments() -> None:
     made: list[tuple[int, ...]] = []
@@ -138,7 +140,7 @@ def test_arrivals_are_served_once_each_in_their_order_by_whichever_lane_is_free(
             return 0
 
         times = room(arrivals)
-        done = TimedCalls([call_of(busy)]).serve(*times, due, following)
+        done = TimedCalls([call_of(busy)]).serve(*times, due, following, FOREVER)
         served[lane] = [(times[0][i], times[1][i], times[2][i]) for i in range(done)]
 
     threads = [threading.Thread(target=serve, args=(lane,)) for lane in range(lanes)]
@@ -164,7 +166,27 @@ def test_what_was_not_begun_in_time_is_left() -> None:
         time.sleep(0.004)
         return 0
 
-    done = TimedCalls([call_of(slow)]).serve(*times, due, array("q", [0]), until_ns)
+    done = TimedCalls([call_of(slow)]).serve(*times, due, array("q", [0]), array("q", [until_ns]))
     assert 0 < done < 30
     assert all(begin < until_ns for begin in times[1][:done])
     assert times[0][:done].tolist() == due[:done].tolist()
+
+
+@pytest.mark.parametrize("wait", ["spin", "sleep", "hybrid"])
+def test_a_lane_that_waits_for_an_arrival_hears_that_the_round_has_ended(wait: str) -> None:
+    begun = time.perf_counter_ns()
+    until = array("q", [2**63 - 1])
+    times, served = room(2), []
+
+    def serve() -> None:
+        due = begun + np.array([10_000_000, 3_600_000_000_000])
+        calls = TimedCalls([call_of(lambda: 0)], wait=wait)
+        served.append(calls.serve(*times, due, array("q", [0]), until))
+
+    lane = threading.Thread(target=serve, daemon=True)
+    lane.start()
+    time.sleep(0.03)
+    until[0] = time.perf_counter_ns()
+    lane.join(60)
+    assert served == [1]
+    assert times[0][0] == begun + 10_000_000

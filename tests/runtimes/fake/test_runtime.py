@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -77,6 +78,18 @@ def test_a_run_takes_at_least_its_latency(graphs: Graphs) -> None:
         begun = time.perf_counter_ns()
         lane.run()
         assert time.perf_counter_ns() - begun >= 2_000_000
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_run_takes_longer_for_each_of_its_inputs(graphs: Graphs, batch: int) -> None:
+    settings = Settings(options={"latency_us": 100.0, "per_input_us": 200.0})
+    model = replace(graphs.dense, batch="batch")
+    with Fake().compile(model, {"batch": batch}, settings) as session:
+        lane = session.lanes[0]
+        lane.bind(reference_of(graphs.dense, batch).inputs)
+        begun = time.perf_counter_ns()
+        lane.run()
+        assert time.perf_counter_ns() - begun >= (100 + 200 * batch) * 1000
 
 
 def test_the_second_mode_is_later_by_the_spread(graphs: Graphs) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,12 +15,19 @@ import pytest
 import torch
 from torch.autograd.profiler_util import FunctionEvent
 
+from app.workers.timing import loop_of
+from exporters import own
 from exporters.types import ExportedModel
 from runtimes.base import Available, Unavailable
+from runtimes.calls import timed
+from runtimes.calls.call import Call
+from runtimes.calls.timed import TimedCalls
 from runtimes.execution import OpTime
 from runtimes.faults import RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime, operators
+from runtimes.pyt.cuda_lane import TorchCudaLane
+from runtimes.pyt.cuda_place import Recording
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
 from runtimes.session.several import Several
@@ -27,6 +36,8 @@ from tests.runtimes.graphs import STEPS, Graphs, streamed
 from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
 from tests.runtimes.torch_factories import CHANNELS
+
+_CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 class HostPlace:
@@ -38,6 +49,7 @@ class HostPlace:
     def __init__(self) -> None:
         self.waits = 0
         self.entered_by: list[int] = []
+        self._kept: list[Any] = []
 
     def make_current(self) -> None:
         self.entered_by.append(threading.get_ident())
@@ -48,7 +60,7 @@ class HostPlace:
     def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype)
 
-    def record(self, call: Callable[[], Any]) -> tuple[Callable[[], object], Any]:
+    def record(self, call: Callable[[], Any]) -> Recording:
         kept = call()
         tensors = kept if isinstance(kept, tuple) else (kept,)
 
@@ -59,7 +71,24 @@ class HostPlace:
             ):
                 tensor.copy_(new)
 
-        return replay, kept
+        return Recording(replay, self._as_call(replay), kept)
+
+    def copying(self, target: torch.Tensor, source: torch.Tensor) -> Call:
+        def copy() -> None:
+            ctypes.memmove(target.data_ptr(), source.data_ptr(), source.nbytes)
+
+        return self._as_call(copy)
+
+    def waiting(self) -> Call:
+        return self._as_call(self.synchronize)
+
+    def _as_call(self, part: Callable[[], object]) -> Call:
+        """A C function that runs `part`, as the driver's functions run theirs."""
+        function = _CALLED(lambda: part() is not None)
+        self._kept.append(function)
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        assert address is not None
+        return Call(address, (), RuntimeError)
 
     def times_ns(self, parts: Sequence[Callable[[], object]], runs: int) -> np.ndarray:
         for part in list(parts) * runs:
@@ -89,8 +118,11 @@ def opened(
     cuda_graph: bool = False,
     tf32: bool = False,
     place: HostPlace | None = None,
+    call: str = "auto",
 ) -> TorchCudaSession:
-    request = request_of(model, mode="eager", boundary=boundary, cuda_graph=cuda_graph, tf32=tf32)
+    request = request_of(
+        model, mode="eager", boundary=boundary, cuda_graph=cuda_graph, tf32=tf32, call=call
+    )
     return TorchCudaSession(request, place or HostPlace())
 
 
@@ -158,6 +190,56 @@ def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> No
         assert place.waits == before + 1
 
 
+needs_c = pytest.mark.skipif(
+    not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
+)
+
+
+@needs_c
+def test_a_recorded_graph_is_run_by_the_loop_in_c(graphs: Graphs, boundary: str) -> None:
+    reference = reference_of(graphs.dense, 1)
+    place = HostPlace()
+    with opened(graphs.dense, boundary, cuda_graph=True, place=place) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        before = place.waits
+        times = [array("q", bytes(24)) for _ in range(3)]
+        TimedCalls(lane.calls).time(times[0], times[1], times[2], 3)
+        assert place.waits == before + 3, "each run waits once for the device"
+        assert agrees(lane.outputs(), reference)
+        assert loop_of(lane, streaming=False) == "C"
+    assert not lane.calls, "what a closed session gave back is called no more"
+
+
+@needs_c
+def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_device(
+    graphs: Graphs, boundary: str
+) -> None:
+    with opened(graphs.dense, boundary) as session:
+        assert loop_of(session.lanes[0], streaming=False) == "Python"
+    with opened(graphs.dense, boundary, cuda_graph=True, call="python") as session:
+        assert loop_of(session.lanes[0], streaming=False) == "Python"
+    with opened(graphs.step, boundary, cuda_graph=True) as session:
+        told = loop_of(session.lanes[0], streaming=True)
+        assert told == ("C" if boundary == "host" else "Python")
+
+
+@needs_c
+def test_a_result_whose_order_is_not_its_memorys_is_copied_by_torch(graphs: Graphs) -> None:
+    request = request_of(
+        graphs.dense, mode="eager", boundary="host", cuda_graph=True, tf32=False, call="auto"
+    )
+    kept = torch.arange(6.0).reshape(2, 3).t()
+    lane = TorchCudaLane(request, HostPlace())
+    lane.prepare(lambda: kept, recorded=True)
+    assert not lane.calls
+    lane.run()
+    (output,) = lane.outputs().values()
+    assert output.tolist() == [[0, 3], [1, 4], [2, 5]]
+    lane.close()
+
+
 def test_spans_have_the_parts_that_the_boundary_has(graphs: Graphs) -> None:
     with opened(graphs.dense, "host") as session:
         spans = session.spans(6)
@@ -212,6 +294,7 @@ def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
         "boundary": boundary,
         "cuda_graph": cuda_graph,
         "tf32": False,
+        "call": "auto",
     }
     request = request_of(model, 1, Settings(operator_times=True), **options)
     reference = reference_of(model, 1)

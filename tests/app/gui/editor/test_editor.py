@@ -68,7 +68,7 @@ def test_what_is_clicked_and_typed_becomes_the_plan(editor: SweepEditor) -> None
     QTest.keyClicks(form.batch, "1, 2,8")
     QTest.keyClicks(form.threads, "0 2")
     form.precisions.boxes["int8"].click()
-    form.scenarios.paced.click()
+    form.scenarios.boxes["paced"].click()
     _option_box(editor, "ort-cpu.memory_arena", False).click()
     (sweep,) = editor.plan().sweeps
     assert sweep.models == ("cnn_tiny",)

@@ -10,15 +10,16 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.window import MainWindow
-from tests.app.gui.runs import new_run, record_round, records
+from app.plan.plan import Plan, Sweep
+from tests.app.gui.runs import MLP, new_run, record_round, records
 from tests.app.gui.windows import dialogs, open_run
 
 CASE = Case("mlp", "fake")
 OTHER = Case("mlp", "fake", threads=2)
 
 
-def _run(path: Path, latency_us: float, *cases: Case) -> Path:
-    with new_run(path, cases, rounds=3) as folder:
+def _run(path: Path, latency_us: float, *cases: Case, plan: Plan = MLP) -> Path:
+    with new_run(path, cases, rounds=3, plan=plan) as folder:
         for case in cases:
             for number in range(3):
                 latencies = [latency_us + number % 2 + k % 7 for k in range(600)]
@@ -44,6 +45,23 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     assert ratio == pytest.approx(200.33 / 103.33, rel=1e-3)
     assert isinstance(low, float) and isinstance(ratio, float) and isinstance(high, float)
     assert low <= ratio <= high
+
+
+def test_a_run_that_is_opened_is_judged_within_its_plans_band(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    plan = Plan(sweeps=(Sweep(models=("mlp",)),), band=0.5, baseline="fake")
+    first = _run(tmp_path / "monday", 100.0, CASE, plan=plan)
+    second = _run(tmp_path / "tuesday", 120.0, CASE)
+    open_run(window, qtbot, first)
+    window.compare_with(second)
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
+    header, (row,) = view.table()
+    told = dict(zip(header, row, strict=True))
+    assert (told["p50_verdict"], told["p50_why"]) == ("undecided", "measured apart")
+    shown = [a.data() for a in window.table.columns_menu.actions() if a.isChecked()]
+    assert "baseline_p50_verdict" in shown
 
 
 def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:

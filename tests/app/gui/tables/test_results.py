@@ -15,10 +15,11 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.status import Status
 from app.gui.export_view import export
-from app.gui.look.theme import DARK
+from app.gui.look.theme import DARK, LIGHT
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import ResultsModel, change_text
 from app.gui.tables.results import ResultsTable
+from app.plan.plan import Plan, Sweep
 from app.results.series import Series
 from app.results.table import read_rows
 from tests.app.gui.synthetic import failed, series
@@ -142,6 +143,50 @@ def test_only_a_verdict_from_pairs_of_rounds_is_told_as_one(table: ResultsTable)
     assert slower != faster
     assert (same, untold) == (None, None), "no colour without a verdict"
     assert _text(table, 4, P50).split()[-1] == "%", "a row without rounds has a distance alone"
+
+
+def test_a_change_within_the_plans_band_is_none(table: ResultsTable) -> None:
+    grid = (Sweep(models=("cnn_tiny",)),)
+    cases = [
+        series(key="a", median_us=20.0, count=2000),
+        series(key="b", median_us=22.0, count=2000, seed=2),
+    ]
+    table.set_series(cases)
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    told = []
+    for band in (0.02, 0.25):
+        table.show_plan(Plan(sweeps=grid, band=band))
+        told.append(_text(table, 1, P50).split()[-1])
+        tip = table.filter.index(1, P50).data(Qt.ItemDataRole.ToolTipRole)
+        assert f"within {100 * band:g}% is none" in tip
+    assert told == ["slower", "same"]
+
+
+def test_a_verdict_that_comes_later_is_told_as_well(table: ResultsTable) -> None:
+    cases = [series(key=key, count=2000, seed=n) for n, key in enumerate("ab", start=1)]
+    table.set_series([replace(one, summary=None) for one in cases])
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    assert _text(table, 1, P50) == ""
+    table.set_series([replace(one, row={**one.row, "ci_method": "t_ranks"}) for one in cases])
+    assert _text(table, 1, P50).split()[-1] == "same"
+
+
+def test_a_plan_with_a_baseline_shows_its_verdicts_and_keeps_no_preference(
+    table: ResultsTable,
+) -> None:
+    grid = (Sweep(models=("cnn_tiny",)),)
+    before = table.visible_columns()
+    table.set_series([_case("a", 9.5, baseline_p50_verdict="slower")])
+    table.show_plan(Plan(sweeps=grid, baseline="ort-cpu"))
+    verdict = next(k for k, column in enumerate(COLUMNS) if column.key == "baseline_p50_verdict")
+    assert not table.view.isColumnHidden(verdict)
+    color = table.filter.index(0, verdict).data(Qt.ItemDataRole.ForegroundRole)
+    assert (_text(table, 0, verdict), color) == ("slower", QColor(LIGHT.bad))
+    assert table.visible_columns() == before
+    table.show_plan(Plan(sweeps=grid))
+    assert table.view.isColumnHidden(verdict)
 
 
 def test_the_baseline_follows_its_case_through_new_data_and_sorting(table: ResultsTable) -> None:

@@ -1,0 +1,68 @@
+"""A dynamic batcher in front of the model, as one word: `max=8,wait=2ms`."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Self
+
+MOST, LONGEST_WAIT_US = 1024, 10e6
+"""No server collects more, and nobody waits so long to be asked."""
+NO_BATCHER = "none"
+
+_FORM = r"max=(?P<most>\d+),wait=(?P<time>\d+(?:\.\d+)?)(?P<unit>us|ms|s)"
+_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+
+
+@dataclass(frozen=True, slots=True)
+class Batcher:
+    """Requests of one input each are sent together, up to `most` of them.
+
+    A batch is sent when `most` are waiting or the oldest has waited `wait_us`, whichever comes
+    first, and the server is free. With a wait of 0 whatever waits is sent as soon as it is free.
+    """
+
+    most: int
+    wait_us: float
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The word as `str` gives it; ValueError with one sentence."""
+        match = re.fullmatch(_FORM, text)
+        if match is None:
+            raise ValueError(f"{text!r} is not known; use {NO_BATCHER}, or such as max=8,wait=2ms")
+        most = int(match["most"])
+        wait_us = round(float(match["time"]) * _MICROSECONDS[match["unit"]] * 1e3) / 1e3
+        if not 1 <= most <= MOST:
+            raise ValueError(f"{text!r} collects {most} requests; use max=1 to max={MOST}")
+        if wait_us > LONGEST_WAIT_US:
+            raise ValueError(f"{text!r} waits too long; use at most wait=10s")
+        return cls(most, wait_us)
+
+    @property
+    def wait_ns(self) -> int:
+        return round(self.wait_us * 1e3)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The batches that the graph is compiled for, ascending: powers of two, then `most`.
+
+        As TensorFlow Serving's `allowed_batch_sizes`: a batch is filled up to the next of them.
+        """
+        powers = (1 << power for power in range(self.most.bit_length()))
+        return (*(size for size in powers if size < self.most), self.most)
+
+    def size_for(self, requests: int) -> int:
+        """The smallest of `sizes` that holds so many requests, from 1 to `most`."""
+        return self.sizes[bisect_left(self.sizes, requests)]
+
+    def __str__(self) -> str:
+        in_ms = self.wait_us >= 1e3
+        wait = f"{self.wait_us / 1e3 if in_ms else self.wait_us:.6f}".rstrip("0").rstrip(".")
+        return f"max={self.most},wait={wait}{'ms' if in_ms else 'us'}"
+
+
+def parsed(text: str) -> Batcher | None:
+    """The batcher of a word, None of `none`; ValueError with one sentence."""
+    return None if text == NO_BATCHER else Batcher.parse(text)

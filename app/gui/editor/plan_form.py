@@ -1,0 +1,125 @@
+"""What holds for all grids of a sweep and few change: figures and verdicts, limits, own files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from PySide6.QtCore import QStringListModel, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QCompleter, QFormLayout, QVBoxLayout, QWidget
+
+from app.gui.editor.fold import Fold
+from app.gui.editor.form_rows import add_row
+from app.gui.editor.plan_text import FIGURES, FILES, LIMITS, PlanText, PlanTextField
+from app.gui.look.terms import TERMS
+from app.plan.draft import EMPTY
+from app.plan.plan import Plan
+from exporters.types import GraphlapError
+from runtimes.registry import parse_spec
+
+_LABELS = {"aa": "With itself", "custom_ops": "Operators", "accuracy": "Labelled data"}
+"""Where a term is too long for a form's first column."""
+
+
+class PlanForm(QWidget):
+    """`edited(field, draft)` as the grid form has it; `fault` says what a field lacks."""
+
+    edited = Signal(str, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._draft = EMPTY
+        rows = (*FIGURES, *LIMITS, *FILES)
+        self.fields = {row.key: PlanTextField(row) for row in rows}
+        self.boxes = {
+            "checked": _box("Compare outputs", "compare outputs"),
+            "rotate_inputs": _box("Rotate inputs", "rotate inputs"),
+            "save_inputs": _box("Save inputs", "save inputs"),
+        }
+        self._baselines = QStringListModel(self)
+        completer = QCompleter(self._baselines, self)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.activated.connect(self.fields["baseline"].textEdited)
+        self.fields["baseline"].setCompleter(completer)
+        self.folds = (
+            self._fold("Figures and verdicts of the sweep", FIGURES),
+            self._fold("Limits and checks of the sweep", LIMITS, "checked"),
+            self._fold("Files and parts of models", FILES, "rotate_inputs", "save_inputs"),
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        for fold in self.folds:
+            layout.addWidget(fold)
+        for key, field in self.fields.items():
+            field.edited.connect(lambda value, key=key: self._typed(key, value))
+        for key, box in self.boxes.items():
+            box.clicked.connect(lambda checked, key=key: self._edit(key, checked))
+        self.show_draft(self._draft)
+
+    def _fold(self, title: str, rows: Sequence[PlanText], *boxes: str) -> Fold:
+        content = QWidget()
+        form = QFormLayout(content)
+        form.setContentsMargins(8, 2, 0, 6)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        for row in rows:
+            label = _LABELS.get(row.key, row.term.capitalize())
+            add_row(form, label, self.fields[row.key], row.term)
+        for key in boxes:
+            form.addRow("", self.boxes[key])
+        told = ", ".join(row.term for row in rows)
+        return Fold(title, f"Of all grids of the sweep: {told}.", content)
+
+    @property
+    def fault(self) -> GraphlapError | None:
+        """Of the first field that holds no value."""
+        return next((field.fault for field in self.fields.values() if field.fault), None)
+
+    def show_draft(self, draft: Plan) -> None:
+        """Show a draft's own fields, and open what it sets; nothing is emitted."""
+        self._draft = draft
+        for key, field in self.fields.items():
+            field.show_value(getattr(draft, key))
+        for key, box in self.boxes.items():
+            box.setChecked(getattr(draft, key))
+        self._baselines.setStringList(list(dict.fromkeys(_candidates(draft))))
+        for fold, keys in zip(self.folds, self._keys(), strict=True):
+            if any(getattr(draft, key) != getattr(EMPTY, key) for key in keys):
+                fold.open()
+
+    @staticmethod
+    def _keys() -> tuple[list[str], ...]:
+        """The keys of the plan in each fold."""
+        return (
+            [row.key for row in FIGURES],
+            [*(row.key for row in LIMITS), "checked"],
+            [*(row.key for row in FILES), "rotate_inputs", "save_inputs"],
+        )
+
+    def _typed(self, key: str, value: Any) -> None:
+        if self.fields[key].fault:
+            self.edited.emit(key, self._draft)  # the field says what is wrong with it
+        else:
+            self._edit(key, value)
+
+    def _edit(self, key: str, value: Any) -> None:
+        self.edited.emit(key, self._draft.model_copy(update={key: value}))
+
+
+def _candidates(draft: Plan) -> Iterator[str]:
+    """What a baseline of this draft can be: runtimes, models, values of options."""
+    for grid in draft.sweeps:
+        yield from grid.runtimes
+        yield from grid.models
+        measured = {parse_spec(text).name for text in grid.runtimes}
+        for option, values in grid.options.items():
+            if option.partition(".")[0] in measured:
+                yield from (f"{option}={value}" for value in values)
+
+
+def _box(text: str, term: str) -> QCheckBox:
+    box = QCheckBox(text)
+    box.setAccessibleName(f"{term} of the sweep")
+    box.setToolTip(TERMS[term])
+    return box

@@ -1,0 +1,156 @@
+"""The timed part of a round: warm up, check, measure, check again, with the clock around runs.
+
+`_measured` is the one place that asks whether the scenario is a closed or an open loop.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from app.cases.interference import Interference
+from app.workers.at_once import AllAtOnce, Queries
+from app.workers.condition import polluting
+from app.workers.floor import harness_floor_ns
+from app.workers.lane import Blocks, OneLane
+from app.workers.lanes import GIVING_WAIT, SeveralLanes
+from app.workers.open_loop import OpenLoopSampler
+from app.workers.placing import hold_memory
+from app.workers.pollution import Pollution
+from app.workers.round_schedule import timed_schedule
+from app.workers.sampling import Measured, Sampler
+from app.workers.timing import Loop, loop_of, serving
+from app.workers.under_way import UnderWay
+from app.workers.watch import Watch
+from exporters.types import Reference, axes_key, load_reference
+from runtimes.base import Arrays, Lane, Session
+from runtimes.faults import Unsupported
+from runtimes.session.call_option import CALL
+
+# A median needs six samples; more than half a second of them tells nothing further.
+_LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9
+
+
+def time_round(this: UnderWay, session: Session, reference: Reference, first_ns: float) -> None:
+    """Time a bound session as the job says; the collector rests while the clock runs.
+
+    `first_ns` is how long its first run took. Raises what a run raises, and Unsupported where the
+    loop that was asked for can't time it.
+    """
+    job, sets = this.job, _sets(this, reference)
+    pollution = polluting(this, len(session.lanes))
+    loop = _loop(this, session, sets)
+    path = f"{session.execution.call_path}, timed in {loop}"
+    this.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    this.note(**hold_memory(job, this.result))
+    watch = Watch(this.result.environment["affinity"])
+    with this.samples_file() as file:
+        with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
+            sampler = Sampler(lanes, job.limits, file, watch, this.report, this.stopped)
+            this.enter("warmup")
+            warm = sampler.warm_up()
+            this.note(
+                warmup_iterations=warm.iterations,
+                warmup_s=warm.seconds,
+                settled=warm.settled,
+            )
+            before = this.check(session, reference)
+            this.enter("measure")
+            measured = _measured(this, session.lanes, sets, sampler)
+        _note_interference(this, watch.told())
+        if len(session.lanes) == 1:
+            _note_spans(this, session, warm.median_ns)
+    gc.enable()
+    this.note(
+        samples=Path(job.samples_path).name,
+        iterations=measured.iterations,
+        duration_s=measured.duration_s,
+        stop_reason=measured.stop_reason,
+        open_loop=measured.open_loop,
+    )
+    if warm.settled is False:
+        this.warn(
+            f"no_steady_state: the medians still moved after {warm.seconds:.1f} s: "
+            "use a quieter machine, or --profile standard"
+        )
+    after = this.check(session, reference)
+    this.note_check(after if before is None or before.output_ok else before)
+
+
+def _measured(
+    this: UnderWay, lanes: tuple[Lane, ...], sets: Sequence[Arrays], closed: Sampler
+) -> Measured:
+    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile."""
+    job = this.job
+    if not job.scenario.is_open_loop:
+        return closed.measure()
+    schedule = timed_schedule(job.scenario, job.limits, job.arrivals_seed)
+    streaming = bool(job.model.states)
+    serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
+    return OpenLoopSampler(
+        lanes, serves, schedule, closed.file, closed.watch, this.report, this.stopped
+    ).measure()
+
+
+def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
+    """Which loop times; Unsupported where the one that was asked for can't."""
+    loop = loop_of(session.lanes[0], bool(this.job.model.states), sets)
+    if loop != "C" and this.job.settings.options.get(CALL.name) == "c":
+        raise Unsupported(
+            f"{this.job.runtime} offers the loop in C no calls with these options and inputs",
+            "use call=python",
+        )
+    return loop
+
+
+def _lanes(
+    this: UnderWay,
+    lanes: tuple[Lane, ...],
+    first_ns: float,
+    sets: Sequence[Arrays],
+    pollution: Pollution | None,
+) -> Blocks:
+    job, streaming = this.job, bool(this.job.model.states)
+    if job.scenario.kind == "multistream":
+        return Queries(lanes, job.scenario, streaming, first_ns, sets)
+    if job.scenario.kind == "offline":
+        return AllAtOnce(lanes, streaming, first_ns, sets)
+    how = job.scenario, job.wait_policy, streaming, first_ns, sets
+    return OneLane(lanes[0], *how, pollution) if len(lanes) == 1 else SeveralLanes(lanes, *how)
+
+
+def _sets(this: UnderWay, reference: Reference) -> list[Arrays]:
+    """The inputs that are fed in turn, the reference's first; what is state is not fed."""
+    model = this.job.model
+    states = {pair.input for pair in model.states}
+    files = model.rotation.get(axes_key(this.job.axes), ())
+    sets = [reference.inputs, *(load_reference(file).inputs for file in files)] if files else []
+    return [{n: a for n, a in one.items() if n not in states} for one in sets]
+
+
+def _note_interference(this: UnderWay, told: Interference | None) -> None:
+    """The clock while it was measured stands for the one that was read before."""
+    this.note(interference=told)
+    if told is not None and told.cpu_mhz_mean is not None:
+        this.note(environment={**this.result.environment, "cpu_mhz": told.cpu_mhz_mean})
+
+
+def _note_spans(this: UnderWay, session: Session, typical_ns: float) -> None:
+    """The medians of some further runs by the device's own clock, where there is one."""
+    runs = min(max(int(_SPANS_NS / max(typical_ns, 1.0)), _LEAST_SPANS), _MOST_SPANS)
+    spans = session.spans(runs)
+    if spans is None:
+        return
+    parts = {
+        "h2d_p50_us": spans.h2d_ns,
+        "device_p50_us": spans.device_ns,
+        "d2h_p50_us": spans.d2h_ns,
+    }
+    medians = {name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None}
+    this.note(facts={**this.result.facts, **medians})

@@ -1,0 +1,93 @@
+"""A round under way: its job, the phase that it is in, and what has become known of it so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from app.cases.round import Check, MeasureJob, Phase, RoundResult
+from app.workers.check import check_session, why_wrong
+from app.workers.conditions import describe_round, round_warnings
+from app.workers.doubts import of_itself, of_nans
+from app.workers.sampling import Progress
+from exporters.types import Reference
+from runtimes.base import Session
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """A round in the making; `tell` sends an event to the parent."""
+
+    job: MeasureJob
+    tell: Tell
+    stopped: Callable[[], bool]
+    said: Sequence[str] = ()
+    result: RoundResult = field(init=False)
+    phases_ms: dict[str, float] = field(default_factory=dict)
+    phase: Phase = "import"
+    _entered_ns: int = 0
+
+    def __post_init__(self) -> None:
+        environment = describe_round(self.job.settings.threads)
+        self.result = RoundResult(
+            case_id=self.job.case_id,
+            round=self.job.round,
+            status="ok",
+            started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            environment=environment,
+            warnings=(*self.said, *round_warnings(environment)),
+        )
+
+    def note(self, **facts: Any) -> None:
+        """Add what has become known."""
+        self.result = replace(self.result, **facts)
+
+    def warn(self, *sentences: str) -> None:
+        """Add warnings to those that there are."""
+        self.note(warnings=(*self.result.warnings, *sentences))
+
+    def enter(self, phase: Phase) -> None:
+        self.leave()
+        self.phase, self._entered_ns = phase, time.perf_counter_ns()
+        self.tell({"event": "phase", "phase": phase})
+
+    def leave(self) -> None:
+        if self._entered_ns:
+            spent_ms = (time.perf_counter_ns() - self._entered_ns) / 1e6
+            self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
+            self._entered_ns = 0
+
+    def report(self, progress: Progress) -> None:
+        self.tell({"event": "progress", **asdict(progress)})
+
+    def samples_file(self) -> BinaryIO:
+        """The job's, anew: a follower may have mapped what a round cut short left behind."""
+        path = Path(self.job.samples_path)
+        if path.is_file():
+            path.unlink()
+        return cast(BinaryIO, path.open("wb", buffering=0))
+
+    def check(self, session: Session, reference: Reference) -> Check | None:
+        """None where there is nothing to compare with."""
+        if self.job.model.uncompared:
+            return None
+        self.enter("correctness")
+        inputs, expected, job = reference.inputs, reference.outputs, self.job
+        return check_session(session, inputs, expected, job.model, job.tolerance)
+
+    def note_check(self, check: Check | None) -> None:
+        """A wrong row keeps its timing and is marked."""
+        if check is None:
+            self.warn(self.job.model.uncompared)
+            return
+        self.note(check=check)
+        self.warn(*of_nans(check), *of_itself(check, self.job.runtime))
+        if not check.output_ok:
+            reason = why_wrong(check, self.result.concurrency)
+            self.note(status="wrong_output", reason=reason)

@@ -1,0 +1,161 @@
+"""What holds for all grids of a sweep: typed as on the command line, kept in the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.gui.editor.editor import SweepEditor
+from app.gui.editor.presets import FIRST
+from app.gui.look.preferences import Preferences
+from app.plan.draft import EMPTY
+from app.plan.plan import Plan, Sweep, load_plan
+from app.plan.toml_text import plan_toml
+
+TYPED = {
+    "percentiles": ("50, 99, 99.99", (50.0, 99.0, 99.99)),
+    "precise": ("p50=1%, p99=0.1", {"p50": 0.01, "p99": 0.1}),
+    "baseline": ("cnn_tiny", "cnn_tiny"),
+    "band": ("3.5%", 0.035),
+    "budget_s": ("2m", 120.0),
+    "time_limit_s": ("90", 90.0),
+    "tolerance": ("1e-3", 0.001),
+    "inputs": ("a.npz", "a.npz"),
+    "input_range": ("ids=0:9 mask=0:1", {"ids": (0.0, 9.0), "mask": (0.0, 1.0)}),
+    "weights": ("net.safetensors", "net.safetensors"),
+    "calibration": ("cal.npz", "cal.npz"),
+    "states": ("h_out=h_in c_out=c_in", {"h_out": "h_in", "c_out": "c_in"}),
+    "from_nodes": ("a, b", ("a", "b")),
+    "to_nodes": ("c", ("c",)),
+    "custom_ops": ("ops.so", ("ops.so",)),
+}
+"""What is typed into each field, and what the plan then holds."""
+
+
+@pytest.fixture
+def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
+    made = SweepEditor(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(made)
+    made.resize(380, 900)
+    made.show()
+    made.set_draft(FIRST, "first")
+    for fold in made.plan_form.folds:
+        fold.button.click()
+    yield made
+    made.close_background()
+
+
+def test_what_is_typed_of_the_whole_sweep_becomes_the_plan_and_its_file(
+    editor: SweepEditor, tmp_path: Path
+) -> None:
+    for key, (text, _) in TYPED.items():
+        QTest.keyClicks(editor.plan_form.fields[key], text)
+    editor.plan_form.boxes["checked"].click()
+    editor.plan_form.boxes["save_inputs"].click()
+    plan = editor.plan()
+    assert {key: getattr(plan, key) for key in TYPED} == {k: v for k, (_, v) in TYPED.items()}
+    assert not plan.checked and plan.save_inputs and not plan.rotate_inputs
+    file = tmp_path / "kept.toml"
+    file.write_text(plan_toml(plan), "utf-8")
+    assert load_plan(file) == plan
+
+
+def test_a_plan_that_is_opened_shows_what_it_sets(qtbot: QtBot, tmp_path: Path) -> None:
+    plan = Plan(
+        sweeps=(Sweep(models=("mlp",), runtimes=("ort-cpu",)),),
+        precise={"p99": 0.05},
+        band=0.03,
+        budget_s=90.0,
+        rounds=20,
+    )
+    file = tmp_path / "nightly.toml"
+    file.write_text(plan_toml(plan), "utf-8")
+    editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(editor)
+    editor.show()
+    editor.open_plan(file)
+    fields = editor.plan_form.fields
+    assert fields["precise"].text() == "p99=5%"
+    assert fields["band"].text() == "3%"
+    assert fields["budget_s"].text() == "90s"
+    assert [field.isVisible() for field in (fields["band"], fields["weights"])] == [True, False]
+    assert editor.plan() == plan
+    editor.close_background()
+
+
+def test_every_key_of_a_plan_has_a_field_in_the_editor(editor: SweepEditor) -> None:
+    held = {*editor.plan_form.fields, *editor.plan_form.boxes}
+    bar = {"name", "seed", "profile", "rounds", "profile_ops", "largest_batch", "memory_limit"}
+    assert held | bar | {"sweeps"} == set(Plan.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "told"),
+    [
+        ("precise", "p50", "write it as p50=1%,p99=10%"),
+        ("precise", "p7=1%", "P7 is no percentile of the rows"),
+        ("precise", "p50=0%", "Precise p50=0 is no share"),
+        ("percentiles", "50, 100", "100 is no percentile: give numbers between 0 and 100"),
+        ("band", "much", "Band 'much' is no share: write it as 2% or as 0.02"),
+        ("budget_s", "soon", "Budget soon is no time"),
+        ("aa", "0", "0 is no whole number of at least 1"),
+        ("baseline", "ort-gpu", "The baseline 'ort-gpu' is no case of this plan"),
+        ("weights", "gone.safetensors", "gone.safetensors"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_plans_own_words(
+    editor: SweepEditor, qtbot: QtBot, key: str, text: str, told: str
+) -> None:
+    field = editor.plan_form.fields[key]
+    QTest.keyClicks(field, text)
+    qtbot.waitUntil(lambda: told.lower() in editor.verdict.text().lower())
+    assert "--precise" not in editor.verdict.text()
+    assert not editor.run_button.isEnabled()
+    field.clear()
+    QTest.keyClick(field, Qt.Key.Key_Space)
+    qtbot.waitUntil(editor.run_button.isEnabled)
+    assert getattr(editor.draft, key) == getattr(EMPTY, key)
+
+
+def test_a_field_of_the_whole_sweep_is_undone_with_its_text(editor: SweepEditor) -> None:
+    field = editor.plan_form.fields["band"]
+    QTest.keyClicks(field, "5%")
+    editor.undo_stack.undo()
+    assert field.text() == "" and editor.draft.band == 0.02
+    editor.undo_stack.redo()
+    assert field.text() == "5%" and editor.draft.band == 0.05
+
+
+def test_a_baseline_is_offered_from_what_the_sweep_measures(editor: SweepEditor) -> None:
+    field = editor.plan_form.fields["baseline"]
+    QTest.keyClicks(field, "lstm")
+    completer = field.completer()
+    assert completer.currentCompletion() == "lstm_tiny"
+    completer.activated.emit(completer.currentCompletion())
+    assert editor.draft.baseline == "lstm_tiny"
+
+
+def test_precise_says_what_the_rounds_then_mean(editor: SweepEditor, qtbot: QtBot) -> None:
+    QTest.keyClicks(editor.plan_form.fields["precise"], "p50=1%")
+    assert editor.plan_bar.rounds.placeholderText() == "at most 40"
+    qtbot.waitUntil(lambda: "5 to 40 rounds each" in editor.verdict.text())
+
+
+def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(
+    editor: SweepEditor, qtbot: QtBot
+) -> None:
+    editor.activateWindow()
+    fields = editor.plan_form.fields
+    fields["percentiles"].setFocus()
+    seen: list[QWidget | None] = []
+    for _ in range(4):
+        QTest.keyClick(editor.focusWidget(), Qt.Key.Key_Tab)
+        QApplication.processEvents()
+        seen.append(editor.focusWidget())
+    assert seen == [fields[key] for key in ("precise", "baseline", "band", "aa")]

@@ -1,0 +1,111 @@
+"""When the next run begins, as a user chooses it: every kind there is, with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.cases.scenario import Scenario, ScenarioKind
+from app.gui.editor.editor import SweepEditor
+from app.gui.editor.presets import FIRST
+from app.gui.editor.scenario_field import ScenarioField
+from app.gui.look.preferences import Preferences
+from app.plan.expand import expand
+
+
+@pytest.fixture
+def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
+    made = SweepEditor(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(made)
+    made.resize(380, 900)
+    made.show()
+    made.set_draft(FIRST, "first")
+    yield made
+    made.close_background()
+
+
+@pytest.fixture
+def field(editor: SweepEditor) -> ScenarioField:
+    return editor.grid_form.scenarios
+
+
+def _type(field: ScenarioField, kind: ScenarioKind, text: str) -> None:
+    field.figures[kind].clear()
+    QTest.keyClicks(field.figures[kind], text)
+
+
+def test_every_kind_of_scenario_can_be_chosen_by_one_click(
+    editor: SweepEditor, field: ScenarioField
+) -> None:
+    assert list(field.boxes) == list(get_args(ScenarioKind))
+    for kind, box in field.boxes.items():
+        if kind != "closed_loop":
+            box.click()
+    told = [Scenario.parse(text).kind for text in editor.plan().sweeps[0].scenarios]
+    assert told == list(get_args(ScenarioKind))
+    assert len(expand(editor.plan())) == 2 * len(told)
+
+
+def test_several_figures_of_a_kind_are_as_many_scenarios(
+    editor: SweepEditor, field: ScenarioField
+) -> None:
+    field.boxes["closed_loop"].click()
+    field.boxes["poisson"].click()
+    _type(field, "poisson", "100/s, 250/s")
+    assert not field.problem
+    field.boxes["burst"].click()
+    _type(field, "burst", "4@1ms")
+    scenarios = editor.plan().sweeps[0].scenarios
+    assert scenarios == ("poisson:100/s", "poisson:250/s", "burst:4@1000us")
+    assert field.figures["burst"].text() == "4@1ms", "what was typed stays as it was typed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("rate", "fast"), ("rate", "0/s"), ("paced", ""), ("burst", "8@0ms"), ("multistream", "0")],
+)
+def test_figures_that_mean_nothing_are_refused_in_the_scenarios_own_words(
+    editor: SweepEditor, field: ScenarioField, qtbot: QtBot, kind: ScenarioKind, text: str
+) -> None:
+    with pytest.raises(ValueError) as refused:
+        Scenario.parse(f"{kind}:{text}")
+    cause, _, remedy = str(refused.value).partition("; ")
+    field.boxes[kind].click()
+    _type(field, kind, text)
+    field.figures[kind].textEdited.emit(text)
+    qtbot.waitUntil(lambda: cause in editor.verdict.text() and remedy in editor.verdict.text())
+    assert field.figures[kind].property("invalid")
+    assert not editor.run_button.isEnabled()
+    field.boxes[kind].click()
+    qtbot.waitUntil(editor.run_button.isEnabled)
+
+
+def test_a_sweep_without_any_scenario_is_told(
+    editor: SweepEditor, field: ScenarioField, qtbot: QtBot
+) -> None:
+    field.boxes["closed_loop"].click()
+    qtbot.waitUntil(lambda: "No scenario is chosen" in editor.verdict.text())
+
+
+@pytest.mark.parametrize("text", ["paced:20us", "rate:10/s", "poisson:10/s", "burst:2@5ms"])
+def test_how_a_pause_is_waited_out_can_be_chosen_where_there_is_one(
+    editor: SweepEditor, text: str
+) -> None:
+    form = editor.grid_form
+    assert not form.wait_policy.isEnabled()
+    for other in ("offline", "multistream"):
+        form.scenarios.boxes[other].click()
+    assert not form.wait_policy.isEnabled()
+    grid = FIRST.sweeps[0].model_copy(update={"scenarios": (str(Scenario.parse(text)),)})
+    editor.set_draft(FIRST.model_copy(update={"sweeps": (grid,)}), "open")
+    assert form.wait_policy.isEnabled()
+    kind = Scenario.parse(text).kind
+    assert form.scenarios.boxes[kind].isChecked()
+    assert [str(Scenario.parse(f"{kind}:{form.scenarios.figures[kind].text()}"))] == list(
+        grid.scenarios
+    )

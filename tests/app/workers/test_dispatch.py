@@ -1,0 +1,173 @@
+"""On a virtual clock every request of a batcher has the latency that its rule gives, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.cases.batcher import Batcher
+from app.cases.round import MEASURED
+from app.stats.batching import collected
+from app.workers.dispatch import Compiled, dispatch
+from app.workers.loop import Block
+from runtimes.execution import Samples
+
+MS = 1_000_000
+FOREVER = 2**62
+
+
+class VirtualServer:
+    """Time passes only where somebody waits or a batch is served; entering is told in `entered`."""
+
+    def __init__(self, service_ns: Mapping[int, int]) -> None:
+        self.now_ns = 0
+        self.entered: list[int] = []
+        self.compiled = {
+            size: Compiled(partial(self.entered.append, size), partial(self.serve, lasts))
+            for size, lasts in service_ns.items()
+        }
+
+    def serve(self, lasts_ns: int) -> None:
+        self.now_ns += lasts_ns
+
+    def clock(self) -> int:
+        return self.now_ns
+
+    def wait(self, until_ns: int) -> None:
+        self.now_ns = max(self.now_ns, until_ns)
+
+
+def served(
+    batcher: Batcher,
+    arrivals_ns: Sequence[int],
+    service_ns: Mapping[int, int],
+    until_ns: int = FOREVER,
+) -> Samples:
+    """The records of all requests that a server of these times has served."""
+    server, block = VirtualServer(service_ns), Block(len(arrivals_ns))
+    dispatch(block, arrivals_ns, [until_ns], batcher, server.compiled, server.clock, server.wait)
+    records = block.records(len(arrivals_ns), MEASURED)
+    records = records[records["finished_ns"] > 0]
+    return Samples(
+        records["scheduled_ns"], records["started_ns"], records["finished_ns"], "wall", True
+    )
+
+
+def same_service(batcher: Batcher, service_ns: int) -> dict[int, int]:
+    return dict.fromkeys(batcher.sizes, service_ns)
+
+
+def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> None:
+    """Every 1 ms one, four make a batch, 2 ms a batch: place k waits 3 - k ms, then 2 ms.
+
+    Behind the first batch the first place comes 1 ms before the server is free.
+    """
+    batcher = Batcher(4, 100_000.0)
+    arrivals = [MS * n for n in range(1, 41)]
+    samples = served(batcher, arrivals, same_service(batcher, 2 * MS))
+    assert samples.latency_ns.tolist() == [5 * MS, 4 * MS, 3 * MS, 2 * MS] * 10
+    told = collected(samples, batcher)
+    assert told.held.tolist() == [4] * 10
+    assert told.added_ns.tolist() == [3 * MS, 2 * MS, MS, 0] + [2 * MS, 2 * MS, MS, 0] * 9
+    assert not told.late_ns.any()
+
+
+def test_of_even_arrivals_the_wait_of_the_oldest_sends_a_batch_that_is_not_full() -> None:
+    """Every 1 ms one, 2.5 ms of waiting: three in a batch of four places, waiting 2.5 - k ms."""
+    batcher = Batcher(8, 2500.0)
+    arrivals = [MS * n for n in range(1, 31)]
+    samples = served(batcher, arrivals, same_service(batcher, MS // 4))
+    in_halves = samples.latency_ns // (MS // 4)
+    assert in_halves.tolist() == [11, 7, 3] * 10
+    told = collected(samples, batcher)
+    assert told.held.tolist() == [3] * 10
+    assert told.places.tolist() == [4] * 10
+    assert told.added_ns.tolist() == [5 * MS // 2, 3 * MS // 2, MS // 2] * 10
+
+
+@pytest.mark.parametrize("burst", [1, 3, 8, 9, 20])
+def test_a_burst_is_served_batch_after_batch_and_its_rest_once_it_has_waited(burst: int) -> None:
+    """Full batches one after the other; what is left over goes when its time is up, and the server
+    free."""
+    batcher, service = Batcher(8, 5000.0), 2 * MS
+    samples = served(batcher, [MS] * burst, same_service(batcher, service))
+    full, rest = divmod(burst, 8)
+    expected = [service * (batch + 1) for batch in range(full) for _ in range(8)]
+    expected += [max(full * service, 5 * MS) + service] * rest
+    assert samples.latency_ns.tolist() == expected
+
+
+def test_what_comes_while_the_server_is_busy_queues_and_is_not_the_batchers_delay() -> None:
+    """No waiting: the first goes alone at 0, what comes in its 10 ms goes together at 10 ms."""
+    batcher = Batcher(4, 0.0)
+    arrivals = [0, 1 * MS, 2 * MS, 3 * MS]
+    samples = served(batcher, arrivals, {1: 10 * MS, 2: 15 * MS, 4: 20 * MS})
+    assert samples.started_ns.tolist() == [0, 10 * MS, 10 * MS, 10 * MS]
+    assert samples.finished_ns.tolist() == [10 * MS, 30 * MS, 30 * MS, 30 * MS]
+    told = collected(samples, batcher)
+    assert not told.added_ns.any()
+    assert told.held.tolist() == [1, 3]
+    assert told.places.tolist() == [1, 4]
+
+
+def test_each_size_is_entered_before_it_runs_and_not_again_while_it_runs_on() -> None:
+    batcher = Batcher(2, 0.0)
+    server = VirtualServer({1: MS, 2: MS})
+    arrivals = [0, 10 * MS, 20 * MS, 20 * MS, 30 * MS]
+    clock, wait = server.clock, server.wait
+    dispatch(Block(5), arrivals, [FOREVER], batcher, server.compiled, clock, wait)
+    assert server.entered == [1, 2, 1]
+
+
+def test_what_would_begin_after_the_end_is_left() -> None:
+    batcher = Batcher(2, 0.0)
+    samples = served(batcher, [0, MS, 2 * MS, 3 * MS], {1: 5 * MS, 2: 5 * MS}, until_ns=10 * MS)
+    assert samples.started_ns.tolist() == [0, 5 * MS, 5 * MS]
+
+
+def test_a_batcher_that_waits_for_more_hears_that_the_round_was_ended() -> None:
+    """Its patience is shorter than its longest wait."""
+    batcher, until = Batcher(2, 10e6), [FOREVER]
+    server, block = VirtualServer({1: MS, 2: MS}), Block(1)
+
+    def wait(until_ns: int) -> None:
+        server.wait(until_ns)
+        until[0] = server.now_ns
+
+    dispatch(block, [0], until, batcher, server.compiled, server.clock, wait)
+    assert server.now_ns < 10_000 * MS
+    assert block.finished[0] == 0
+
+
+GAPS = st.lists(st.integers(0, 5 * MS), min_size=1, max_size=60)
+
+
+@given(GAPS, st.integers(1, 9), st.integers(0, 8000), st.integers(0, 6 * MS), st.integers(0, MS))
+def test_the_rule_holds_whatever_arrives(
+    gaps: list[int], most: int, wait_us: int, fixed_ns: int, per_input_ns: int
+) -> None:
+    """Each batch begins when it is full, or its oldest has waited, or the server is free again;
+    it has all that had come by then, and nobody overtakes."""
+    batcher = Batcher(most, float(wait_us))
+    service = {size: fixed_ns + per_input_ns * size + 1 for size in batcher.sizes}
+    arrivals = np.cumsum(gaps)
+    samples = served(batcher, arrivals.tolist(), service)
+    assert samples.scheduled_ns.tolist() == arrivals.tolist()
+    first, free = 0, 0
+    for held in collected(samples, batcher).held.tolist():
+        start = samples.started_ns[first]
+        due = arrivals[first] + batcher.wait_ns
+        if first + most <= len(arrivals):
+            due = min(due, arrivals[first + most - 1])
+        assert start == max(due, free)
+        assert held == min(most, int((arrivals[first:] <= start).sum()))
+        free = start + service[batcher.size_for(held)]
+        assert samples.finished_ns[first] == free
+        first += held
+    assert first == len(arrivals)
+    assert not collected(samples, batcher).late_ns.any()
