@@ -7,6 +7,7 @@ page that documents them follow from it.
 
 from __future__ import annotations
 
+from app.cases.batcher_columns import BATCHER
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.latency_columns import BASELINE, LATENCY
 
@@ -181,6 +182,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The case": _CASE,
     "How it was measured": _MEASURING,
     "Latency and rate": LATENCY,
+    "Of a batcher": BATCHER,
     "Against the baseline": BASELINE,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,

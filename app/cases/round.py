@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.interference import Interference
 from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
@@ -75,7 +76,8 @@ class MeasureJob:
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
     draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
     open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
-    outputs may be off by, None for what follows from the arithmetic.
+    outputs may be off by, None for what follows from the arithmetic. `batches` are the model at
+    each size of the `batcher`, ascending.
     """
 
     case_id: str
@@ -92,6 +94,8 @@ class MeasureJob:
     affinity: tuple[int, ...] = ()
     tolerance: float | None = None
     arrivals_seed: int = 0
+    batcher: Batcher | None = None
+    batches: tuple[ExportedModel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class Check:
     """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
 
     `unequal` is the share of its elements that differ, where it is to be equal, `nans` are the
-    outputs that hold NaN where the reference does. `lane` is the one of several that had it.
+    outputs that hold NaN where the reference does. `lane` is the one of several that had it,
+    `batch` the one of a batcher's, 0 without one.
     """
 
     reference: str
@@ -112,6 +117,7 @@ class Check:
     lane: int = 0
     unequal: float | None = None
     nans: tuple[str, ...] = ()
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

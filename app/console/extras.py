@@ -1,4 +1,4 @@
-"""What the plan asked for beside the rows: where searches ended, and operator times."""
+"""What the plan asked for beside the rows: where searches ended, batchers, operator times."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.column import Row
+from app.console.batchers import batcher_table
 from app.console.operators import operator_tables
 from app.results import text
 from app.results.labels import model_labels
@@ -22,6 +23,7 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     """One after the other, for a console of so many columns."""
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
+    yield from batcher_table(run.cases, rows)
     yield from operator_tables(run, rows, width)
 
 

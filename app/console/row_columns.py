@@ -24,6 +24,8 @@ _VARIABLE = (
     "clock",
     "accuracy_top1",
 )
+_NEEDLESS = ("options", "batcher")
+"""What a row says only where it is unusual."""
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
 SHOWN = ("p50", "p99")
@@ -131,9 +133,9 @@ def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     """The optional columns that differ between rows, and the others with their one value."""
     varied, common = [], []
     for column in _VARIABLE:
-        # Options left out are the defaults; anything else left out was not come to.
+        # What is needless and left out is the default; anything else left out was not come to.
         values = set(map(shown_as(column), rows))
-        values -= {""} if column != "options" or values == {""} else set()
+        values -= {""} if column not in _NEEDLESS or values == {""} else set()
         if len(values) > 1:
             varied.append(column)
         elif values:

@@ -26,6 +26,7 @@ _LIKE = (
     "scenario",
     "gap_us",
     "wait_policy",
+    "batcher",
     "concurrency",
     "given",
     "clock",

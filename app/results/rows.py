@@ -21,6 +21,7 @@ from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
+from app.results.batching import batcher_columns
 from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
@@ -126,6 +127,7 @@ class Rows:
             confidence = CONFIDENCE if rule is None else rule.confidence
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
+            around |= batcher_columns(case, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence)
             known = len(timed), summary, around, disturbed

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
+from app.sweep.sources.batches import points as batch_points
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
@@ -145,8 +146,7 @@ class FixedSweep:
         points: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
         for case in cases:
             _, wanted = points.setdefault((case.model, case.precision), (case, []))
-            if case.axes not in wanted:
-                wanted.append(case.axes)
+            wanted += [point for point in batch_points(case) if point not in wanted]
         for case, wanted in points.values():
             self._exports.append(model_export(self.schedule, case, wanted))
 

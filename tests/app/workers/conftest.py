@@ -14,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from app.cases.batcher import Batcher
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
 from exporters.codec import from_json, to_json
@@ -89,6 +90,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         threads: int = 1,
         precision: Precision = "fp32",
         tolerance: float | None = None,
+        batcher: Batcher | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -104,6 +106,8 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             samples_path=str(samples),
             affinity=affinity,
             tolerance=tolerance,
+            batcher=batcher,
+            batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],
