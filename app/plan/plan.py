@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 
+from app.cases.batcher import NO_BATCHER, parsed
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
@@ -68,6 +69,7 @@ class Sweep(_Part):
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
     wait_policy: WaitPolicy = "spin"
     conditions: tuple[str, ...] = Field(default=("none",), min_length=1)
+    batcher: tuple[str, ...] = Field(default=(NO_BATCHER,), min_length=1)
 
     @field_validator("options", mode="before")
     @classmethod
@@ -96,6 +98,14 @@ class Sweep(_Part):
             return tuple(str(Condition.parse(text)) for text in texts)
         except ValueError as error:
             raise ValueError(f"condition {error}") from None
+
+    @field_validator("batcher")
+    @classmethod
+    def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(parsed(word) or NO_BATCHER) for word in words)
+        except ValueError as error:
+            raise ValueError(f"batcher {error}") from None
 
 
 class Plan(_Part):
