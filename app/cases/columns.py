@@ -10,6 +10,7 @@ from __future__ import annotations
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.load_columns import LOAD
 
 _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),
@@ -184,6 +185,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "How it was measured": _MEASURING,
     "Under its condition": CONDITION,
     "Latency and rate": LATENCY,
+    "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.cases.round import WARMUP
+from app.cases.round import WARMUP, latency_ns
 
 BLOCK = 256
 
@@ -16,10 +16,12 @@ BLOCK = 256
 class Envelope:
     """Per block of 256 samples its start and its least, greatest and median latency [s].
 
-    Times are seconds since the round's first sample.
+    Times are seconds since the round's first sample. `from_schedule`: latencies count from when
+    a run was due.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, from_schedule: bool = False) -> None:
+        self._from_schedule = from_schedule
         self._clear()
 
     def _clear(self) -> None:
@@ -46,7 +48,7 @@ class Envelope:
 
     def _add_blocks(self, added: np.ndarray) -> None:
         started = added["started_ns"]
-        latency = (added["finished_ns"] - started).reshape(-1, BLOCK)
+        latency = latency_ns(added, self._from_schedule).reshape(-1, BLOCK)
         start_s = (started[::BLOCK] - self.first_ns) * 1e-9
         median = np.partition(latency, BLOCK // 2, axis=1)[:, BLOCK // 2]
         self.start_s = np.concatenate([self.start_s, start_s])

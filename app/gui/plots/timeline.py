@@ -14,7 +14,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.cases.round import WARMUP
+from app.cases.round import WARMUP, latency_ns
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
@@ -118,7 +118,8 @@ class TimelineView(PlotView):
             for number, records in enumerate(one.rounds):
                 trace = self._traces.get((one.key, number))
                 if trace is None:
-                    trace = Trace(self._panels[one.key], styles[one.key], self.theme)
+                    is_open = one.case.scenario.is_open_loop
+                    trace = Trace(self._panels[one.key], styles[one.key], self.theme, is_open)
                     self._traces[one.key, number] = trace
                 trace.follow(records)
                 lengths += [0.0] * (number + 1 - len(lengths))
@@ -158,7 +159,7 @@ class TimelineView(PlotView):
                 lows.append(envelope.least_s.min())
                 highs.append(envelope.greatest_s.max())
             if len(rest):
-                latency = rest["finished_ns"] - rest["started_ns"]
+                latency = latency_ns(rest, series.case.scenario.is_open_loop)
                 lows.append(latency.min() * 1e-9)
                 highs.append(latency.max() * 1e-9)
         return min(lows), max(highs)
@@ -167,10 +168,11 @@ class TimelineView(PlotView):
         rows: list[list[object]] = []
         for one in self.series:
             for number, records in enumerate(one.rounds):
-                for record in records[: max(0, MOST_ROWS - len(rows))]:
-                    started, finished = int(record["started_ns"]), int(record["finished_ns"])
+                told = records[: max(0, MOST_ROWS - len(rows))]
+                latencies_us = latency_ns(told, one.case.scenario.is_open_loop) / 1e3
+                for record, latency_us in zip(told, latencies_us.tolist(), strict=True):
                     phase = "warm-up" if record["phase"] == WARMUP else "measured"
-                    latency_us = (finished - started) / 1e3
+                    started = int(record["started_ns"])
                     rows.append([one.label, one.clock, number, started, latency_us, phase])
         return ["series", "clock", "round", "started_ns", "latency_us", "phase"], rows
 
