@@ -12,6 +12,7 @@ from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.load_columns import LOAD
 from app.cases.null_columns import NULL
 from app.cases.placing_columns import PLACING
 
@@ -191,6 +192,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Latency and rate": LATENCY,
     "Later than a deadline": LATE,
     "Of a batcher": BATCHER,
+    "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
     "Memory, energy and clocks": _RESOURCES,
