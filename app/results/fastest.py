@@ -35,14 +35,14 @@ _LIKE = (
     "clock",
     "boundary",
 )
+_TELLING = ("precision", "scenario", "condition", "clock")
+"""Their values say of themselves what they are of."""
 _OF_SCENARIO = {
     "gap_us": "gap {:g} µs",
     "rate_hz": "{:g}/s",
     "at_once": "{} at once",
     "period_us": "every {:g} µs",
 }
-_TELLING = ("precision", "scenario", "condition", "clock")
-"""Their values say of themselves what they are of."""
 
 
 @dataclass(frozen=True, slots=True)

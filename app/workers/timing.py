@@ -115,7 +115,8 @@ def _timed_calls(
     if copies is None:
         return None
     states, fed = copies
-    return TimedCalls(lane.calls, (*polluting, *states), fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
+    between = (*polluting, *states)
+    return TimedCalls(lane.calls, between, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
 
 
 def _for_c(
