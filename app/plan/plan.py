@@ -234,6 +234,7 @@ class Plan(_Part):
         """Whether each case only begins a search, of which nobody knows how long it takes."""
         return self.largest_batch or bool(self.slo)
 
+    @property
     def chosen_cores(self) -> tuple[int, ...]:
         """The cores to measure on; () leaves them to each case."""
         return listed(self.cores) if self.cores else ()
