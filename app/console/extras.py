@@ -1,4 +1,4 @@
-"""What the plan asked for beside the rows: ends of searches, null twins, operators, pauses."""
+"""What the plan asked for beside the rows: ends of searches, null twins, operators and more."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.column import Row
+from app.console.batchers import batcher_table
 from app.console.gap_table import gap_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
@@ -28,6 +29,7 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
         yield largest_table(run)
     yield from rate_tables(run)
     yield from null_tables(run, rows)
+    yield from batcher_table(run.cases, rows)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
 

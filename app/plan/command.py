@@ -18,6 +18,8 @@ from exporters import own
 from exporters.types import GraphlapError
 from runtimes.options import OptionValue
 
+_REPEATED = frozenset(axis.flag for axis in AXES if axis.repeated)
+
 
 def command_line(plan: Plan, plan_folder: Path) -> str:
     """One line for a shell: flags if they can say it all, else `--plan` with a file.
@@ -115,7 +117,8 @@ def _lists(sweep: Sweep) -> Iterator[str]:
     ):
         values = getattr(sweep, name)
         if values != fields[name].default:
-            yield from (flag, _joined(values))
+            for word in values if flag in _REPEATED else (_joined(values),):
+                yield from (flag, word)
 
 
 def _joined(values: Sequence[OptionValue]) -> str:

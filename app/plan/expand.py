@@ -21,6 +21,7 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
+from app.plan.batcher import batched
 from app.plan.conditions import refuse_impossible
 from app.plan.labelled import refuse_unusable
 from app.plan.null import null_case, refuse_open_loop
@@ -74,6 +75,8 @@ def expand(plan: Plan) -> tuple[Case, ...]:
     for sweep, subjects in zip(plan.sweeps, named, strict=True):
         if plan.largest_batch:
             sweep = _first_tries(sweep)  # noqa: PLW2901
+        batch_axes = {subject.model: subject.batch for subject in subjects if subject.readable}
+        sweep = batched(plan, sweep, batch_axes)  # noqa: PLW2901
         _refuse_unknown_axes(sweep, subjects)
         subjects = _without_sizes_as_rows(sweep, subjects)  # noqa: PLW2901
         runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
@@ -107,10 +110,10 @@ def _first_tries(sweep: Sweep) -> Sweep:
     return sweep.model_copy(update={"batch_size": sweep.batch_size or (1,)})
 
 
-def batch_axis(model: str) -> str | None:
+def batch_axis(model: str, given: Given = NOTHING) -> str | None:
     """The open axis that is the model's batch; None if its batch is fixed or unknown."""
     with Outlines() as outlines:
-        (subject,) = _subjects(model, NOTHING, outlines)
+        (subject,) = _subjects(model, given, outlines)
     return subject.batch
 
 

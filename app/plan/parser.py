@@ -92,7 +92,8 @@ def parser() -> argparse.ArgumentParser:
         "--axis", metavar="NAME=N,…", action="append", default=[], help="sizes of any other axis"
     )
     for axis in AXES:
-        what.add_argument(axis.flag, metavar=axis.metavar, help=axis.help)
+        action = "append" if axis.repeated else "store"
+        what.add_argument(axis.flag, metavar=axis.metavar, action=action, help=axis.help)
     what.add_argument(
         "--option",
         metavar="RUNTIME.NAME=V,…",

@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 
+from app.cases.batcher import NO_BATCHER, parsed
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
@@ -68,6 +69,7 @@ class Sweep(_Part):
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
     wait_policy: WaitPolicy = "spin"
     conditions: tuple[str, ...] = Field(default=("none",), min_length=1)
+    batcher: tuple[str, ...] = Field(default=(NO_BATCHER,), min_length=1)
 
     @field_validator("options", mode="before")
     @classmethod
@@ -97,6 +99,14 @@ class Sweep(_Part):
         except ValueError as error:
             raise ValueError(f"condition {error}") from None
 
+    @field_validator("batcher")
+    @classmethod
+    def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(parsed(word) or NO_BATCHER) for word in words)
+        except ValueError as error:
+            raise ValueError(f"batcher {error}") from None
+
 
 class Plan(_Part):
     """A named list of grids with a seed and a profile; `rounds` overrides the profile's.
@@ -119,10 +129,10 @@ class Plan(_Part):
     `null` measures of each case a twin that computes next to nothing too.
     `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
     intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
-    `rounds`. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`, `2-5`) is where
-    a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is its priority among
-    real-time processes. `slo` makes each case a search for the highest rate that keeps this target,
-    of at most `rounds` at a rate.
+    `rounds`. `slo` makes each case a search for the highest rate that keeps this target, of at most
+    `rounds` at a rate. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`,
+    `2-5`) is where a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is
+    its priority among real-time processes.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -225,6 +235,11 @@ class Plan(_Part):
         return Precise(asked, self.lengths.rounds)
 
     @property
+    def chosen_cores(self) -> tuple[int, ...]:
+        """The cores to measure on; () leaves them to each case."""
+        return listed(self.cores) if self.cores else ()
+
+    @property
     def target(self) -> Target | None:
         """What `slo` asks for."""
         return Target.parse(self.slo) if self.slo else None
@@ -233,11 +248,6 @@ class Plan(_Part):
     def is_search(self) -> bool:
         """Whether each case only begins a search, of which nobody knows how long it takes."""
         return self.largest_batch or bool(self.slo)
-
-    @property
-    def chosen_cores(self) -> tuple[int, ...]:
-        """The cores to measure on; () leaves them to each case."""
-        return listed(self.cores) if self.cores else ()
 
     @property
     def input_files(self) -> tuple[str, ...]:
