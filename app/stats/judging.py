@@ -26,10 +26,11 @@ Judgement = Literal["holds", "breaks", "undecided"]
 FIRST_LOOK = 4
 """Rounds after which a rate is judged for the first time; the second and last time is after the
 most that it may have. A verdict is one-sided, 2.5 % at each look, so wrong at most once in 20."""
-LATE_IN_A_ROUND = 20
-"""So many late requests a round is long enough for, where the target is just kept."""
-CLUSTERS_IN_A_ROUND = 200
-"""And for so many clusters of requests, each as long as a queue stays above the target."""
+LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND = 20, 2
+"""A round is long enough for so many late requests, and so many clusters of them, where the target
+is just kept."""
+AS_A_MEAN = 0.01
+"""A mean takes as many requests as a percentile that so many are beyond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ def cluster(target: Target, service_hz: float, utilisation: float) -> float:
 
 def requests_wanted(target: Target, late_together: float) -> int:
     """How many requests a round is to have, where so many are late together."""
-    at_least = LATE_IN_A_ROUND * math.exp(_tail(target))
-    return math.ceil(max(at_least, CLUSTERS_IN_A_ROUND * late_together))
+    beyond = AS_A_MEAN if target.percentile is None else target.allowed
+    return math.ceil(max(LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND * late_together) / beyond)
 
 
 def seen(latencies_us: np.ndarray, target: Target, late_together: float) -> Seen:

@@ -76,7 +76,9 @@ def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
 def test_a_round_is_long_enough_for_its_percentile_and_its_queue() -> None:
     assert requests_wanted(TARGET, ALONE) == pytest.approx(2000, abs=1)
     assert requests_wanted(Target(99.9, 5000.0), ALONE) == pytest.approx(20_000, abs=1)
-    assert requests_wanted(TARGET, 100.0) == 20_000
+    assert requests_wanted(TARGET, 100.0) == pytest.approx(20_000, abs=1)
+    assert requests_wanted(Target(50.0, 5000.0), ALONE) == 40
+    assert requests_wanted(Target(None, 5000.0), ALONE) == requests_wanted(TARGET, ALONE)
 
 
 def test_the_interval_holds_the_share_and_widens_with_rounds_that_differ() -> None:
