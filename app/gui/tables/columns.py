@@ -107,8 +107,11 @@ _TELLING: tuple[str, ...] = (
     "period_us",
     "wait_policy",
     "condition",
+    "batcher",
 )
 """What a sweep may vary beside the default columns: shown by itself where it does."""
+_NONE_TELLS = ("condition", "batcher")
+"""Of them, those whose absence is a value like others."""
 _PLACED = (*DEFAULT[:4], *_TELLING, *DEFAULT[4:])
 
 COLUMNS: tuple[Column, ...] = tuple(
@@ -120,7 +123,7 @@ def varying(series: Sequence[Series]) -> list[str]:
     """The columns by which these rows differ, of those that are not shown unasked.
 
     Options belong to a runtime, so only those of one runtime differ. A size or a gap that some
-    rows lack sets none apart; a condition does.
+    rows lack sets none apart; a condition or a batcher does.
     """
     return [key for key in _TELLING if _differs(series, key)]
 
@@ -130,7 +133,7 @@ def _differs(series: Sequence[Series], key: str) -> bool:
         told = {(one.runtime, str(sorted(one.case.options.items()))) for one in series}
         return len(told) > len({one.runtime for one in series})
     values = {str(one.row.get(key) or "") for one in series}
-    return len(values if key == "condition" else values - {""}) > 1
+    return len(values if key in _NONE_TELLS else values - {""}) > 1
 
 
 def columns_of(series: Sequence[Series]) -> tuple[Column, ...]:
