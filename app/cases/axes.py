@@ -74,6 +74,14 @@ def _scenario_columns(case: Case) -> Row:
     }
 
 
+def scenario_of(row: Row) -> Scenario:
+    """The scenario that the columns of a row stand for."""
+    gap_us, rate_hz, count, period_us = (
+        row[name] or 0 for name in ("gap_us", "rate_hz", "at_once", "period_us")
+    )
+    return Scenario(row["scenario"], gap_us, rate_hz, count, period_us)  # type: ignore[arg-type]
+
+
 AXES: tuple[Axis, ...] = (
     Axis(
         "precision",

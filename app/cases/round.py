@@ -76,7 +76,9 @@ class MeasureJob:
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
     draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
     open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
-    outputs may be off by, None for what follows from the arithmetic.
+    outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
+    run on, () for any; `shared` says that the batch process could not leave those that were
+    chosen. `realtime` is a priority of SCHED_FIFO.
     """
 
     case_id: str
@@ -91,6 +93,9 @@ class MeasureJob:
     seed: int
     samples_path: str
     affinity: tuple[int, ...] = ()
+    shared: bool = False
+    lock_memory: bool = False
+    realtime: int | None = None
     tolerance: float | None = None
     arrivals_seed: int = 0
     condition: Condition = NO_CONDITION

@@ -25,6 +25,9 @@ from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.size import parse_size
 from app.cases.verdict import BAND
+from app.machine.cores import as_list, listed
+from app.machine.privileges import HIGHEST_PRIORITY
+from app.plan.deadline import LONGEST_DEADLINE_US
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
@@ -111,9 +114,12 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
-    follows from the types that a graph computes in. `percentiles` are told beside the default
-    ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
-    rounds until theirs do not reach farther, at most `rounds`.
+    `null` measures of each case a twin that computes next to nothing too.
+    `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
+    intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
+    `rounds`. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`, `2-5`) is where
+    a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is its priority among
+    real-time processes.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -126,6 +132,9 @@ class Plan(_Part):
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
     memory_limit: str = ""
+    cores: str = ""
+    lock_memory: Annotated[bool, Field(strict=True)] = False
+    realtime: Annotated[int, Field(ge=1, le=HIGHEST_PRIORITY, strict=True)] | None = None
     weights: str = ""
     inputs: str = ""
     calibration: str = ""
@@ -141,8 +150,10 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    null: Annotated[bool, Field(strict=True)] = False
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
+    deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -158,6 +169,11 @@ class Plan(_Part):
         if text:
             parse_size(text)
         return text
+
+    @field_validator("cores")
+    @classmethod
+    def _known_list(cls, text: str) -> str:
+        return as_list(listed(text)) if text else ""
 
     @field_validator("input_range")
     @classmethod
@@ -195,6 +211,11 @@ class Plan(_Part):
             return None
         asked = {name_of(float(word[1:])): within for word, within in self.precise.items()}
         return Precise(asked, self.lengths.rounds)
+
+    @property
+    def chosen_cores(self) -> tuple[int, ...]:
+        """The cores to measure on; () leaves them to each case."""
+        return listed(self.cores) if self.cores else ()
 
     @property
     def input_files(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from runtimes.base import Arrays, Lane
 BLOCK_CAPACITY = 1 << 20
 REWARM = 5
 """So many runs after a pause at most are recorded as warm-up: caches were disturbed."""
-_LOOP_NS = 150.0
+LOOP_NS = 150.0
 """About what the loop itself adds to a run, beside the clock: enough to plan a block by."""
 
 
@@ -74,7 +74,7 @@ class TimedLane:
     @property
     def run_s(self) -> float:
         """About how long a run takes, the pause before it included."""
-        return (self.typical_ns + self._between_ns + _LOOP_NS) * 1e-9
+        return (self.typical_ns + self._between_ns + LOOP_NS) * 1e-9
 
     def plan(self, seconds: float, least: int) -> None:
         """So many runs as take so long are to count; `time` makes those before them too."""

@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.interference import Interference
-from app.workers.condition import under
+from app.workers.at_once import AllAtOnce, Queries
+from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import GIVING_WAIT, SeveralLanes
 from app.workers.open_loop import OpenLoopSampler
+from app.workers.placing import hold_memory
 from app.workers.pollution import Pollution
 from app.workers.round_schedule import timed_schedule
 from app.workers.sampling import Measured, Sampler
@@ -39,18 +41,17 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     loop that was asked for can't time it.
     """
     job, sets = this.job, _sets(this, reference)
-    condition = under(job, len(session.lanes))
-    this.note(facts={**this.result.facts, **condition.facts})
-    this.warn(*condition.doubts)
+    pollution = polluting(this, len(session.lanes))
     loop = _loop(this, session, sets)
     path = f"{session.execution.call_path}, timed in {loop}"
     this.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
     gc.collect()
     gc.freeze()
     gc.disable()
+    this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
     with this.samples_file() as file:
-        with _lanes(this, session.lanes, first_ns, sets, condition.pollution) as lanes:
+        with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
             sampler = Sampler(lanes, job.limits, file, watch, this.report, this.stopped)
             this.enter("warmup")
             warm = sampler.warm_up()
@@ -116,6 +117,10 @@ def _lanes(
     pollution: Pollution | None,
 ) -> Blocks:
     job, streaming = this.job, bool(this.job.model.states)
+    if job.scenario.kind == "multistream":
+        return Queries(lanes, job.scenario, streaming, first_ns, sets)
+    if job.scenario.kind == "offline":
+        return AllAtOnce(lanes, streaming, first_ns, sets)
     how = job.scenario, job.wait_policy, streaming, first_ns, sets
     return OneLane(lanes[0], *how, pollution) if len(lanes) == 1 else SeveralLanes(lanes, *how)
 

@@ -87,6 +87,10 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         samples: Path = tmp_path / "samples.bin",
         model: ExportedModel = counter,
         affinity: tuple[int, ...] = (),
+        shared: bool = False,
+        lock_memory: bool = False,
+        realtime: int | None = None,
+        before: Callable[[], None] | None = None,
         threads: int = 1,
         precision: Precision = "fp32",
         tolerance: float | None = None,
@@ -105,6 +109,9 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             seed=7,
             samples_path=str(samples),
             affinity=affinity,
+            shared=shared,
+            lock_memory=lock_memory,
+            realtime=realtime,
             tolerance=tolerance,
             condition=Condition.parse(condition),
         )
@@ -114,6 +121,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=before,  # noqa: PLW1509 - the tests have no other threads
         ) as child:
             assert child.stdin is not None
             assert child.stdout is not None
