@@ -7,6 +7,7 @@ page that documents them follow from it.
 
 from __future__ import annotations
 
+from app.cases.batcher_columns import BATCHER
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.late_columns import LATE
@@ -189,8 +190,9 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Under its condition": CONDITION,
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
-    "Load as it arrives": LOAD,
     "Later than a deadline": LATE,
+    "Of a batcher": BATCHER,
+    "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
     "Memory, energy and clocks": _RESOURCES,

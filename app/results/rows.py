@@ -21,6 +21,7 @@ from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
+from app.results.batching import batcher_columns
 from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
@@ -103,8 +104,7 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            values |= around | load_columns(rounds, summary)
-            values |= placing_columns(rounds)
+            values |= around | load_columns(rounds, summary) | placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
@@ -136,6 +136,7 @@ class Rows:
             model = run.models.get((case.model, case.precision))
             around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
+            around |= batcher_columns(case, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence)
             known = len(timed), summary, around, disturbed
