@@ -45,8 +45,6 @@ def _inputs_at_once(case: Case, known: Row) -> int | None:
     """How many inputs the mean latency is of; None for what has no such figure."""
     at_once = {"closed_loop": known["concurrency"], "multistream": case.scenario.count}
     batch_size, count = known["batch_size"], at_once.get(case.scenario.kind)
-    if case.condition.kind == "cold":  # its runs do not follow each other at once
-        return None
     if not isinstance(batch_size, int) or not isinstance(count, int):
         return None
     return count * batch_size

@@ -11,7 +11,7 @@ import errno
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
@@ -29,6 +29,7 @@ from runtimes.base import Runtime, Session, Unavailable
 from runtimes.execution import Execution
 from runtimes.faults import NotAvailable
 from runtimes.options import all_options, sessions_of
+from runtimes.session.batches import compile_batches
 from runtimes.session.precision import refuse_wider
 from runtimes.session.several import compile_sessions
 
@@ -38,9 +39,14 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 _NODES_NAMED = 5
 
 
-def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
-    """Run the round; every failure becomes a result with its status and reason."""
-    this = UnderWay(job, tell, stopped)
+def measure_round(
+    job: MeasureJob, tell: Tell, stopped: Callable[[], bool], said: Sequence[str] = ()
+) -> RoundResult:
+    """Run the round; every failure becomes a result with its status and reason.
+
+    `said` are sentences about where this process runs.
+    """
+    this = UnderWay(job, tell, stopped, said)
     try:
         _measure(this)
     except GraphlapError as error:
@@ -76,12 +82,12 @@ def _measure(this: UnderWay) -> None:
     runtime.load()
     reference = load_reference(job.model.references[axes_key(job.axes)])
     this.enter("compile")
-    with closing(compile_sessions(runtime, job.model, job.axes, job.settings)) as session:
+    with closing(_compiled(runtime, job)) as session:
         this.leave()
         this.phases_ms["compile"] -= session.execution.inspection_ms
         _note_execution(this, session.execution)
         if session.execution.clock != "simulated":  # a card has one precision, and says so
-            refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
+            refuse_wider(job.model.precision, session.execution.precision, job.runtime)
         this.note(concurrency=len(session.lanes))
         for lane in reversed(session.lanes):
             lane.enter()
@@ -99,6 +105,12 @@ def _measure(this: UnderWay) -> None:
         if peak_bytes is not None:
             this.note(device_memory_peak_mb=peak_bytes / 2**20)
         this.enter("teardown")
+
+
+def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
+    if job.batches:
+        return compile_batches(runtime, job.batches, job.settings)
+    return compile_sessions(runtime, job.model, job.axes, job.settings)
 
 
 def _runtime(this: UnderWay) -> Runtime:
@@ -127,7 +139,7 @@ def _note_execution(this: UnderWay, execution: Execution) -> None:
         device_name=execution.device_name,
         facts=dict(execution.facts),
     )
-    this.warn(*execution.warnings, *of_precision(this.job.settings, execution))
+    this.warn(*execution.warnings, *of_precision(this.job.model.precision, execution))
     elsewhere = execution.elsewhere
     if elsewhere:
         named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]

@@ -13,10 +13,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.cases.round import WARMUP, Limits
+from app.cases.open_loop import OpenLoop
+from app.cases.round import WARMUP, Limits, latency_ns
 from app.stats.histogram import Histogram
 from app.stats.steadiness import settled
-from app.workers.lane import Blocks, counted, latency_ns
+from app.workers.lane import Blocks, counted
 from app.workers.watch import Watch
 
 BLOCK_S = 0.2
@@ -47,11 +48,15 @@ class WarmUp:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How measurement ended; `duration_s` is the sum of its blocks on the clock."""
+    """How measurement ended; `duration_s` is how long it took on the clock.
+
+    `open_loop` is what became of its requests, where the scenario is one.
+    """
 
     iterations: int
     duration_s: float
     stop_reason: str
+    open_loop: OpenLoop | None = None
 
 
 @dataclass(slots=True)
@@ -106,7 +111,7 @@ class Sampler:
             iterations += len(latency)
             histogram.add(latency)
             elapsed = time.perf_counter() - begun
-            self.report(Progress("measure", iterations, elapsed, *_running(histogram.quantile_s)))
+            self.report(Progress("measure", iterations, elapsed, *running(histogram)))
             if self.stopped():
                 return Measured(iterations, elapsed, "stopped")
             if elapsed >= limits.max_s and iterations:
@@ -121,6 +126,7 @@ class Sampler:
         return max(usual, min(SEVERAL * self.lanes.run_s, SLOW_BLOCK_S, most_left))
 
 
-def _running(quantile_s: Callable[[float], float | None]) -> tuple[float | None, float | None]:
-    p50, p99 = quantile_s(0.5), quantile_s(0.99)
+def running(histogram: Histogram) -> tuple[float | None, float | None]:
+    """The p50 and p99 so far [ns]."""
+    p50, p99 = histogram.quantile_s(0.5), histogram.quantile_s(0.99)
     return (p50 * 1e9 if p50 else None, p99 * 1e9 if p99 else None)

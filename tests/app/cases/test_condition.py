@@ -27,7 +27,7 @@ def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "use none, cold:64MB"),
+        ("", "use none or cold:64MB"),
         ("cold", "'cold' is not known"),
         ("warm:64MB", "'warm:64MB' is not known"),
         ("none:1", "is not known"),

@@ -12,6 +12,7 @@ from app.cases.column import Row
 from app.cases.condition import Condition
 from app.cases.given import Given
 from app.cases.interference import Interference
+from app.cases.open_loop import OpenLoop
 from app.cases.reading import Reading
 from app.cases.round import Check
 from app.cases.scenario import Scenario
@@ -26,6 +27,7 @@ from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 NEVER_FILLED = {"ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent"}
 """They tell what is empty."""
+OPEN_LOOP = OpenLoop("a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3)
 ROUNDS = 5
 LATENCY_US = 400.0
 RUNS = 24_000
@@ -34,6 +36,7 @@ FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
 }
+PLACE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
 INTERFERENCE = Interference(
     seconds=9.0,
     steal_share=0.01,
@@ -86,9 +89,9 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     )
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
     beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
-    bursts = replace(beside[0], scenario=Scenario.parse("burst:8@10ms"))
+    arriving = Case("net", "ort-cpu", scenario=Scenario.parse("burst:8@10ms"))
     cold = replace(beside[0], condition=Condition.parse("cold:64MB"))
-    manifest = manifest_of((*cases, *beside, bursts, cold), ROUNDS)
+    manifest = manifest_of((*cases, arriving, *beside, cold), ROUNDS)
     asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50}
     manifest = replace(manifest, plan={**manifest.plan, **asked})
     with RunFolder.create(path, manifest) as folder:
@@ -99,6 +102,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
             for number in range(ROUNDS):
                 _measured(folder, one, number)
         for number in range(ROUNDS):
+            record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
             for one, apart in zip(beside, (1.0, 1.0 + number / 10), strict=True):
                 record(folder, one, number, [LATENCY_US * apart] * 600)
         record(
@@ -138,7 +142,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         device_memory_peak_mb=45.0,
         options={"sessions": 2},
         concurrency=2,
-        environment={"load_1min": 0.5},
+        environment={"load_1min": 0.5, **PLACE},
         interference=INTERFERENCE,
     )
     counted = [
