@@ -94,7 +94,7 @@ _MEASURING = (
         "Stopped by",
         "What ended the rounds, and with precise what the case had reached when it ended.",
     ),
-    count("iterations", "Samples", "Measured runs, of all rounds."),
+    count("iterations", "Samples", "Measured runs, of all rounds; of multistream its queries."),
     number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
     number("gap_had_p50_us", "Gap p50 (µs)", "us", "The median of the pauses between two runs."),
     number("gap_had_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
