@@ -1,4 +1,4 @@
-"""What the plan asked for beside the rows: where searches ended, operator times, what pauses do."""
+"""What the plan asked for beside the rows: searches, operator times, pauses, long rounds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from app.cases.column import Row
 from app.console.gap_table import gap_tables
 from app.console.operators import operator_tables
+from app.console.sustained_table import sustained_tables
 from app.results import text
 from app.results.gap_curves import idleness
 from app.results.labels import model_labels
@@ -26,6 +27,7 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
         yield largest_table(run)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
+    yield from sustained_tables(rows)
 
 
 def largest_table(run: Run) -> Table:

@@ -31,6 +31,7 @@ from app.results.operators import operator_warnings
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.stopping import ended_by, rounds_wanted, shortfall
+from app.results.sustained import sustained_columns, sustained_warnings
 from app.results.telemetry import device_columns
 from app.results.throughput import block_columns, throughput_columns
 from app.results.warned import joined, sentences
@@ -106,6 +107,7 @@ class Rows:
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *disturbed]
+                said += sustained_warnings(case, rounds)
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
@@ -129,6 +131,7 @@ class Rows:
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
             model = run.models.get((case.model, case.precision))
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
+            around |= sustained_columns(case, run.path, timed, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence)
             known = len(timed), summary, around, disturbed

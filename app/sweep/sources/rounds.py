@@ -20,7 +20,7 @@ from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.budget import Budget
-from app.sweep.sources.conditions import why_not
+from app.sweep.sources.conditions import limits_under, why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -83,7 +83,7 @@ def round_work(
         settings=settings,
         scenario=case.scenario,
         wait_policy=case.wait_policy,
-        limits=schedule.limits,
+        limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
         affinity=cores_for(case.threads * sessions, usable_cores()),
@@ -95,7 +95,7 @@ def round_work(
     return RoundWork(
         case,
         job,
-        schedule.time_limit_s,
+        schedule.time_limit_s + case.condition.seconds,
         Needs(frozenset(alone)),
         schedule.memory_limit_bytes,
         tried,
