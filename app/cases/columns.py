@@ -7,10 +7,12 @@ page that documents them follow from it.
 
 from __future__ import annotations
 
+from app.cases.batcher_columns import BATCHER
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.load_columns import LOAD
 from app.cases.null_columns import NULL
 from app.cases.placing_columns import PLACING
 
@@ -189,6 +191,8 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
     "Later than a deadline": LATE,
+    "Of a batcher": BATCHER,
+    "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
     "Memory, energy and clocks": _RESOURCES,

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
 from app.cases.open_loop import OpenLoop
@@ -78,7 +79,8 @@ class MeasureJob:
     open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
     outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
     run on, () for any; `shared` says that the batch process could not leave those that were
-    chosen. `realtime` is a priority of SCHED_FIFO.
+    chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
+    `batcher`, ascending.
     """
 
     case_id: str
@@ -99,6 +101,8 @@ class MeasureJob:
     tolerance: float | None = None
     arrivals_seed: int = 0
     condition: Condition = NO_CONDITION
+    batcher: Batcher | None = None
+    batches: tuple[ExportedModel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,8 @@ class Check:
     """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
 
     `unequal` is the share of its elements that differ, where it is to be equal, `nans` are the
-    outputs that hold NaN where the reference does. `lane` is the one of several that had it.
+    outputs that hold NaN where the reference does. `lane` is the one of several that had it,
+    `batch` the one of a batcher's, 0 without one.
     """
 
     reference: str
@@ -119,6 +124,7 @@ class Check:
     lane: int = 0
     unequal: float | None = None
     nans: tuple[str, ...] = ()
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

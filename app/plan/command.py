@@ -18,6 +18,8 @@ from exporters import own
 from exporters.types import GraphlapError
 from runtimes.options import OptionValue
 
+_REPEATED = frozenset(axis.flag for axis in AXES if axis.repeated)
+
 
 def command_line(plan: Plan, plan_folder: Path) -> str:
     """One line for a shell: flags if they can say it all, else `--plan` with a file.
@@ -92,6 +94,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--profile-ops"
     if plan.largest_batch:
         yield "--largest-batch"
+    if plan.slo:
+        yield from ("--slo", plan.slo)
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
     if plan.cores:
@@ -113,7 +117,8 @@ def _lists(sweep: Sweep) -> Iterator[str]:
     ):
         values = getattr(sweep, name)
         if values != fields[name].default:
-            yield from (flag, _joined(values))
+            for word in values if flag in _REPEATED else (_joined(values),):
+                yield from (flag, word)
 
 
 def _joined(values: Sequence[OptionValue]) -> str:

@@ -154,9 +154,9 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.runtimes is not None:
         given["runtimes"] = _words(flags.runtimes, "--runtimes")
     for axis in AXES:
-        text = getattr(flags, axis.flag[2:])
-        if text is not None:
-            words = _words(text, axis.flag)
+        said = getattr(flags, axis.flag[2:])
+        if said is not None:
+            words = said if axis.repeated else _words(said, axis.flag)
             given[axis.key] = [_parsed(axis.parse, word, axis.flag) for word in words]
     if flags.gaps is not None:
         paced = _parsed(paced_scenarios, flags.gaps, "--gaps")
@@ -227,6 +227,8 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["null"] = True
     if flags.largest_batch:
         given["largest_batch"] = True
+    if flags.slo is not None:
+        given["slo"] = flags.slo
     if flags.rotate_inputs:
         given["rotate_inputs"] = True
     if flags.save_inputs:

@@ -30,6 +30,7 @@ from runtimes.base import Runtime, Session, Unavailable
 from runtimes.execution import Execution
 from runtimes.faults import NotAvailable
 from runtimes.options import all_options, sessions_of
+from runtimes.session.batches import compile_batches
 from runtimes.session.precision import refuse_wider
 from runtimes.session.several import compile_sessions
 
@@ -82,7 +83,7 @@ def _measure(this: UnderWay) -> None:
     runtime.load()
     reference = load_reference(job.model.references[axes_key(job.axes)])
     this.enter("compile")
-    with closing(compile_sessions(runtime, job.model, job.axes, job.settings)) as session:
+    with closing(_compiled(runtime, job)) as session:
         this.leave()
         this.phases_ms["compile"] -= session.execution.inspection_ms
         _note_execution(this, session.execution)
@@ -106,6 +107,12 @@ def _measure(this: UnderWay) -> None:
         if peak_bytes is not None:
             this.note(device_memory_peak_mb=peak_bytes / 2**20)
         this.enter("teardown")
+
+
+def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
+    if job.batches:
+        return compile_batches(runtime, job.batches, job.settings)
+    return compile_sessions(runtime, job.model, job.axes, job.settings)
 
 
 def _runtime(this: UnderWay) -> Runtime:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
-from app.workers.check import check_session, why_wrong
+from app.workers.batching import parts
+from app.workers.check import check_session, why_wrong, worst
 from app.workers.conditions import describe_round, round_warnings
 from app.workers.doubts import of_itself, of_nans
 from app.workers.sampling import Progress
@@ -78,8 +79,11 @@ class UnderWay:
         if self.job.model.uncompared:
             return None
         self.enter("correctness")
-        inputs, expected, job = reference.inputs, reference.outputs, self.job
-        return check_session(session, inputs, expected, job.model, job.tolerance)
+        model, tolerance = self.job.model, self.job.tolerance
+        return worst(
+            replace(check_session(one, fed.inputs, fed.outputs, model, tolerance), batch=batch)
+            for batch, one, fed in parts(session, reference, self.job)
+        )
 
     def note_check(self, check: Check | None) -> None:
         """A wrong row keeps its timing and is marked."""

@@ -62,7 +62,12 @@ class GridForm(QWidget):
         }
         # An axis that asks for no field of its own is a list in text.
         self._plain = {
-            axis: ValuesField(axis.field, getattr(EMPTY_GRID, axis.key)[0], axis.parse)
+            axis: ValuesField(
+                axis.field,
+                getattr(EMPTY_GRID, axis.key)[0],
+                axis.parse,
+                ";" if axis.repeated else ",",
+            )
             for axis in AXES
             if axis.key not in self._parts
         }

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
+from app.sweep.sources.batches import points as batch_points
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
@@ -154,8 +155,7 @@ class FixedSweep:
             if is_null(case.model):
                 wanted += [self._twins.setdefault((own.model, own.precision), (case, []))[1]]
             for sizes in wanted:
-                if case.axes not in sizes:
-                    sizes.append(case.axes)
+                sizes += [point for point in batch_points(case) if point not in sizes]
         for case, sizes in points.values():
             self._exports.append(model_export(self.schedule, case, sizes))
 

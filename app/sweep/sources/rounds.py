@@ -19,6 +19,7 @@ from app.machine import engines
 from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
+from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
 from app.sweep.sources.conditions import why_not
 from app.sweep.work.base import CPU, Needs
@@ -76,6 +77,7 @@ def round_work(
     model = reply.model.at(case.axes)
     try:
         engine.refuse(model, model.axes, settings)
+        together = batches(case, reply.model)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
     sessions, usable = sessions_of(engine.options, case.options), usable_cores()
@@ -98,6 +100,8 @@ def round_work(
         tolerance=schedule.tolerance,
         arrivals_seed=round_seed(schedule.seed, "arrivals", number),
         condition=case.condition,
+        batcher=case.batcher,
+        batches=together,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(

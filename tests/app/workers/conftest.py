@@ -14,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from app.cases.batcher import Batcher
 from app.cases.condition import Condition
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
@@ -95,6 +96,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         precision: Precision = "fp32",
         tolerance: float | None = None,
         condition: str = "none",
+        batcher: Batcher | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -114,6 +116,8 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             realtime=realtime,
             tolerance=tolerance,
             condition=Condition.parse(condition),
+            batcher=batcher,
+            batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],
