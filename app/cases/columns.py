@@ -7,6 +7,7 @@ page that documents them follow from it.
 
 from __future__ import annotations
 
+from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.latency_columns import BASELINE, LATENCY
@@ -187,6 +188,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Latency and rate": LATENCY,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
+    "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,

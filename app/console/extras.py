@@ -1,4 +1,5 @@
-"""What the plan asked for beside the rows: where searches ended, null twins, operator times."""
+"""What the plan asked for beside the rows: where searches ended, null twins, cold starts,
+operator times."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.column import Row
+from app.console.cold_start import cold_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
 from app.results import text
@@ -24,6 +26,7 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
     yield from null_tables(run, rows)
+    yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)
 
 

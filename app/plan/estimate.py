@@ -83,6 +83,8 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     own = cases // 2 if draft.null else cases
     if draft.profile_ops:
         after_s += own * 2 * PROCESS_START_S
+    if draft.cold_start is not None:
+        after_s += own * (draft.cold_start + 1) * PROCESS_START_S
     runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     return Estimate(

@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 
+from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
@@ -111,7 +112,9 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
-    `null` measures of each case a twin that computes next to nothing too.
+    `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
+    many fresh processes of each case after the rounds, for their first answer; `page_cache` says
+    where their files are to be.
     follows from the types that a graph computes in. `percentiles` are told beside the default
     ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
     rounds until theirs do not reach farther, at most `rounds`.
@@ -143,6 +146,8 @@ class Plan(_Part):
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     null: Annotated[bool, Field(strict=True)] = False
+    cold_start: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    page_cache: PageCache = "warm"
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
