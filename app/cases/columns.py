@@ -8,6 +8,7 @@ page that documents them follow from it.
 from __future__ import annotations
 
 from app.cases.batcher_columns import BATCHER
+from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.late_columns import LATE
@@ -195,6 +196,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
+    "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,

@@ -84,6 +84,8 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     own = cases // 2 if draft.null else cases
     if draft.profile_ops:
         after_s += own * 2 * PROCESS_START_S
+    if draft.cold_start is not None:
+        after_s += own * (draft.cold_start + 1) * PROCESS_START_S
     # Of cases that a longer condition has, on top of what every round takes.
     sustained_s = sum(map(_sustained_s, draft.sweeps))
     runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0

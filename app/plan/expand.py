@@ -22,6 +22,7 @@ from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
 from app.plan.batcher import batched
+from app.plan.cold_start import refuse_cold_start
 from app.plan.conditions import refuse_impossible
 from app.plan.labelled import refuse_unusable
 from app.plan.load import refuse_too_rare
@@ -94,6 +95,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
                     twin = null_case(case)
                     cases.setdefault(twin.case_id, twin)
     _refuse_if_nothing_can_run(cases.values())
+    refuse_cold_start(plan)
     if plan.null:
         refuse_open_loop(cases.values())
     refuse_impossible(plan, cases.values())

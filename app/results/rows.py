@@ -24,6 +24,7 @@ from app.results.baseline import baseline_columns
 from app.results.batching import batcher_columns
 from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
+from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
@@ -102,6 +103,7 @@ class Rows:
             )
         values |= _setting_columns(run, case)
         values["profile"] = run.manifest.plan.get("profile")
+        values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
