@@ -27,6 +27,7 @@ from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
+from app.results.load import doubted, load_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.null import null_columns
@@ -35,6 +36,7 @@ from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.stopping import ended_by, rounds_wanted, shortfall
+from app.results.sustained import sustained_columns, sustained_warnings
 from app.results.telemetry import device_columns
 from app.results.throughput import block_columns, throughput_columns
 from app.results.warned import joined, sentences
@@ -103,14 +105,14 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            values |= around
-            values |= placing_columns(rounds)
+            values |= around | load_columns(rounds, summary) | placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *disturbed]
+                said += sustained_warnings(case, rounds)
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
@@ -118,6 +120,7 @@ class Rows:
                     why = ended_by(rule, rounds, summary)
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
+            values |= doubted(case, rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -136,6 +139,7 @@ class Rows:
             around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
+            around |= sustained_columns(case, run.path, timed, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence)
             known = len(timed), summary, around, disturbed
@@ -285,6 +289,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
         "latency_max_us": summary.max_us,
         "response_p50_us": summary.response_p50_us,
         "response_p99_us": summary.response_p99_us,
+        "start_lateness_p50_us": summary.start_lateness_p50_us,
         "start_lateness_p99_us": summary.start_lateness_p99_us,
         "outliers": summary.outliers,
     }
