@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.cases.case import Case
+from app.cases.condition import NO_CONDITION
 from app.cases.scenario import Scenario
 from exporters.types import ExportedModel
 from runtimes.options import SESSIONS
@@ -35,6 +36,7 @@ def subject_of(case: Case, model: ExportedModel) -> Case:
         scenario=Scenario(),
         wait_policy="spin",
         batcher=None,
+        condition=NO_CONDITION,
         suite="",
     )
 

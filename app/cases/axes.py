@@ -14,6 +14,7 @@ from typing import Any
 from app.cases.batcher import NO_BATCHER, parsed
 from app.cases.case import Case
 from app.cases.column import Row
+from app.cases.condition import Condition
 from app.cases.errors import suggestion
 from app.cases.scenario import Scenario
 from exporters.types import PRECISIONS
@@ -76,6 +77,14 @@ def _scenario_columns(case: Case) -> Row:
     }
 
 
+def scenario_of(row: Row) -> Scenario:
+    """The scenario that the columns of a row stand for."""
+    gap_us, rate_hz, count, period_us = (
+        row[name] or 0 for name in ("gap_us", "rate_hz", "at_once", "period_us")
+    )
+    return Scenario(row["scenario"], gap_us, rate_hz, count, period_us)  # type: ignore[arg-type]
+
+
 AXES: tuple[Axis, ...] = (
     Axis(
         "precision",
@@ -127,5 +136,17 @@ AXES: tuple[Axis, ...] = (
         lambda case: {"batcher": None if case.batcher is None else str(case.batcher)},
         "batcher",
         repeated=True,
+    ),
+    Axis(
+        "condition",
+        "conditions",
+        "--condition",
+        "C,…",
+        "cold:64MB (caches polluted between runs) or none (default)",
+        lambda word: str(Condition.parse(word)),
+        Condition.parse,
+        lambda case: "no condition" if case.condition.kind == "none" else str(case.condition),
+        lambda case: {"condition": None if case.condition.kind == "none" else str(case.condition)},
+        "condition",
     ),
 )

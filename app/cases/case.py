@@ -12,6 +12,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
 from app.cases.batcher import Batcher
+from app.cases.condition import NO_CONDITION, Condition
 from app.cases.given import NOTHING, Given
 from app.cases.scenario import CLOSED_LOOP, Scenario, WaitPolicy
 from exporters.types import Precision
@@ -20,7 +21,7 @@ from runtimes.options import OptionValue
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """model x runtime x precision x axes x threads x options x scenario.
+    """model x runtime x precision x axes x threads x options x scenario x condition.
 
     `model` is a catalogue name, an .onnx path as the plan gives it, or
     `path/file.py:factory`; `runtime` is `name[:device][@release]`; `axes` are the sizes
@@ -38,6 +39,7 @@ class Case:
     scenario: Scenario = CLOSED_LOOP
     wait_policy: WaitPolicy = "spin"
     batcher: Batcher | None = None
+    condition: Condition = NO_CONDITION
     suite: str = ""
     given: Given = NOTHING
     naming: Literal[1, 2] = 2
@@ -68,7 +70,7 @@ class Case:
 
 
 _NOT_IDENTITY = frozenset({"model", "runtime", "suite", "given", "naming", "case_id"})
-_WORDS = (Scenario, Batcher)
+_WORDS = (Scenario, Batcher, Condition)
 """What is one word with its figures, as people write it."""
 
 

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from app.cases.batcher_columns import BATCHER
 from app.cases.column import Column, count, flag, less, number, text
+from app.cases.condition_columns import CONDITION
+from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.null_columns import NULL
+from app.cases.placing_columns import PLACING
 
 _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),
@@ -65,6 +69,7 @@ _CASE = (
     number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second."),
     count("at_once", "At once", "How many requests arrive together."),
     number("period_us", "Period (µs)", "us", "The time from burst to burst."),
+    text("condition", "Condition", "What held beside the scenario, such as polluted caches."),
     text("wait_policy", "Wait policy", "How the pause is waited out: spin, hybrid or sleep."),
     text(
         "clock",
@@ -181,9 +186,13 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The model": _MODEL,
     "The case": _CASE,
     "How it was measured": _MEASURING,
+    "Under its condition": CONDITION,
+    "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
     "Of a batcher": BATCHER,
+    "Later than a deadline": LATE,
     "Against the baseline": BASELINE,
+    "Against the null twin": NULL,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,

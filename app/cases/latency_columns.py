@@ -114,7 +114,7 @@ LATENCY = (
             f"MLPerf {name} (µs)",
             "us",
             f"MLPerf's early-stopping estimate of the {name} from all samples, each taken for "
-            "independent; of a closed loop.",
+            "independent; of a closed loop, and of multistream's queries.",
         )
         for name in BOUNDED
     ),
@@ -135,7 +135,8 @@ LATENCY = (
         "throughput_per_s",
         "number",
         "Inputs/s",
-        "Inputs in a second, of a closed loop: concurrency times batch over the mean latency.",
+        "Inputs in a second: of a closed loop concurrency times batch over the mean latency, of "
+        "multistream a query's over its mean, of offline a block's over the time it took.",
         "1/s",
         "higher",
     ),

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from app.cases.batcher import Batcher
+from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
 from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
@@ -76,8 +77,10 @@ class MeasureJob:
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
     draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
     open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
-    outputs may be off by, None for what follows from the arithmetic. `batches` are the model at
-    each size of the `batcher`, ascending.
+    outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
+    run on, () for any; `shared` says that the batch process could not leave those that were
+    chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of
+    the `batcher`, ascending.
     """
 
     case_id: str
@@ -92,10 +95,14 @@ class MeasureJob:
     seed: int
     samples_path: str
     affinity: tuple[int, ...] = ()
+    shared: bool = False
+    lock_memory: bool = False
+    realtime: int | None = None
     tolerance: float | None = None
     arrivals_seed: int = 0
     batcher: Batcher | None = None
     batches: tuple[ExportedModel, ...] = ()
+    condition: Condition = NO_CONDITION
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the plan asked for beside the rows: where searches ended, batchers, operator times."""
+"""What the plan asked for beside the rows: searches, batchers, null twins, operators, pauses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from app.cases.column import Row
 from app.console.batchers import batcher_table
+from app.console.gap_table import gap_tables
+from app.console.null import null_tables
 from app.console.operators import operator_tables
 from app.results import text
+from app.results.gap_curves import idleness
 from app.results.labels import model_labels
 from app.results.rows import worst
 from app.results.run import Run
@@ -24,7 +27,9 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
     yield from batcher_table(run.cases, rows)
+    yield from null_tables(run, rows)
     yield from operator_tables(run, rows, width)
+    yield from gap_tables(idleness(rows))
 
 
 def largest_table(run: Run) -> Table:

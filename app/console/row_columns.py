@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.cases.axes import AXES
+from app.cases.axes import AXES, scenario_of
 from app.cases.chosen_columns import chosen_names
 from app.cases.chosen_columns import column as column_of
 from app.cases.column import Row, Value
@@ -24,8 +24,7 @@ _VARIABLE = (
     "clock",
     "accuracy_top1",
 )
-_NEEDLESS = ("options", "batcher")
-"""What a row says only where it is unusual."""
+_EMPTY_IS_USUAL = ("options", "batcher", "condition")
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
 SHOWN = ("p50", "p99")
@@ -109,6 +108,7 @@ def all_columns(
             for place, name in enumerate(percentiles)
         ),
         _figure("p50 95 % interval", _interval, spare=1),
+        *_of_deadline(rows),
         TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
     ]
 
@@ -133,9 +133,9 @@ def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     """The optional columns that differ between rows, and the others with their one value."""
     varied, common = [], []
     for column in _VARIABLE:
-        # What is needless and left out is the default; anything else left out was not come to.
+        # Of these what is left out is the default; anything else left out was not come to.
         values = set(map(shown_as(column), rows))
-        values -= {""} if column not in _NEEDLESS or values == {""} else set()
+        values -= {""} if column not in _EMPTY_IS_USUAL or values == {""} else set()
         if len(values) > 1:
             varied.append(column)
         elif values:
@@ -150,8 +150,8 @@ def heading(column: str) -> str:
 def shown_as(column: str) -> Callable[[Row], str]:
     def shown(row: Row) -> str:
         value = row[column]
-        if column == "scenario" and row["gap_us"] is not None:
-            return f"{value}:{row['gap_us']:g}us"
+        if column == "scenario":
+            return str(scenario_of(row))
         if column == "options":
             return printable(unusual_options(str(row["runtime"]), str(value or "")))
         if column == "accuracy_top1" and isinstance(value, float):
@@ -189,6 +189,22 @@ def _latency(name: str) -> Callable[[Row], str]:
 def _interval(row: Row) -> str:
     low, high = (_number(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
     return text.interval(low, high)
+
+
+def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:
+    """The share of runs that were later, where a deadline was asked for."""
+    asked = next((_number(row["deadline_us"]) for row in rows if row["deadline_us"]), None)
+    if asked is None:
+        return []
+    return [
+        _figure(f"> {text.latency(asked)}", lambda row: text.share(_number(row["late_share"]))),
+        _figure("late 95 % interval", _late_interval, spare=1),
+    ]
+
+
+def _late_interval(row: Row) -> str:
+    low, high = (_number(row[f"late_share_ci_{end}"]) for end in ("low", "high"))
+    return text.NOT_MEASURED if high is None else f"{text.share(low)} to {text.share(high)}"
 
 
 def _sortable(value: Value) -> tuple[float, str]:

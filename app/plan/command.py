@@ -68,6 +68,8 @@ def _flags(plan: Plan) -> Iterator[str]:
     if plan.precise:
         asked = (f"{name}={100 * share:.10g}%" for name, share in plan.precise.items())
         yield from ("--precise", ",".join(asked))
+    if plan.deadline_us is not None:
+        yield from ("--deadline", f"{plan.deadline_us:.15g}us")
     if plan.time_limit_s is not None:
         yield from ("--time-limit", f"{plan.time_limit_s:.15g}")
     if plan.budget_s is not None:
@@ -80,6 +82,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--baseline", plan.baseline)
     if plan.aa is not None:
         yield from ("--aa", str(plan.aa))
+    if plan.null:
+        yield "--null"
     if plan.band != BAND:
         yield from ("--band", f"{plan.band:.15g}")
     for library in plan.custom_ops:
@@ -92,6 +96,12 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--largest-batch"
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
+    if plan.cores:
+        yield from ("--cores", plan.cores)
+    if plan.lock_memory:
+        yield "--lock-memory"
+    if plan.realtime is not None:
+        yield from ("--realtime", str(plan.realtime))
     if plan.seed:
         yield from ("--seed", str(plan.seed))
 

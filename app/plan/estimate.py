@@ -58,7 +58,8 @@ class Estimate:
 
 def estimate(draft: Plan) -> Estimate:
     """The bound for a draft that need not be complete."""
-    return _of(draft, sum(_grid_cases(grid) for grid in draft.sweeps), exact=False)
+    own = sum(_grid_cases(grid) for grid in draft.sweeps)
+    return _of(draft, own * 2 if draft.null else own, exact=False)
 
 
 def check_plan(draft: Plan, plan: Plan) -> Estimate:
@@ -79,9 +80,10 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
     exports_s = sum(map(_exports_s, {(m, p) for g in draft.sweeps for m, p in _exports_of(g)}))
     after_s = sum(_subjects(grid, draft.accuracy) for grid in draft.sweeps) * PROCESS_START_S
+    own = cases // 2 if draft.null else cases
     if draft.profile_ops:
-        after_s += cases * 2 * PROCESS_START_S
-    runs_s = cases * OPERATOR_RUNS_S if draft.profile_ops else 0.0
+        after_s += own * 2 * PROCESS_START_S
+    runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,

@@ -22,7 +22,9 @@ from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
 from app.plan.batcher import batched
+from app.plan.conditions import refuse_impossible
 from app.plan.labelled import refuse_unusable
+from app.plan.null import null_case, refuse_open_loop
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
 from exporters.factory_file import is_factory_file, is_hugging_face, locate
@@ -85,7 +87,13 @@ def expand(plan: Plan) -> tuple[Case, ...]:
         for subject in subjects:
             for case in _grid(sweep, subject, runtimes, given):
                 cases.setdefault(case.case_id, case)
+                if plan.null:
+                    twin = null_case(case)
+                    cases.setdefault(twin.case_id, twin)
     _refuse_if_nothing_can_run(cases.values())
+    if plan.null:
+        refuse_open_loop(cases.values())
+    refuse_impossible(plan, cases.values())
     refuse_useless(plan, tuple(cases.values()))
     return tuple(cases.values())
 

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.cases.axes import AXES, whole
+from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
-from app.plan.duration import parse_duration
+from app.cases.size import parse_size
+from app.plan.deadline import parse_deadline
+from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
-from app.plan.plan import Plan, load_plan, load_suite, parse_plan, parse_size
+from app.plan.plan import Plan, load_plan, load_suite, parse_plan
 
 T = TypeVar("T")
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
@@ -27,12 +30,22 @@ _BELONGS = {
     "markdown": ("compare", *_RUNS),
     "junit": ("compare", *_RUNS),
     "csv": ("history",),
-    "plot": ("history",),
+    "plot": ("history", *_RUNS),
     "any_host": ("history",),
 }
 """Flags of a command -> the commands that take them."""
 _OF_EVERY_RUN = frozenset(
-    {"headless", "cache_limit", "export", "sort", "strict", "debug", "baseline_run", *_OF_VERDICTS}
+    {
+        "headless",
+        "cache_limit",
+        "export",
+        "plot",
+        "sort",
+        "strict",
+        "debug",
+        "baseline_run",
+        *_OF_VERDICTS,
+    }
 )
 """What may be said of any run; all other flags are of its plan, or other commands."""
 
@@ -55,7 +68,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         )
     for name, commands in _BELONGS.items():
         if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
-            owner = "--history" if commands == ("history",) else "a comparison"
+            owner = "a comparison" if "compare" in commands else "--history"
             flag = f"--{name.replace('_', '-')}"
             raise PlanError(
                 f"{flag} belongs to {owner}", "add --compare, --history, or --headless --baseline"
@@ -145,6 +158,9 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
         if said is not None:
             words = said if axis.repeated else _words(said, axis.flag)
             given[axis.key] = [_parsed(axis.parse, word, axis.flag) for word in words]
+    if flags.gaps is not None:
+        paced = _parsed(paced_scenarios, flags.gaps, "--gaps")
+        given["scenarios"] = [*given.get("scenarios", ()), *paced]
     if flags.batch is not None:
         given["batch_size"] = _numbers(flags.batch, "--batch", least=1)
     if flags.wait is not None:
@@ -183,6 +199,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         form = "p50=1%,p99=10%"
         pairs = [_pair(w, "--precise", form) for w in _words(flags.precise, "--precise")]
         given["precise"] = {name: share_of(text, f"--precise {name}=") for name, text in pairs}
+    if flags.deadline is not None:
+        given["deadline_us"] = _parsed(parse_deadline, flags.deadline, "--deadline")
     if flags.rounds is not None:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
@@ -205,6 +223,8 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if flags.profile_ops:
         given["profile_ops"] = True
+    if flags.null:
+        given["null"] = True
     if flags.largest_batch:
         given["largest_batch"] = True
     if flags.rotate_inputs:
@@ -220,6 +240,12 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.cores is not None:
+        given["cores"] = flags.cores
+    if flags.lock_memory:
+        given["lock_memory"] = True
+    if flags.realtime is not None:
+        given["realtime"] = _number(flags.realtime, "--realtime", least=1)
     return given
 
 

@@ -100,6 +100,11 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="values of a runtime's option, each a case of its own",
     )
+    what.add_argument(
+        "--gaps",
+        metavar="A..B",
+        help="scenarios paced by gaps from A to B in steps of 1, 2 and 5, such as 20us..1s",
+    )
     what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
     what.add_argument(
         "--accuracy",
@@ -127,6 +132,11 @@ def parser() -> argparse.ArgumentParser:
         help="compare each case with itself N times: wrong verdicts, smallest findable change",
     )
     what.add_argument(
+        "--null",
+        action="store_true",
+        help="of each case a twin that computes next to nothing too: model minus null is compute",
+    )
+    what.add_argument(
         "--baseline-run", metavar="DIR", help="compare the run with this stored one when it ends"
     )
     against = top.add_argument_group("of --compare, --baseline, --baseline-run and --history")
@@ -135,7 +145,7 @@ def parser() -> argparse.ArgumentParser:
     against.add_argument("--markdown", action="store_true", help="of --compare: print Markdown")
     against.add_argument("--json", metavar="FILE", help="write what was found as JSON")
     against.add_argument("--csv", metavar="FILE", help="of --history: write each run's figures")
-    against.add_argument("--plot", metavar="FILE", help="of --history: draw them as SVG")
+    against.add_argument("--plot", metavar="FILE", help="of --history and --gaps: draw as SVG")
     against.add_argument(
         "--any-host", action="store_true", help="of --history: runs of all machines in one series"
     )
@@ -193,6 +203,9 @@ def parser() -> argparse.ArgumentParser:
         help="rounds until intervals reach no farther, such as p50=1%%,p99=10%%; at most --rounds",
     )
     how.add_argument(
+        "--deadline", metavar="TIME", help="tell the share of runs that take longer, such as 100us"
+    )
+    how.add_argument(
         "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"
     )
     how.add_argument(
@@ -202,6 +215,17 @@ def parser() -> argparse.ArgumentParser:
         "--memory-limit",
         metavar="SIZE",
         help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
+    how.add_argument(
+        "--cores", metavar="N,…", help="where the measuring process runs, such as 2,3 or 2-5"
+    )
+    how.add_argument(
+        "--lock-memory", action="store_true", help="lock the measuring process into memory"
+    )
+    how.add_argument(
+        "--realtime",
+        metavar="PRIORITY",
+        help="its priority of SCHED_FIFO, 1 to 99; needs --cores that leave one out",
     )
     how.add_argument("--unchecked", action="store_true", help="compare no outputs")
     how.add_argument(

@@ -6,7 +6,6 @@ written. Names of models and runtimes are looked up in `expand`, not here.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,10 +20,15 @@ from pydantic import (
 )
 
 from app.cases.batcher import NO_BATCHER, parsed
+from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
+from app.cases.size import parse_size
 from app.cases.verdict import BAND
+from app.machine.cores import as_list, listed
+from app.machine.privileges import HIGHEST_PRIORITY
+from app.plan.deadline import LONGEST_DEADLINE_US
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
@@ -32,12 +36,6 @@ from exporters import own
 from exporters.types import Precision
 from runtimes.options import OptionValue
 
-_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[KMGT]i?B)", re.IGNORECASE)
-_UNITS = {
-    f"{letter}{middle}b": base ** (power + 1)
-    for power, letter in enumerate("kmgt")
-    for middle, base in (("i", 1024), ("", 1000))
-}
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
@@ -69,6 +67,7 @@ class Sweep(_Part):
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
     wait_policy: WaitPolicy = "spin"
     batcher: tuple[str, ...] = Field(default=(NO_BATCHER,), min_length=1)
+    conditions: tuple[str, ...] = Field(default=("none",), min_length=1)
 
     @field_validator("options", mode="before")
     @classmethod
@@ -98,6 +97,14 @@ class Sweep(_Part):
         except ValueError as error:
             raise ValueError(f"batcher {error}") from None
 
+    @field_validator("conditions")
+    @classmethod
+    def _known_conditions(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(Condition.parse(text)) for text in texts)
+        except ValueError as error:
+            raise ValueError(f"condition {error}") from None
+
 
 class Plan(_Part):
     """A named list of grids with a seed and a profile; `rounds` overrides the profile's.
@@ -117,9 +124,12 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
-    follows from the types that a graph computes in. `percentiles` are told beside the default
-    ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
-    rounds until theirs do not reach farther, at most `rounds`.
+    `null` measures of each case a twin that computes next to nothing too.
+    `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
+    intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
+    `rounds`. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`, `2-5`) is where
+    a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is its priority among
+    real-time processes.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -132,6 +142,9 @@ class Plan(_Part):
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
     memory_limit: str = ""
+    cores: str = ""
+    lock_memory: Annotated[bool, Field(strict=True)] = False
+    realtime: Annotated[int, Field(ge=1, le=HIGHEST_PRIORITY, strict=True)] | None = None
     weights: str = ""
     inputs: str = ""
     calibration: str = ""
@@ -147,8 +160,10 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    null: Annotated[bool, Field(strict=True)] = False
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
+    deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -164,6 +179,11 @@ class Plan(_Part):
         if text:
             parse_size(text)
         return text
+
+    @field_validator("cores")
+    @classmethod
+    def _known_list(cls, text: str) -> str:
+        return as_list(listed(text)) if text else ""
 
     @field_validator("input_range")
     @classmethod
@@ -203,6 +223,11 @@ class Plan(_Part):
         return Precise(asked, self.lengths.rounds)
 
     @property
+    def chosen_cores(self) -> tuple[int, ...]:
+        """The cores to measure on; () leaves them to each case."""
+        return listed(self.cores) if self.cores else ()
+
+    @property
     def input_files(self) -> tuple[str, ...]:
         """The files that `inputs` names."""
         return tuple(word.strip() for word in self.inputs.split(",") if word.strip())
@@ -221,15 +246,6 @@ class Plan(_Part):
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
         )
-
-
-def parse_size(text: str) -> int:
-    """Bytes of `8GiB`, `512 MiB` or `2GB`; ValueError with one sentence."""
-    match = _SIZE.fullmatch(text.strip())
-    size = int(float(match["number"]) * _UNITS[match["unit"].lower()]) if match else 0
-    if size < 1:
-        raise ValueError("is no amount of memory; write it like 8GiB or 512MiB")
-    return size
 
 
 def parse_plan(data: dict[str, Any], origin: str) -> Plan:

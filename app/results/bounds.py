@@ -10,7 +10,7 @@ from app.stats.summary import Summary
 
 
 def bound_columns(case: Case, summary: Summary) -> Row:
-    """Of a timed case; MLPerf's of a closed loop, which its single stream is."""
+    """Of a timed case; MLPerf's of a closed loop, its single stream, and of its multistream."""
     values: Row = {
         f"latency_{name}_upper_bound_us": bound.value for name, bound in summary.bounds.items()
     }
@@ -18,7 +18,7 @@ def bound_columns(case: Case, summary: Summary) -> Row:
         f"{INTERVALS[name]}: {bound.absent}" for name, bound in summary.bounds.items()
         if bound.absent
     )  # fmt: skip
-    if case.scenario.kind != "closed_loop":
+    if case.scenario.kind not in ("closed_loop", "multistream"):
         return values
     told = summary.early_stopping
     values |= {f"mlperf_{name}_us": one.estimate for name, one in told.items()}

@@ -26,17 +26,21 @@ from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
+from app.results.late import late_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
+from app.results.null import null_columns
 from app.results.operators import operator_warnings
+from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.stopping import ended_by, rounds_wanted, shortfall
 from app.results.telemetry import device_columns
+from app.results.throughput import block_columns, throughput_columns
 from app.results.warned import joined, sentences
 from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
-from app.stats.summary import MEAN, Summary, summarise
+from app.stats.summary import Summary, summarise
 from app.stats.typical import METHOD
 from exporters.types import Dimension, ExportedModel
 from runtimes.registry import parse_spec
@@ -69,9 +73,9 @@ class Rows:
             )
             for case in run.cases
         ]
-        told = baseline_columns(asked, found)
-        for one in found:
-            one.row.update(told.get(one.case.case_id, {}))
+        for told in (baseline_columns(asked, found), null_columns(asked, found)):
+            for one in found:
+                one.row.update(told.get(one.case.case_id, {}))
         return found
 
     def summary(self, run: Run, case: Case) -> Summary | None:
@@ -100,6 +104,7 @@ class Rows:
         if rounds:
             values |= _round_columns(rounds)
             values |= around
+            values |= placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
@@ -128,6 +133,9 @@ class Rows:
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
             around |= batcher_columns(case, samples)
+            model = run.models.get((case.model, case.precision))
+            around |= late_columns(asked.deadline_us, samples, confidence)
+            around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence)
             known = len(timed), summary, around, disturbed
@@ -286,13 +294,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values |= _interval_columns(summary)
     values |= needed_columns(summary)
     values |= bound_columns(case, summary)
-    mean = summary.figures[MEAN]
-    inputs = _inputs_at_once(case, known)
-    if inputs and mean.value:
-        values["throughput_per_s"] = inputs * 1e6 / mean.value
-        if mean.interval is not None:
-            values["throughput_ci_low_per_s"] = inputs * 1e6 / mean.interval.high
-            values["throughput_ci_high_per_s"] = inputs * 1e6 / mean.interval.low
+    values |= throughput_columns(case, summary, known)
     return values
 
 
@@ -312,16 +314,6 @@ def _interval_columns(summary: Summary) -> Row:
             absent.setdefault(figure.absent, []).append(shown(name))
     values["ci_absent"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
     return values
-
-
-def _inputs_at_once(case: Case, known: Row) -> int | None:
-    """How many inputs a run of all lanes takes, in a closed loop."""
-    batch_size, concurrency = known["batch_size"], known["concurrency"]
-    if case.scenario.kind != "closed_loop":
-        return None
-    if not isinstance(batch_size, int) or not isinstance(concurrency, int):
-        return None
-    return concurrency * batch_size
 
 
 def _fact(name: str, result: RoundResult) -> float | None:

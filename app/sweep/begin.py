@@ -12,6 +12,7 @@ import psutil
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.expand import expand
+from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
 from app.results.kept_files import kept_files
@@ -27,6 +28,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
     Raises PlanError or ResultsError before anything is written.
     """
     cases = expand(plan)
+    refuse_misplaced(plan)
     engines.refuse_unwritable()
     lengths = plan.lengths
     if plan.largest_batch and not plan.memory_limit:

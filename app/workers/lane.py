@@ -14,13 +14,14 @@ import numpy as np
 from app.cases.round import MEASURED, WARMUP, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
 from app.workers.loop import WAIT, Block
+from app.workers.pollution import Pollution
 from app.workers.timing import Waits, timing
 from runtimes.base import Arrays, Lane
 
 BLOCK_CAPACITY = 1 << 20
 REWARM = 5
 """So many runs after a pause at most are recorded as warm-up: caches were disturbed."""
-_LOOP_NS = 150.0
+LOOP_NS = 150.0
 """About what the loop itself adds to a run, beside the clock: enough to plan a block by."""
 
 
@@ -46,7 +47,8 @@ class Blocks(Protocol):
 class TimedLane:
     """One lane with the room for a block of its runs, and how long one of them takes.
 
-    `sets` are inputs that are fed in turn; with `streaming` its states are fed back.
+    `sets` are inputs that are fed in turn; with `streaming` its states are fed back. `pollution`
+    is what goes through the caches between two runs.
     """
 
     def __init__(
@@ -58,17 +60,21 @@ class TimedLane:
         streaming: bool,
         first_ns: float,
         sets: Sequence[Arrays] = (),
+        pollution: Pollution | None = None,
     ) -> None:
         self.typical_ns = max(first_ns, 1.0)
-        self._gap_ns = round(scenario.gap_us * 1e3)
-        self._time = timing(lane, self._gap_ns, wait_policy, waits, streaming, sets)
+        gap_ns = round(scenario.gap_us * 1e3)
+        # A gap goes on while caches are polluted.
+        self._between_ns = max(gap_ns, pollution.pass_ns if pollution else 0)
+        polluting = pollution.copies if pollution else ()
+        self._time = timing(lane, gap_ns, wait_policy, waits, streaming, sets, polluting)
         self._block = Block(1024)
         self._counting = 0
 
     @property
     def run_s(self) -> float:
         """About how long a run takes, the pause before it included."""
-        return (self.typical_ns + self._gap_ns + _LOOP_NS) * 1e-9
+        return (self.typical_ns + self._between_ns + LOOP_NS) * 1e-9
 
     def plan(self, seconds: float, least: int) -> None:
         """So many runs as take so long are to count; `time` makes those before them too."""
@@ -100,8 +106,11 @@ class OneLane:
         streaming: bool,
         first_ns: float,
         sets: Sequence[Arrays] = (),
+        pollution: Pollution | None = None,
     ) -> None:
-        self._lane = TimedLane(lane, scenario, wait_policy, WAIT, streaming, first_ns, sets)
+        self._lane = TimedLane(
+            lane, scenario, wait_policy, WAIT, streaming, first_ns, sets, pollution
+        )
 
     @property
     def run_s(self) -> float:

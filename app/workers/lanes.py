@@ -8,30 +8,22 @@ threads share otherwise.
 
 from __future__ import annotations
 
-import ctypes
-import sys
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Self
 
 import numpy as np
 
 from app.cases.round import WARMUP, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
+from app.workers.crew import Crew, give_way
 from app.workers.lane import TimedLane
 from app.workers.loop import SLEEP_MARGIN_NS, WAIT, clock_ns
 from runtimes.base import Arrays, Lane
 
-SWITCH_S = 5e-5
-"""How long a thread that wants the interpreter waits before it asks the one that has it."""
-
-_yield = ctypes.CDLL(None).sched_yield  # os.sched_yield would keep the interpreter
-
 
 def _spin(until_ns: int) -> None:
     while clock_ns() < until_ns:
-        _yield()
+        give_way()
 
 
 def _hybrid(until_ns: int) -> None:
@@ -59,30 +51,14 @@ class SeveralLanes:
             TimedLane(lane, scenario, wait_policy, GIVING_WAIT, streaming, first_ns, sets)
             for lane in lanes
         ]
-        self._gate = threading.Barrier(len(lanes) + 1)
-        self._threads = [
-            threading.Thread(target=self._serve, args=(number, lane), daemon=True)
-            for number, lane in enumerate(lanes)
-        ]
-        self._failures: list[Exception] = []
-        self._switch_s = sys.getswitchinterval()
+        self._crew = Crew(lanes)
 
     def __enter__(self) -> Self:
-        sys.setswitchinterval(SWITCH_S)
-        try:
-            for thread in self._threads:
-                thread.start()
-        except BaseException:
-            self.__exit__()
-            raise
+        self._crew.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._gate.abort()
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join()
-        sys.setswitchinterval(self._switch_s)
+        self._crew.__exit__()
 
     @property
     def run_s(self) -> float:
@@ -92,30 +68,11 @@ class SeveralLanes:
         """As `Blocks.block`; of each lane the last run may not count either."""
         for timed in self._timed:
             timed.plan(seconds, least + 1)
-        self._gate.wait()
-        self._gate.wait()
-        if self._failures:
-            raise self._failures[0]
+        self._crew.together(lambda number: self._timed[number].time())
         records = [timed.records() for timed in self._timed]
         for timed, own in zip(self._timed, records, strict=True):
             timed.typical_ns = float(np.mean(latency_ns(own)))
         return in_company(records)
-
-    def _serve(self, number: int, lane: Lane) -> None:
-        """What a lane's thread does until the gate is broken."""
-        try:
-            lane.enter()
-        except Exception as error:
-            self._failures.append(error)
-        with suppress(threading.BrokenBarrierError):
-            while True:
-                self._gate.wait()
-                try:
-                    if not self._failures:
-                        self._timed[number].time()
-                except Exception as error:
-                    self._failures.append(error)
-                self._gate.wait()
 
 
 def in_company(lanes: list[np.ndarray]) -> np.ndarray:

@@ -1,20 +1,22 @@
 """The timed loop: two clock reads around one call, integers stored after the second.
 
 Everything that is not `run()` happens outside the two reads: storing, feeding the state
-back, waiting for the next scheduled start. One function serves every scenario, because its
-branches cost nothing that is measured.
+back, waiting for the next scheduled start or for other lanes. One function serves single runs,
+because its branches cost nothing that is measured, one the queries of several runs, and one what
+is asked for all at once.
 """
 
 from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from app.cases.round import RECORD
 from app.cases.scenario import WaitPolicy
+from runtimes.calls.timed import GIVEN_UP
 
 clock_ns = time.perf_counter_ns
 
@@ -65,6 +67,73 @@ def run_block(
         due = end + gap_ns
         if advance is not None:
             advance()
+
+
+def run_queries(
+    block: Block,
+    count: int,
+    run: Callable[[], object],
+    advance: Callable[[], object] | None,
+    runs: int,
+    meet: Callable[[int], bool],
+) -> None:
+    """Time a lane's part of `count` queries: `runs` of each, one after another.
+
+    A query begins when all lanes `meet` at its number; where one has given up, the block ends.
+    """
+    started, finished, clock = block.started, block.finished, clock_ns
+    for i in range(count):
+        if not meet(i):
+            return
+        left = runs
+        begin = clock()
+        run()
+        while left := left - 1:
+            if advance is not None:
+                advance()
+            run()
+        end = clock()
+        block.scheduled[i] = started[i] = begin
+        finished[i] = end
+        if advance is not None:
+            advance()
+
+
+def meeting(met: array[int], lane: int, give_way: Callable[[], object]) -> Callable[[int], bool]:
+    """How a lane meets the others at a query; False where one has given up.
+
+    `met[lane]` is the query that a lane has come to, counted from 1.
+    """
+
+    def meet(query: int) -> bool:
+        met[lane] = query + 1
+        while min(met) <= query:
+            give_way()
+        return max(met) < GIVEN_UP
+
+    return meet
+
+
+def run_requests(
+    block: Block,
+    requests: Iterator[object],
+    run: Callable[[], object],
+    advance: Callable[[], object] | None,
+) -> int:
+    """Time as many of the requests as come to this lane and have room; returns how many."""
+    started, finished, clock = block.started, block.finished, clock_ns
+    done = 0
+    # A request is taken only where there is room for it: zip asks the range first.
+    for i, _ in zip(range(block.capacity), requests, strict=False):
+        begin = clock()
+        run()
+        end = clock()
+        started[i] = begin
+        finished[i] = end
+        done = i + 1
+        if advance is not None:
+            advance()
+    return done
 
 
 def _spin(until_ns: int) -> None:

@@ -19,8 +19,8 @@ import numpy as np
 from app.cases.round import MEASURED, WARMUP, latency_ns
 from app.stats.histogram import Histogram
 from app.workers.arriving import Arriving
+from app.workers.crew import SWITCH_S
 from app.workers.lane import counted, rewarming
-from app.workers.lanes import SWITCH_S
 from app.workers.loop import Block, clock_ns
 from app.workers.round_schedule import RoundSchedule
 from app.workers.sampling import Measured, Progress, running

@@ -11,7 +11,7 @@ import errno
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
@@ -39,9 +39,14 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 _NODES_NAMED = 5
 
 
-def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
-    """Run the round; every failure becomes a result with its status and reason."""
-    this = UnderWay(job, tell, stopped)
+def measure_round(
+    job: MeasureJob, tell: Tell, stopped: Callable[[], bool], said: Sequence[str] = ()
+) -> RoundResult:
+    """Run the round; every failure becomes a result with its status and reason.
+
+    `said` are sentences about where this process runs.
+    """
+    this = UnderWay(job, tell, stopped, said)
     try:
         _measure(this)
     except GraphlapError as error:
@@ -82,7 +87,7 @@ def _measure(this: UnderWay) -> None:
         this.phases_ms["compile"] -= session.execution.inspection_ms
         _note_execution(this, session.execution)
         if session.execution.clock != "simulated":  # a card has one precision, and says so
-            refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
+            refuse_wider(job.model.precision, session.execution.precision, job.runtime)
         this.note(concurrency=len(session.lanes))
         for lane in reversed(session.lanes):
             lane.enter()
@@ -134,7 +139,7 @@ def _note_execution(this: UnderWay, execution: Execution) -> None:
         device_name=execution.device_name,
         facts=dict(execution.facts),
     )
-    this.warn(*execution.warnings, *of_precision(this.job.settings, execution))
+    this.warn(*execution.warnings, *of_precision(this.job.model.precision, execution))
     elsewhere = execution.elsewhere
     if elsewhere:
         named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]

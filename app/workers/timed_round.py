@@ -12,11 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.interference import Interference
+from app.workers.at_once import AllAtOnce, Queries
 from app.workers.batching import batch_serving, warm_up
+from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import GIVING_WAIT, SeveralLanes
 from app.workers.open_loop import OpenLoopSampler
+from app.workers.placing import hold_memory
+from app.workers.pollution import Pollution
 from app.workers.round_schedule import timed_schedule
 from app.workers.sampling import Measured, Sampler
 from app.workers.timing import Loop, loop_of, serving
@@ -39,15 +43,17 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     loop that was asked for can't time it.
     """
     job, sets = this.job, _sets(this, reference)
+    pollution = polluting(this, len(session.lanes))
     loop = _loop(this, session, sets)
     path = f"{session.execution.call_path}, timed in {loop}"
     this.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
     gc.collect()
     gc.freeze()
     gc.disable()
+    this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
     with this.samples_file() as file:
-        with _lanes(this, session.lanes, first_ns, sets) as lanes:
+        with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
             sampler = Sampler(lanes, job.limits, file, watch, this.report, this.stopped)
             this.enter("warmup")
             warm = warm_up(session, reference, job, sampler)
@@ -110,12 +116,19 @@ def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
 
 
 def _lanes(
-    this: UnderWay, lanes: tuple[Lane, ...], first_ns: float, sets: Sequence[Arrays]
+    this: UnderWay,
+    lanes: tuple[Lane, ...],
+    first_ns: float,
+    sets: Sequence[Arrays],
+    pollution: Pollution | None,
 ) -> Blocks:
     job, streaming = this.job, bool(this.job.model.states)
-    if len(lanes) == 1:
-        return OneLane(lanes[0], job.scenario, job.wait_policy, streaming, first_ns, sets)
-    return SeveralLanes(lanes, job.scenario, job.wait_policy, streaming, first_ns, sets)
+    if job.scenario.kind == "multistream":
+        return Queries(lanes, job.scenario, streaming, first_ns, sets)
+    if job.scenario.kind == "offline":
+        return AllAtOnce(lanes, streaming, first_ns, sets)
+    how = job.scenario, job.wait_policy, streaming, first_ns, sets
+    return OneLane(lanes[0], *how, pollution) if len(lanes) == 1 else SeveralLanes(lanes, *how)
 
 
 def _sets(this: UnderWay, reference: Reference) -> list[Arrays]:

@@ -6,13 +6,23 @@ own do not wait for each other.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from app.cases.scenario import WaitPolicy
 from app.workers.arriving import Arriving, serve_block
 from app.workers.between import between_runs
-from app.workers.loop import SLEEP_MARGIN_NS, Block, run_block
+from app.workers.crew import give_way
+from app.workers.loop import (
+    SLEEP_MARGIN_NS,
+    Block,
+    clock_ns,
+    meeting,
+    run_block,
+    run_queries,
+    run_requests,
+)
 from runtimes.base import Arrays, Lane
 from runtimes.calls.call import Copy
 from runtimes.calls.timed import TimedCalls, built
@@ -37,17 +47,62 @@ def timing(
     waits: Waits,
     streaming: bool,
     sets: Sequence[Arrays] = (),
+    polluting: Sequence[Copy] = (),
 ) -> Time:
-    """What times the lane; `waits` are the Python loop's ways to wait out a gap."""
-    copies = _for_c(lane, streaming, sets)
-    if copies is not None:
-        states, fed = copies
-        calls = TimedCalls(lane.calls, states, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
+    """What times the lane; `waits` are the Python loop's ways to wait out a gap.
+
+    `polluting` are copied between two runs, before states are fed back or inputs fed.
+    """
+    calls = _timed_calls(lane, streaming, sets, gap_ns, wait_policy, polluting)
+    if calls is not None:
         return lambda block, count: calls.time(
             block.scheduled, block.started, block.finished, count
         )
-    run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
+    run, wait = lane.run, waits[wait_policy]
+    advance = between_runs(lane, streaming, sets, polluting)
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
+
+
+def query_timing(
+    lane: Lane,
+    number: int,
+    runs: int,
+    met: array[int],
+    streaming: bool,
+    sets: Sequence[Arrays] = (),
+) -> Time:
+    """What times a lane's part of queries, `runs` of each; its `number` is its place in `met`."""
+    calls = _timed_calls(lane, streaming, sets)
+    if calls is not None:
+        return lambda block, count: calls.query(
+            block.scheduled, block.started, block.finished, count, runs, met, number
+        )
+    run, advance = lane.run, between_runs(lane, streaming, sets)
+    meet = meeting(met, number, give_way)
+    return lambda block, count: run_queries(block, count, run, advance, runs, meet)
+
+
+class Requests:
+    """So many runs that are all due now; lanes share them, and each takes the next when free."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.following = array("q", [0])
+        self.left = iter(range(count))
+        self.due_ns = clock_ns()
+
+
+def request_timing(
+    lane: Lane, streaming: bool, sets: Sequence[Arrays] = ()
+) -> Callable[[Block, Requests], int]:
+    """What times the runs that a lane takes, and tells how many; a full block takes no more."""
+    calls = _timed_calls(lane, streaming, sets)
+    if calls is not None:
+        return lambda block, requests: calls.take(
+            block.scheduled, block.started, block.finished, requests.count, requests.following
+        )
+    run, advance = lane.run, between_runs(lane, streaming, sets)
+    return lambda block, requests: run_requests(block, requests.left, run, advance)
 
 
 def serving(
@@ -58,9 +113,8 @@ def serving(
     sets: Sequence[Arrays] = (),
 ) -> Serve:
     """What serves the requests of an open loop on the lane, in the loop that times it."""
-    copies = _for_c(lane, streaming, sets)
-    if copies is not None:
-        calls = TimedCalls(lane.calls, *copies, 0, wait_policy, SLEEP_MARGIN_NS)
+    calls = _timed_calls(lane, streaming, sets, wait_policy=wait_policy)
+    if calls is not None:
         return lambda block, arriving: calls.serve(
             block.scheduled,
             block.started,
@@ -71,6 +125,23 @@ def serving(
         )
     run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
     return lambda block, arriving: serve_block(block, arriving, run, advance, wait)
+
+
+def _timed_calls(
+    lane: Lane,
+    streaming: bool,
+    sets: Sequence[Arrays],
+    gap_ns: int = 0,
+    wait_policy: WaitPolicy = "spin",
+    polluting: Sequence[Copy] = (),
+) -> TimedCalls | None:
+    """The lane's calls for the loop in C; None where that can't time it."""
+    copies = _for_c(lane, streaming, sets)
+    if copies is None:
+        return None
+    states, fed = copies
+    between = (*polluting, *states)
+    return TimedCalls(lane.calls, between, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
 
 
 def _for_c(

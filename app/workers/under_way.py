@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ class UnderWay:
     job: MeasureJob
     tell: Tell
     stopped: Callable[[], bool]
+    said: Sequence[str] = ()
     result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
@@ -41,7 +42,7 @@ class UnderWay:
             status="ok",
             started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
             environment=environment,
-            warnings=tuple(round_warnings(environment)),
+            warnings=(*self.said, *round_warnings(environment)),
         )
 
     def note(self, **facts: Any) -> None:

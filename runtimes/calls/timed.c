@@ -3,6 +3,7 @@
  * needed, and not held, until the block ends. `timed.py` mirrors the structures. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +49,9 @@ struct block {
     _Atomic int64_t *next_arrival; /* shared by all lanes */
     const _Atomic int64_t *until; /* of an open loop: when nothing is begun any more */
     intptr_t status; /* what that call returned */
+    int64_t runs_of_query; /* of this lane */
+    _Atomic int64_t *met; /* the query that each lane has come to, counted from 1 */
+    int64_t n_lanes, lane;
 };
 
 static int64_t now_ns(void) {
@@ -105,6 +109,28 @@ static void copy_all(const struct copy *copies, int64_t count) {
     for (int64_t k = 0; k < count; k++) memcpy(copies[k].to, copies[k].from, copies[k].bytes);
 }
 
+/* Makes the calls of a run; zero where one failed. */
+static inline int run_all(struct block *b) {
+    for (int64_t k = 0; k < b->n_calls; k++) {
+        intptr_t status = called(&b->calls[k]);
+        if (status) {
+            b->failed = (int32_t)k;
+            b->status = status;
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What is done between two runs. */
+static inline void prepare(struct block *b) {
+    copy_all(b->states, b->n_states);
+    if (b->n_sets) {
+        copy_all(b->sets + b->set * b->copies_of_set, b->copies_of_set);
+        b->set = (b->set + 1) % b->n_sets;
+    }
+}
+
 EXPORT int32_t graphlap_nothing(void) { return 0; }
 
 /* Times up to `count` runs, and returns how many there were: fewer where a call failed, or where
@@ -123,24 +149,61 @@ EXPORT int64_t graphlap_time_block(struct block *b, int64_t count) {
             wait_until(b, due);
         }
         int64_t begin = now_ns();
-        for (int64_t k = 0; k < b->n_calls; k++) {
-            intptr_t status = called(&b->calls[k]);
-            if (status) {
-                b->failed = (int32_t)k;
-                b->status = status;
-                return i;
-            }
-        }
+        if (!run_all(b)) return i;
         int64_t end = now_ns();
         b->scheduled[i] = paced ? due : begin;
         b->started[i] = begin;
         atomic_store_explicit(&b->finished[i], end, memory_order_release);
         due = end + b->gap_ns;
-        copy_all(b->states, b->n_states);
-        if (b->n_sets) {
-            copy_all(b->sets + b->set * b->copies_of_set, b->copies_of_set);
-            b->set = (b->set + 1) % b->n_sets;
-        }
+        prepare(b);
     }
     return count;
+}
+
+/* Waits until every lane has come to this query; zero where one has given up. Lanes may be more
+ * than cores, so a waiting one lets others run. */
+static int meet(const struct block *b, int64_t query) {
+    atomic_store(&b->met[b->lane], query + 1);
+    for (int64_t other = 0; other < b->n_lanes; other++) {
+        int64_t come;
+        while ((come = atomic_load(&b->met[other])) <= query) sched_yield();
+        if (come == INT64_MAX) return 0;
+    }
+    return 1;
+}
+
+/* Times this lane's part of up to `count` queries, its runs one after another with what is done
+ * between two of them; returns how many there were: fewer where a call failed or a lane gave up. */
+EXPORT int64_t graphlap_time_queries(struct block *b, int64_t count) {
+    b->failed = -1;
+    for (int64_t i = 0; i < count; i++) {
+        if (!meet(b, i)) return i;
+        int64_t begin = now_ns();
+        for (int64_t run = 1; run_all(b); run++) {
+            if (run == b->runs_of_query) break;
+            prepare(b);
+        }
+        int64_t end = now_ns();
+        if (b->failed >= 0) return i;
+        b->scheduled[i] = b->started[i] = begin;
+        b->finished[i] = end;
+        prepare(b);
+    }
+    return count;
+}
+
+/* Times as many of the requests as this lane takes, one after another, at most `count`; returns
+ * how many: fewer where a call failed. */
+EXPORT int64_t graphlap_time_requests(struct block *b, int64_t count) {
+    b->failed = -1;
+    int64_t i = 0;
+    for (; i < count && atomic_fetch_add(b->next_arrival, 1) < b->n_arrivals; i++) {
+        int64_t begin = now_ns();
+        if (!run_all(b)) return i;
+        int64_t end = now_ns();
+        b->started[i] = begin;
+        b->finished[i] = end;
+        prepare(b);
+    }
+    return i;
 }

@@ -10,7 +10,7 @@ import ctypes as c
 import sys
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from runtimes.calls.call import MOST_ARGUMENTS, Call, Copy
 
 _POLICIES = {"spin": 0, "sleep": 1, "hybrid": 2}
 _CLOCK = "clock_gettime(CLOCK_MONOTONIC)"
+GIVEN_UP = 2**63 - 1
+"""Where a lane has come to that takes no further part in queries."""
 
 
 class _Call(c.Structure):
@@ -64,6 +66,10 @@ class _Block(c.Structure):
         ("next_arrival", c.c_void_p),
         ("until", c.c_void_p),
         ("status", c.c_ssize_t),
+        ("runs_of_query", c.c_int64),
+        ("met", c.c_void_p),
+        ("n_lanes", c.c_int64),
+        ("lane", c.c_int64),
     )
 
 
@@ -96,7 +102,6 @@ class TimedCalls:
         wait: str = "spin",
         hybrid_margin_ns: int = 0,
     ) -> None:
-        self._time = _library().graphlap_time_block
         self._calls = tuple(calls)
         in_turn = [copy for one in sets for copy in one]
         # What C is given the addresses of has to outlive this object's blocks.
@@ -122,7 +127,7 @@ class TimedCalls:
         Raises what a call that fails stands for.
         """
         self._block.arrivals, self._block.next_arrival = None, None
-        self._run(scheduled, started, finished, count)
+        self._run(_library().graphlap_time_block, scheduled, started, finished, count)
 
     def serve(
         self,
@@ -144,16 +149,61 @@ class TimedCalls:
         block = self._block
         block.arrivals, block.n_arrivals = arrivals_ns.ctypes.data, len(arrivals_ns)
         block.next_arrival, block.until = following.buffer_info()[0], until.buffer_info()[0]
-        return self._run(scheduled, started, finished, len(started))
+        return self._run(_library().graphlap_time_block, scheduled, started, finished, len(started))
+
+    def query(
+        self,
+        scheduled: array[int],
+        started: array[int],
+        finished: array[int],
+        count: int,
+        runs: int,
+        met: array[int],
+        lane: int,
+    ) -> None:
+        """Time this lane's part of `count` queries: `runs` of each, one after another.
+
+        A query begins when all lanes have come to it. `met[lane]` is the query that a lane has
+        come to, counted from 1, of all lanes that share it; `GIVEN_UP` lets the others go, and
+        ends their block. Raises what a call that fails stands for.
+        """
+        block = self._block
+        block.runs_of_query, block.met = runs, met.buffer_info()[0]
+        block.n_lanes, block.lane = len(met), lane
+        self._run(_library().graphlap_time_queries, scheduled, started, finished, count)
+
+    def take(
+        self,
+        scheduled: array[int],
+        started: array[int],
+        finished: array[int],
+        requests: int,
+        following: array[int],
+    ) -> int:
+        """Time the runs of requests that are all due: this lane takes the next as it is free.
+
+        `following[0]` is the number of the next one of so many, shared by all lanes that take
+        them. Returns how many this lane took, at most as many as there is room for; when they
+        were due is left to the caller. Raises what a call that fails stands for.
+        """
+        block = self._block
+        block.n_arrivals, block.next_arrival = requests, following.buffer_info()[0]
+        timed = _library().graphlap_time_requests
+        return self._run(timed, scheduled, started, finished, len(started))
 
     def _run(
-        self, scheduled: array[int], started: array[int], finished: array[int], count: int
+        self,
+        timed: Callable[..., int],
+        scheduled: array[int],
+        started: array[int],
+        finished: array[int],
+        count: int,
     ) -> int:
         block = self._block
         block.scheduled, block.started, block.finished = (
             times.buffer_info()[0] for times in (scheduled, started, finished)
         )
-        done = int(self._time(c.byref(block), count))
+        done = int(timed(c.byref(block), count))
         if block.failed >= 0:
             raise self._calls[block.failed].fault(block.status)
         return done
@@ -181,6 +231,10 @@ def _library() -> c.CDLL:
     if path is None or sys.platform == "win32":
         raise OSError(f"the loop in C was not built: {own.COMPILER_REMEDY}")
     library = c.CDLL(str(path))
-    library.graphlap_time_block.argtypes = (c.c_void_p, c.c_int64)
-    library.graphlap_time_block.restype = c.c_int64
+    for timed in (
+        library.graphlap_time_block,
+        library.graphlap_time_queries,
+        library.graphlap_time_requests,
+    ):
+        timed.argtypes, timed.restype = (c.c_void_p, c.c_int64), c.c_int64
     return library

@@ -17,9 +17,10 @@ import numpy as np
 
 from runtimes.base import Arrays
 from runtimes.calls.call import Call
+from runtimes.ort.c_api import OrtError, text
 from runtimes.ort.element_types import ELEMENT_TYPES
 from runtimes.ort.execution import FLOAT_NAMES, Told
-from runtimes.ort.native_api import Native, OrtError
+from runtimes.ort.native_api import Native
 from runtimes.ort.opening import LEVELS, LOG_ERRORS, Opening, refused_operators
 
 _PARALLEL = 1
@@ -58,13 +59,13 @@ class Engine:
         """Where the engine put which node, and the floats at the graph's ends."""
         api, nodes = self._api, []
         for part in _list(partial(api.Session_GetEpGraphAssignmentInfo, self.handle)):
-            provider = _text(api.EpAssignedSubgraph_GetEpName, part)
+            provider = text(api.EpAssignedSubgraph_GetEpName, part)
             for node in _list(partial(api.EpAssignedSubgraph_GetNodes, part)):
                 nodes.append(
                     (
-                        _text(api.EpAssignedNode_GetName, node),
-                        _text(api.EpAssignedNode_GetOperatorType, node),
-                        _text(api.EpAssignedNode_GetDomain, node),
+                        text(api.EpAssignedNode_GetName, node),
+                        text(api.EpAssignedNode_GetOperatorType, node),
+                        text(api.EpAssignedNode_GetDomain, node),
                         provider,
                     )
                 )
@@ -175,11 +176,11 @@ class Engine:
         held.callback(free, handle.value)
         return handle.value
 
-    def _taken(self, text: c.c_void_p) -> str:
+    def _taken(self, allocated: c.c_void_p) -> str:
         """The text that the engine allocated, which is given back."""
-        assert text.value is not None
-        copied = c.string_at(text.value).decode(errors="replace")
-        self._api.AllocatorFree(self._native.allocator, text)
+        assert allocated.value is not None
+        copied = c.string_at(allocated.value).decode(errors="replace")
+        self._api.AllocatorFree(self._native.allocator, allocated)
         return copied
 
 
@@ -277,9 +278,3 @@ def _list(function: Callable[..., None]) -> list[int]:
     if handles.value is None:
         return []
     return [handle or 0 for handle in c.cast(handles, c.POINTER(c.c_void_p))[: count.value]]
-
-
-def _text(get: Callable[..., None], handle: int) -> str:
-    text = c.c_char_p()
-    get(handle, c.byref(text))
-    return (text.value or b"").decode(errors="replace")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from app.cases.size import parse_size
 from app.cases.status import RAN, Status
-from app.plan.plan import parse_size
 from app.results.folder import RunFolder
 from app.results.rows import Rows
 from app.results.run import Run
@@ -18,6 +18,7 @@ from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Source
+from exporters.twins import is_null
 
 RoundSource = FixedSweep | LargestBatch
 LEAST_EXPORT_LIMIT_S = 30.0
@@ -47,6 +48,9 @@ def sources(
         Budget(plan.budget_s or math.inf),
         plan.checked,
         plan.tolerance,
+        plan.chosen_cores,
+        plan.lock_memory,
+        plan.realtime,
     )
     statuses = _known(recorded)
     rounds: RoundSource
@@ -58,15 +62,17 @@ def sources(
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
         rounds = FixedSweep(schedule, statuses, enough)
     afterwards: list[Afterwards] = []
+    # What comes after the rounds is of models: a null twin has no operators and no answers.
+    models = [case for case in manifest.cases if not is_null(case.model)]
     ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
     limit_s = manifest.time_limit_s
     source: Source = rounds
     if plan.profile_ops:
-        operators = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
+        operators = WithOperators(source, models, ran, recorded.operators, limit_s)
         afterwards.append(operators)
         source = operators
     done = list(recorded.accuracies)
-    accuracy = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
+    accuracy = WithAccuracy(source, models, plan.accuracy, ran, done, limit_s)
     afterwards.append(accuracy)
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 

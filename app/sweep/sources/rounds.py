@@ -21,10 +21,12 @@ from app.machine.cores import usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
+from app.sweep.sources.conditions import why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
+from exporters.types import ExportedModel
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
@@ -41,7 +43,8 @@ class Schedule:
     `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
     export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
     `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
-    they may be off by, None for what follows from the arithmetic.
+    they may be off by, None for what follows from the arithmetic. `cores` are those that were
+    chosen, () where each case has the last ones that it needs; `realtime` is a priority.
     """
 
     cases: Sequence[Case]
@@ -55,6 +58,9 @@ class Schedule:
     budget: Budget = field(default_factory=Budget)
     checked: bool = True
     tolerance: float | None = None
+    cores: tuple[int, ...] = ()
+    lock_memory: bool = False
+    realtime: int | None = None
 
 
 def round_work(
@@ -65,6 +71,8 @@ def round_work(
         return settled(case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
     engine = runtime(spec.name)
+    if reason := why_not(case.condition, engine):
+        return settled(case, number, "unsupported", reason, tried)
     settings = settings_of(case, str(engines.folder()))
     model = reply.model.at(case.axes)
     try:
@@ -72,7 +80,7 @@ def round_work(
         together = batches(case, reply.model)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
-    sessions = sessions_of(engine.options, case.options)
+    sessions, usable = sessions_of(engine.options, case.options), usable_cores()
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -85,11 +93,15 @@ def round_work(
         limits=schedule.limits,
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads * sessions, usable_cores()),
+        affinity=schedule.cores or cores_for(case.threads * sessions, usable),
+        shared=not usable.isdisjoint(schedule.cores),
+        lock_memory=schedule.lock_memory,
+        realtime=schedule.realtime,
         tolerance=schedule.tolerance,
         arrivals_seed=round_seed(schedule.seed, "arrivals", number),
         batcher=case.batcher,
         batches=together,
+        condition=case.condition,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -121,6 +133,16 @@ def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, i
     work = export_work(
         case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.checked
     )
+    work.budget_ends_s = schedule.budget.ends_s
+    return work
+
+
+def null_export(
+    schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]], of: ExportedModel
+) -> ExportWork:
+    """The null twin of a model that has been exported, for a case that measures it."""
+    request = ExportRequest(case.model, case.precision, tuple(points), null_of=of)
+    work = ExportWork(request, schedule.export_limit_s, schedule.memory_limit_bytes)
     work.budget_ends_s = schedule.budget.ends_s
     return work
 

@@ -33,6 +33,7 @@ FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
 }
+PLACE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
 INTERFERENCE = Interference(
     seconds=9.0,
     steal_share=0.01,
@@ -131,7 +132,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         device_memory_peak_mb=45.0,
         options={"sessions": 2},
         concurrency=2,
-        environment={"load_1min": 0.5},
+        environment={"load_1min": 0.5, **PLACE},
         interference=INTERFERENCE,
     )
     counted = [

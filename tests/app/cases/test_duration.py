@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from app.cases.duration import parse_duration
 from app.cases.errors import PlanError
 from app.plan.command import command_line
-from app.plan.duration import parse_duration
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, parse_plan
 
@@ -19,7 +19,14 @@ def plan_of(*flags: str) -> Plan:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90.0), ("90s", 90.0), ("2m", 120.0), ("1.5 h", 5400.0), ("500ms", 0.5)],
+    [
+        ("90", 90.0),
+        ("90s", 90.0),
+        ("2m", 120.0),
+        ("2 min", 120.0),
+        ("1.5 h", 5400.0),
+        ("500ms", 0.5),
+    ],
 )
 def test_a_time_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
@@ -27,7 +34,9 @@ def test_a_time_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
     assert plan_of("--budget", text).budget_s == seconds
 
 
-@pytest.mark.parametrize("text", ["0", "-5s", "two minutes", "2 min", "9" * 400, "inf", "nan", "s"])
+@pytest.mark.parametrize(
+    "text", ["0", "-5s", "two minutes", "2 mins", "9" * 400, "inf", "nan", "s"]
+)
 def test_what_is_no_time_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(PlanError, match=r"is no time: write it like 90s or 2m") as refused:
         plan_of(f"--budget={text}")

@@ -1,0 +1,141 @@
+"""Whether a rate keeps a target, from its rounds: an interval of how many requests are late.
+
+A percentile is kept if few enough requests take longer than the target. Their share takes far
+fewer requests than the percentile's own interval, and is unbiased however few of a round are
+late. Pure functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import betaincinv
+
+from app.cases.target import Target
+from app.stats.between import LEAST_ROUNDS, interval_between, reaches, skewness_of, typical
+from app.stats.dependence import extremal_index
+from app.stats.quantiles import CONFIDENCE, Interval, order_statistic
+
+Judgement = Literal["holds", "breaks", "undecided"]
+"""`undecided`: the interval has the target within it, after as many rounds as there may be."""
+
+FIRST_LOOK = 4
+"""Rounds after which a rate is judged for the first time; the second and last time is after the
+most that it may have. A verdict is one-sided, 2.5 % at each look, so wrong at most once in 20."""
+MOST_ROUNDS = 8
+LATE_IN_A_ROUND = 20
+"""So many late requests a round is long enough for, where the target is just kept."""
+CLUSTERS_IN_A_ROUND = 200
+"""And for so many clusters of requests, each as long as a queue stays above the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One round at a rate: how many `requests` there were, as how many `independent` ones they
+    count, how many were `late`, and the round's own percentile or mean (None: too few)."""
+
+    requests: int
+    independent: float
+    late: int
+    figure_us: float | None
+
+
+def cluster(target: Target, service_hz: float) -> float:
+    """How many requests are late at a time, where a queue just keeps the target; at least 1.
+
+    In heavy traffic the wait is a Brownian motion with drift -d and variance s^2 that is reflected
+    at 0. It exceeds x with probability exp(-2 d x / s^2), and once it does, stays above for
+    s^2 / (2 d^2) services in the mean (D. Aldous, Probability Approximations via the Poisson
+    Clumping Heuristic, 1989). With the target for x and 1 - q for the probability that is
+    2 (x / ln(1 / (1 - q)))^2 / s^2, most where services are constant: s^2 = 1.
+    """
+    depth = target.limit_us * 1e-6 * service_hz / _tail(target)
+    return max(1.0, 2.0 * depth**2)
+
+
+def requests_wanted(target: Target, service_hz: float) -> int:
+    """How many requests a round is to have."""
+    at_least = LATE_IN_A_ROUND * math.exp(_tail(target))
+    return math.ceil(max(at_least, CLUSTERS_IN_A_ROUND * cluster(target, service_hz)))
+
+
+def seen(latencies_us: np.ndarray, target: Target, service_hz: float) -> Seen:
+    """One round's latencies [n], in the order of the arrivals.
+
+    Late requests come in clusters, each of which counts once: clusters as the round shows them
+    (`extremal_index`) or as theory has them, whichever are longer.
+    """
+    requests, late = len(latencies_us), int(np.count_nonzero(latencies_us > target.limit_us))
+    shown = extremal_index(latencies_us, target.limit_us)
+    independent = requests * min(shown, 1.0 / cluster(target, service_hz))
+    return Seen(requests, independent, late, _figure_us(latencies_us, target))
+
+
+def figure_us(rounds: Sequence[Seen]) -> float | None:
+    """The percentile or mean of a typical round; None where one has too few requests."""
+    own = [one.figure_us for one in rounds if one.figure_us is not None]
+    return typical(np.array(own)) if own and len(own) == len(rounds) else None
+
+
+def late_share(rounds: Iterable[Seen]) -> float:
+    """The mean of the rounds' shares of late requests."""
+    return float(np.mean([one.late / one.requests for one in rounds]))
+
+
+def interval(rounds: Sequence[Seen], target: Target) -> Interval | None:
+    """Of the share of late requests, or of the mean in microseconds; None with too few rounds.
+
+    That over the rounds, as `app.stats.between` has it, widened to hold that of all requests
+    together, so many as are independent (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934).
+    """
+    if len(rounds) < LEAST_ROUNDS:
+        return None
+    if target.percentile is None:
+        return interval_between(np.array([one.figure_us for one in rounds]))
+    shares = np.array([one.late / one.requests for one in rounds])
+    middle, deviation = float(shares.mean()), float(shares.std(ddof=1))
+    low, high = _clopper_pearson(middle, sum(one.independent for one in rounds))
+    if deviation:
+        below, above = reaches(len(shares), skewness_of(shares), CONFIDENCE)
+        error = deviation / math.sqrt(len(shares))
+        low, high = min(low, middle - below * error), max(high, middle + above * error)
+    return Interval(max(0.0, low), min(1.0, high))
+
+
+def judged(rounds: Sequence[Seen], target: Target, most: int = MOST_ROUNDS) -> Judgement | None:
+    """What these rounds at one rate come to; None while it takes more of them."""
+    had = len(rounds)
+    if had not in (min(FIRST_LOOK, most), most):
+        return None
+    found, allowed = interval(rounds, target), target.allowed
+    if found is not None and found.high <= allowed:
+        return "holds"
+    if found is not None and found.low > allowed:
+        return "breaks"
+    return "undecided" if had >= most else None
+
+
+def _clopper_pearson(share: float, independent: float) -> tuple[float, float]:
+    tail, late = (1.0 - CONFIDENCE) / 2.0, share * independent
+    low = float(betaincinv(late, independent - late + 1.0, tail)) if share > 0.0 else 0.0
+    high = float(betaincinv(late + 1.0, independent - late, 1.0 - tail)) if share < 1.0 else 1.0
+    return low, high
+
+
+def _tail(target: Target) -> float:
+    """How many e-folds of the latency the target allows: ln(1 / (1 - q)), and 1 of a mean."""
+    return 1.0 if target.percentile is None else -math.log(target.allowed)
+
+
+def _figure_us(latencies_us: np.ndarray, target: Target) -> float | None:
+    if not len(latencies_us):
+        return None
+    if target.percentile is None:
+        return float(latencies_us.mean())
+    if len(latencies_us) * target.allowed < 1.0:
+        return None
+    return order_statistic(np.sort(latencies_us), 1.0 - target.allowed)

@@ -1,0 +1,42 @@
+"""How many runs a second the blocks of a scenario hold in which all requests are due at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.between import interval_between, typical
+from app.stats.quantiles import CONFIDENCE, Interval
+from runtimes.execution import Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Runs in a second of a typical process; `interval` is None with fewer than three rounds."""
+
+    per_s: float
+    interval: Interval | None
+
+
+def rate_of(rounds: Sequence[Samples], confidence: float = CONFIDENCE) -> Rate | None:
+    """The geometric mean of the rounds' own rates, and its interval; None without samples."""
+    own = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
+    return Rate(typical(own), interval_between(own, confidence)) if len(own) else None
+
+
+def runs_per_s(samples: Samples) -> float:
+    """All runs of a round over the time that its blocks took together.
+
+    A block is what was due at one moment, and takes from the first start in it to the last end,
+    whichever lanes these were of: what a lane does between its runs is part of it, and so is the
+    end, when lanes that find no more to do wait for the last.
+    """
+    order = np.argsort(samples.scheduled_ns, kind="stable")
+    due, started, finished = (
+        times[order] for times in (samples.scheduled_ns, samples.started_ns, samples.finished_ns)
+    )
+    first = np.flatnonzero(np.concatenate([[True], np.diff(due) > 0]))
+    spent_ns = np.maximum.reduceat(finished, first) - np.minimum.reduceat(started, first)
+    return len(due) * 1e9 / float(spent_ns.sum())

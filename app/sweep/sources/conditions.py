@@ -1,0 +1,13 @@
+"""What a condition changes of a round before its process starts, and where it has no meaning."""
+
+from __future__ import annotations
+
+from app.cases.condition import Condition
+from runtimes.base import Runtime
+
+
+def why_not(condition: Condition, runtime: Runtime) -> str:
+    """Why no round of the runtime can be under the condition, in one sentence; empty if it can."""
+    if condition.kind == "none" or runtime.clock != "simulated":
+        return ""
+    return f"a simulated card is as fast under {condition}: leave --condition out"

@@ -1,0 +1,62 @@
+"""What a condition can't hold beside is refused before anything is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import parse_plan
+
+
+def cases(grid: dict[str, Any], **plan: Any) -> tuple[Case, ...]:
+    grid = {"models": ["mlp"], "runtimes": ["fake"], **grid}
+    return expand(parse_plan({**plan, "sweeps": [grid]}, "the plan"))
+
+
+def test_conditions_are_an_axis_of_the_grid() -> None:
+    flags = ["--models", "mlp", "--runtimes", "fake", "--condition", "none,cold:64MB,cold:1MB"]
+    found = expand(plan_from_flags(parse(flags)))
+    assert [str(case.condition) for case in found] == ["none", "cold:64MB", "cold:1MB"]
+    assert len({case.case_id for case in found}) == 3
+
+
+def test_without_a_condition_nothing_changes() -> None:
+    (case,) = cases({})
+    assert cases({"conditions": ["none"]}) == (case,)
+    assert "condition" not in case.identity
+
+
+@pytest.mark.parametrize(
+    ("grid", "plan", "told"),
+    [
+        ({"conditions": ["cold:1KB"]}, {}, "'cold:1KB' is less than a page: use at least 4KiB"),
+        ({"conditions": ["shapes:f"]}, {}, "compiled for fixed shapes: give each shape"),
+        ({"conditions": []}, {}, "conditions is empty"),
+        (
+            {"conditions": ["cold:1MB"], "scenarios": ["rate:200/s"]},
+            {},
+            "rate has none to give: use --scenario closed_loop or paced",
+        ),
+        ({"conditions": ["cold:900TB"]}, {}, "more than a quarter of this machine's memory: use"),
+        (
+            {"conditions": ["cold:1MB"]},
+            {"largest_batch": True},
+            "made under no condition, not cold:1MB: leave --condition out",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    grid: dict[str, Any], plan: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(PlanError, match=told):
+        cases(grid, **plan)
+
+
+def test_a_bad_word_of_the_flag_is_told_with_it() -> None:
+    with pytest.raises(PlanError, match="--condition 'warm' is not known: use none or cold:64MB"):
+        plan_from_flags(parse(["--models", "mlp", "--condition", "warm"]))

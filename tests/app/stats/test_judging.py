@@ -1,0 +1,108 @@
+"""Whether a rate keeps a target: what rounds must show before either is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.cases.target import Target
+from app.stats.judging import (
+    FIRST_LOOK,
+    Seen,
+    cluster,
+    figure_us,
+    interval,
+    judged,
+    late_share,
+    requests_wanted,
+    seen,
+)
+
+TARGET = Target(99.0, 5000.0)
+SLOW_HZ = 10.0
+"""A server of which a request waits for no other within the target."""
+
+
+def rounds_of(share: float, requests: int, count: int) -> list[Seen]:
+    """Rounds alike, whose late requests come at random."""
+    return [Seen(requests, requests, round(share * requests), 4000.0)] * count
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.002, "holds"), (0.03, "breaks")])
+def test_what_is_clear_is_said_at_the_first_look(share: float, verdict: str) -> None:
+    assert judged(rounds_of(share, 2000, FIRST_LOOK), TARGET) == verdict
+    assert judged(rounds_of(share, 2000, FIRST_LOOK - 1), TARGET) is None
+
+
+def test_what_is_not_clear_has_more_rounds_and_then_stays_undecided() -> None:
+    assert judged(rounds_of(0.01, 2000, FIRST_LOOK), TARGET) is None
+    assert judged(rounds_of(0.01, 2000, 8), TARGET) == "undecided"
+    assert judged(rounds_of(0.01, 2000, 3), TARGET, most=3) == "undecided"
+
+
+def test_none_late_of_a_few_is_no_proof() -> None:
+    """Of 367 requests of which 1 % are late, none is late once in 40 times; so 368 are needed."""
+    assert judged(rounds_of(0.0, 91, 4), TARGET, most=4) == "undecided"
+    assert judged(rounds_of(0.0, 92, 4), TARGET, most=4) == "holds"
+
+
+def test_requests_that_are_late_together_count_once() -> None:
+    latencies = np.full(2000, 1000.0)
+    apart, together = latencies.copy(), latencies.copy()
+    apart[::100] = 9000.0
+    for begin in (500, 1500):
+        together[begin : begin + 10] = 9000.0
+    assert seen(apart, TARGET, SLOW_HZ).independent == 2000
+    found = seen(together, TARGET, SLOW_HZ)
+    assert found.late == 20
+    assert found.independent < 500
+
+
+def test_a_long_queue_is_late_for_long_even_where_a_round_does_not_show_it() -> None:
+    latencies = np.full(2000, 1000.0)
+    assert cluster(TARGET, SLOW_HZ) == 1.0
+    assert cluster(TARGET, 10_000.0) > 100.0
+    assert seen(latencies, TARGET, 10_000.0).independent < 20.0
+
+
+def test_a_round_is_long_enough_for_its_percentile_and_its_queue() -> None:
+    assert requests_wanted(TARGET, SLOW_HZ) == pytest.approx(2000, abs=1)
+    assert requests_wanted(Target(99.9, 5000.0), SLOW_HZ) == pytest.approx(20_000, abs=1)
+    assert requests_wanted(TARGET, 10_000.0) > 20_000
+
+
+def test_the_interval_holds_the_share_and_widens_with_rounds_that_differ() -> None:
+    alike = interval(rounds_of(0.01, 2000, 8), TARGET)
+    assert alike is not None
+    assert alike.low < 0.01 < alike.high
+    differing = [Seen(2000, 2000.0, late, 4000.0) for late in (0, 40) * 4]
+    wider = interval(differing, TARGET)
+    assert wider is not None
+    assert late_share(differing) == pytest.approx(0.01)
+    assert wider.width > alike.width
+    assert interval(rounds_of(0.01, 2000, 2), TARGET) is None
+
+
+def test_all_late_is_a_share_of_one() -> None:
+    found = interval(rounds_of(1.0, 500, 4), TARGET)
+    assert found is not None
+    assert found.high == 1.0
+    assert found.low > 0.99
+
+
+def test_a_mean_is_judged_by_the_means_of_the_rounds() -> None:
+    target = Target(None, 5000.0)
+    rounds = [seen(np.full(10, mean), target, SLOW_HZ) for mean in (4000.0, 4100.0, 4200.0, 3900.0)]
+    assert judged(rounds, target) == "holds"
+    assert judged(rounds, Target(None, 3000.0)) == "breaks"
+    assert judged(rounds, Target(None, 4050.0), most=4) == "undecided"
+    assert figure_us(rounds) == pytest.approx(4048.5, abs=0.5)
+
+
+def test_a_percentile_is_told_only_of_rounds_that_have_a_request_beyond_it() -> None:
+    few = seen(np.arange(1.0, 100.0), TARGET, SLOW_HZ)
+    enough = seen(np.arange(1.0, 101.0), TARGET, SLOW_HZ)
+    assert few.figure_us is None
+    assert enough.figure_us == 99.0
+    assert figure_us([few, enough]) is None
+    assert seen(np.array([]), TARGET, SLOW_HZ).figure_us is None

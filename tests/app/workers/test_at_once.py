@@ -1,0 +1,214 @@
+"""Multistream and offline: what one sample is, who ran it, and that nothing else is counted."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from app.cases.round import WARMUP, latency_ns
+from app.cases.scenario import Scenario
+from app.workers.at_once import AllAtOnce, Queries, share
+from app.workers.lane import counted
+from exporters import own
+from exporters.types import ExportedModel
+from runtimes.base import Arrays, Lane, Runtime
+from runtimes.calls import timed
+from runtimes.options import Settings
+from runtimes.ort.runtime import OrtCpu
+from runtimes.ov.runtime import OpenVinoCpu
+from tests.app.workers.conftest import Measure
+
+CALLS = pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(
+            "c",
+            marks=pytest.mark.skipif(
+                not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
+            ),
+        ),
+        "python",
+    ],
+)
+SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
+
+
+class Noting(Lane):
+    """Notes when each of its runs began and ended; fails in the run that it is told."""
+
+    def __init__(self, sleep_s: float = 0.0, fails_at: int = 0) -> None:
+        self.runs: list[tuple[int, int]] = []
+        self.steps = 0
+        self._sleep_s, self._fails_at = sleep_s, fails_at
+        self.run = self._note
+
+    def _note(self) -> None:
+        begin = time.perf_counter_ns()
+        time.sleep(self._sleep_s)
+        self.runs.append((begin, time.perf_counter_ns()))
+        if len(self.runs) == self._fails_at:
+            raise ValueError("no luck")
+
+    def advance(self) -> None:
+        self.steps += 1
+
+    def bind(self, inputs: Arrays) -> None: ...
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def poison(self) -> None: ...
+
+
+def queries(*lanes: Lane, of: int, streaming: bool = False) -> Queries:
+    return Queries(lanes, Scenario.parse(f"multistream:{of}"), streaming, 1000.0)
+
+
+@pytest.mark.parametrize(("requests", "lanes"), [(8, 1), (8, 2), (7, 3), (2, 2), (10_000, 7)])
+def test_a_querys_requests_are_dealt_out_evenly_and_all_of_them(requests: int, lanes: int) -> None:
+    shares = [share(requests, lanes, lane) for lane in range(lanes)]
+    assert sum(shares) == requests
+    assert max(shares) - min(shares) <= 1
+
+
+def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended() -> None:
+    lanes = [Noting(0.0003), Noting(0.0001)]
+    with queries(*lanes, of=5, streaming=True) as blocks:
+        records = blocks.block(0.02, least=5)
+    assert [len(lane.runs) for lane in lanes] == [3 * len(records), 2 * len(records)]
+    assert [lane.steps for lane in lanes] == [len(lane.runs) for lane in lanes]
+    for number, record in enumerate(records):
+        runs = lanes[0].runs[3 * number : 3 * number + 3] + lanes[1].runs[2 * number :][:2]
+        assert record["started_ns"] <= min(begin for begin, _ in runs)
+        assert record["finished_ns"] >= max(end for _, end in runs)
+    assert (records["started_ns"][1:] >= records["finished_ns"][:-1]).all()
+    assert (records["scheduled_ns"] == records["started_ns"]).all()
+
+
+def test_the_first_query_of_a_block_does_not_count() -> None:
+    with queries(Noting(), Noting(), of=2) as blocks:
+        for _ in range(2):
+            records = blocks.block(0.005, least=1)
+            assert records["phase"][0] == WARMUP
+            assert len(counted(records)) >= 1
+
+
+def test_one_lane_answers_a_whole_query_in_the_callers_thread() -> None:
+    before = threading.active_count()
+    lane = Noting()
+    with queries(lane, of=4) as blocks:
+        assert threading.active_count() == before
+        records = blocks.block(0.005, least=1)
+    assert len(lane.runs) == 4 * len(records)
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_lane_that_fails_ends_the_round_of_all(failing: int) -> None:
+    before = threading.active_count()
+    lanes = [Noting(fails_at=5 if number == failing else 0) for number in range(2)]
+    with pytest.raises(ValueError, match="no luck"), queries(*lanes, of=2) as blocks:
+        blocks.block(0.05, least=100)
+    assert threading.active_count() == before
+
+
+def test_all_that_is_due_at_once_is_run_once_and_what_warms_up_is_over_before() -> None:
+    lanes = [Noting(0.0002), Noting(0.0002), Noting(0.0002)]
+    with AllAtOnce(lanes, True, 200_000.0) as blocks:
+        records = blocks.block(0.02, least=1)
+    kept, warm = counted(records), records[records["phase"] == WARMUP]
+    assert len(records) == sum(len(lane.runs) for lane in lanes) == sum(x.steps for x in lanes)
+    assert len(set(kept["scheduled_ns"])) == 1
+    assert (kept["started_ns"] >= kept["scheduled_ns"]).all()
+    assert warm["finished_ns"].max() <= kept["scheduled_ns"][0]
+    assert set(warm["lane"]) == {0, 1, 2}
+    assert len(kept) % 3 == 0
+    for number in range(3):
+        mine = kept[kept["lane"] == number]
+        assert (mine["started_ns"][1:] >= mine["finished_ns"][:-1]).all()
+
+
+class Held(Noting):
+    """After its first run, each lasts until another lane has made so many."""
+
+    def __init__(self, other: Noting, runs: int) -> None:
+        super().__init__()
+        self.run = self._hold
+        self._other, self._runs = other, runs
+
+    def _hold(self) -> None:
+        while self.runs and len(self._other.runs) < self._runs:
+            time.sleep(0.0001)
+        self._note()
+
+
+def test_a_lane_that_is_held_up_leaves_its_requests_to_the_other() -> None:
+    free = Noting()
+    with AllAtOnce([Held(free, runs=30), free], False, 1_000_000.0) as blocks:
+        kept = counted(blocks.block(0.02, least=1))
+    assert len(kept) == 2 * 19
+    assert np.count_nonzero(kept["lane"] == 1) >= 29
+
+
+@pytest.mark.parametrize("runtime", [OrtCpu(), OpenVinoCpu()], ids=lambda one: one.name)
+@CALLS
+def test_states_and_fed_inputs_go_on_through_queries_and_through_all_at_once(
+    counter: ExportedModel, runtime: Runtime, call: str
+) -> None:
+    settings = Settings(threads=1, options={"call": call})
+    with runtime.compile(counter, {"batch": 1}, settings) as session:
+        (lane,) = session.lanes
+        for made in (
+            Queries(session.lanes, Scenario.parse("multistream:3"), True, 1e6, SETS),
+            AllAtOnce(session.lanes, True, 1e6, SETS),
+        ):
+            lane.bind({**SETS[0], "total": np.zeros((1, 4), np.float32)})
+            with made:
+                runs = len(made.block(0.0, least=6))
+            runs *= 3 if isinstance(made, Queries) else 1
+            each = np.resize([1.0, 10.0, 100.0], runs)
+            assert lane.outputs()["total_out"][0, 0] == each.sum()
+
+
+@CALLS
+@pytest.mark.parametrize("scenario", ["multistream:5", "offline"])
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_a_round_of_a_real_session(
+    measure: Measure, call: str, scenario: str, sessions: int
+) -> None:
+    result, records, _ = measure(options={"call": call, "sessions": sessions}, scenario=scenario)
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.concurrency == sessions
+    assert len(counted(records)) == result.iterations > 0
+    assert result.call_path.endswith({"c": "timed in C", "python": "timed in Python"}[call])
+    assert result.check is not None
+    assert result.check.output_ok
+
+
+@pytest.mark.parametrize(("sessions", "runs"), [(1, 4), (2, 2)])
+def test_a_query_lasts_as_long_as_the_runs_of_one_lane_after_another(
+    measure: Measure, sessions: int, runs: int
+) -> None:
+    options = {"sessions": sessions, "latency_us": 2000.0, "wait": "sleep"}
+    result, records, _ = measure("fake", options=options, scenario="multistream:4")
+    assert result.status == "ok"
+    assert latency_ns(counted(records)).min() >= runs * 2_000_000
+
+
+def test_fewer_requests_than_lanes_are_refused_with_the_remedy(measure: Measure) -> None:
+    result, _, _ = measure("fake", options={"sessions": 3}, scenario="multistream:2")
+    assert result.status == "unsupported"
+    assert "3 lanes" in result.reason
+    assert "use multistream:3" in result.reason
+
+
+@pytest.mark.parametrize("scenario", ["multistream:4", "offline"])
+def test_what_fails_in_one_session_is_told_in_the_engines_words(
+    measure: Measure, scenario: str
+) -> None:
+    options = {"sessions": 2, "fail": "run", "fail_session": 1, "fail_after": 60}
+    result, _, _ = measure("fake", options=options, scenario=scenario)
+    assert result.status == "run_failed"
+    assert "fake was told" in result.reason

@@ -1,0 +1,103 @@
+"""Caches are polluted by as much as was asked for, between two runs and never inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from app.workers.loop import WAIT, Block
+from app.workers.pollution import CHUNK_BYTES, Pollution
+from app.workers.timing import timing
+from exporters import own
+from exporters.types import ExportedModel
+from runtimes.base import Lane
+from runtimes.calls import timed
+from runtimes.options import Settings
+from runtimes.ort.runtime import OrtCpu
+from tests.app.workers.conftest import Measure
+
+SIZE = 10 * CHUNK_BYTES + 200
+RUNS = 5
+LOOPS = pytest.mark.parametrize("call", ["c", "python"])
+
+pytestmark = pytest.mark.skipif(
+    not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
+)
+
+
+def block_of(lane: Lane, pollution: Pollution, runs: int) -> Block:
+    block = Block(runs)
+    timing(lane, 0, "spin", WAIT, True, (), pollution.copies)(block, runs)
+    return block
+
+
+def in_a_session(
+    counter: ExportedModel, call: str, observe: Callable[[Lane, Pollution], None]
+) -> None:
+    with OrtCpu().compile(counter, {"batch": 1}, Settings(options={"call": call})) as session:
+        (lane,) = session.lanes
+        lane.bind({"x": np.ones((1, 4), np.float32), "total": np.zeros((1, 4), np.float32)})
+        observe(lane, Pollution.of(SIZE))
+
+
+@LOOPS
+def test_every_byte_is_read_or_written_once(counter: ExportedModel, call: str) -> None:
+    def observe(lane: Lane, pollution: Pollution) -> None:
+        touched = sum(copy.target.nbytes + copy.source.nbytes for copy in pollution.copies)
+        assert touched == SIZE
+        assert max(copy.target.nbytes for copy in pollution.copies) == CHUNK_BYTES
+        for number, copy in enumerate(pollution.copies):
+            copy.source.fill(number + 2)
+        block_of(lane, pollution, 1)
+        for number, copy in enumerate(pollution.copies):
+            assert (copy.target == number + 2).all()
+
+    in_a_session(counter, call, observe)
+
+
+@LOOPS
+def test_the_clock_has_stopped_when_it_begins(counter: ExportedModel, call: str) -> None:
+    """A run that was timed with the pollution in it would take as long as a pass over 64 MB."""
+
+    def observe(lane: Lane, _: Pollution) -> None:
+        large = Pollution.of(64_000_000)
+        block = block_of(lane, large, RUNS)
+        ran_ns = np.subtract(block.finished, block.started)
+        between_ns = np.subtract(block.started[1:], block.finished[:-1])
+        assert np.median(between_ns) > 100 * np.median(ran_ns)
+        assert np.median(between_ns) > 500_000  # 64 GB/s would be faster than any core copies
+
+    in_a_session(counter, call, observe)
+
+
+def test_states_go_on_whatever_is_polluted(counter: ExportedModel) -> None:
+    def observe(lane: Lane, pollution: Pollution) -> None:
+        block_of(lane, pollution, RUNS)
+        assert lane.outputs()["total_out"][0, 0] == RUNS
+
+    for call in ("c", "python"):
+        in_a_session(counter, call, observe)
+
+
+@pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
+def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> None:
+    result, records, _ = measure(runtime, condition="cold:2MB")
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.facts["polluted_mb"] == 2.0
+    assert float(result.facts["pollution_ms"]) > 0.0
+    assert result.check is not None
+    assert result.check.output_ok
+    assert len(records) > 0
+
+
+def test_caches_that_stay_warm_are_told(measure: Measure) -> None:
+    result, _, _ = measure(condition="cold:2MB", threads=2)
+    assert any("other cores have for themselves stayed warm" in said for said in result.warnings)
+
+
+def test_several_runs_at_once_have_no_between(measure: Measure) -> None:
+    result, _, _ = measure(condition="cold:2MB", options={"sessions": 2})
+    assert result.status == "unsupported"
+    assert "2 runs at once have no between: use one session" in result.reason

@@ -1,0 +1,68 @@
+"""A simulated card takes one request after another: queries of several, and all of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.round import latency_ns
+from app.cases.scenario import Scenario
+from app.workers import simulated_at_once
+from runtimes.base import Session
+from runtimes.execution import Arrivals, Samples
+from runtimes.fpga.card.compiler import Compiled
+from runtimes.fpga.card.timing import latency_us, simulate
+from tests.app.workers.conftest import SHORT, Measure
+from tests.runtimes.fpga.card.test_timing import compiled
+from tests.runtimes.fpga.graphs import cnn_step
+
+
+class OfCard(Session):
+    def __init__(self, card: Compiled) -> None:
+        self._card = card
+
+    def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
+        return simulate(self._card, arrivals, rng)
+
+    def close(self) -> None: ...
+
+
+def test_a_query_takes_as_long_as_its_requests_in_a_closed_loop(
+    measure: Measure, tmp_path: Path
+) -> None:
+    single, runs, _ = measure("fpga", limits=replace(SHORT, simulated_samples=400))
+    if single.status == "unavailable":
+        pytest.skip(single.reason)
+    result, queries, _ = measure(
+        "fpga",
+        scenario="multistream:4",
+        limits=replace(SHORT, simulated_samples=100),
+        samples=tmp_path / "queries.bin",
+    )
+    assert (result.status, result.iterations) == ("ok", 100)
+    assert latency_ns(queries).tolist() == latency_ns(runs).reshape(100, 4).sum(axis=1).tolist()
+    assert (queries["started_ns"][1:] == queries["finished_ns"][:-1]).all()
+
+
+def test_all_at_once_is_a_closed_loop_of_one_block(measure: Measure, tmp_path: Path) -> None:
+    limits = replace(SHORT, simulated_samples=200)
+    single, runs, _ = measure("fpga", limits=limits)
+    if single.status == "unavailable":
+        pytest.skip(single.reason)
+    _, block, _ = measure("fpga", scenario="offline", limits=limits, samples=tmp_path / "block.bin")
+    assert (block["finished_ns"] == runs["finished_ns"]).all()
+    assert set(block["scheduled_ns"]) == {runs["started_ns"][0]}
+
+
+def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(simulated_at_once, "MOST_RUNS", 10)
+    card = compiled(cnn_step(2, 64))
+    scenario, rng = Scenario.parse("multistream:3"), np.random.default_rng(1)
+    samples = simulated_at_once.simulate_at_once(OfCard(card), scenario, 8, rng)
+    assert samples.latency_ns.tolist() == [3 * round(latency_us(card, 0) * 1e3)] * 8
+    assert (samples.started_ns[1:] == samples.finished_ns[:-1]).all()
