@@ -12,6 +12,7 @@ from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.load_columns import LOAD
 from app.cases.null_columns import NULL
 from app.cases.placing_columns import PLACING
 
@@ -190,6 +191,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
     "Of a batcher": BATCHER,
+    "Load as it arrives": LOAD,
     "Later than a deadline": LATE,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,

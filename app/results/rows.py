@@ -27,6 +27,7 @@ from app.results.clock import mean_clock_mhz
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
+from app.results.load import doubted, load_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.null import null_columns
@@ -103,7 +104,7 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            values |= around
+            values |= around | load_columns(rounds, summary)
             values |= placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
@@ -118,6 +119,7 @@ class Rows:
                     why = ended_by(rule, rounds, summary)
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
+            values |= doubted(case, rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -137,7 +139,7 @@ class Rows:
             around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-            summary = summarise(samples, asked.quantiles, confidence)
+            summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
@@ -285,6 +287,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
         "latency_max_us": summary.max_us,
         "response_p50_us": summary.response_p50_us,
         "response_p99_us": summary.response_p99_us,
+        "start_lateness_p50_us": summary.start_lateness_p50_us,
         "start_lateness_p99_us": summary.start_lateness_p99_us,
         "outliers": summary.outliers,
     }

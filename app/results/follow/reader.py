@@ -83,7 +83,7 @@ class RunReader:
         changed |= set(shown) ^ set(before.shown)
         first = not self._series
         told = bool(changed) or first or alive != before.alive
-        self._samples = {key: self._samples.get(key) or CaseSamples() for key in shown}
+        self._samples = {key: self._samples.get(key) or self._samples_of(key) for key in shown}
         read = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
         self._reading = bool(read)
         changed |= read
@@ -175,6 +175,9 @@ class RunReader:
         """Sorts first what differs from a case in its runtime or settings, not in its work."""
         a, b = self._cases[one], self._cases[other]
         return a.model != b.model, a.axes != b.axes, a.scenario != b.scenario
+
+    def _samples_of(self, key: str) -> CaseSamples:
+        return CaseSamples(self._cases[key].scenario.is_open_loop)
 
     def _files(self, key: str, live: Live | None) -> dict[int, Path]:
         """The sample files of a case by round, the one in flight with them."""

@@ -11,6 +11,7 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.given import Given
 from app.cases.interference import Interference
+from app.cases.open_loop import OpenLoop
 from app.cases.reading import Reading
 from app.cases.round import Check
 from app.cases.scenario import Scenario
@@ -23,8 +24,9 @@ from exporters.codec import to_json
 from exporters.types import ExportedModel
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
-NEVER_FILLED = {"rate_hz", "ci_absent", "upper_bound_absent", "mlperf_absent"}
-"""One waits for scenarios with arrivals of their own, the others tell what is empty."""
+NEVER_FILLED = {"ci_absent", "upper_bound_absent", "mlperf_absent"}
+"""They tell what is empty."""
+OPEN_LOOP = OpenLoop("a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3)
 ROUNDS = 5
 LATENCY_US = 400.0
 RUNS = 24_000
@@ -86,7 +88,8 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     )
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
     beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
-    manifest = manifest_of((*cases, *beside), ROUNDS)
+    arriving = Case("net", "ort-cpu", scenario=Scenario.parse("burst:8@10ms"))
+    manifest = manifest_of((*cases, arriving, *beside), ROUNDS)
     manifest = replace(manifest, plan={**manifest.plan, "baseline": "ort-cpu"})
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
@@ -96,6 +99,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
             for number in range(ROUNDS):
                 _measured(folder, one, number)
         for number in range(ROUNDS):
+            record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
             for one, apart in zip(beside, (1.0, 1.0 + number / 10), strict=True):
                 record(folder, one, number, [LATENCY_US * apart] * 600)
         rows = Rows().of(read_run(path))
