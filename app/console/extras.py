@@ -11,6 +11,7 @@ from app.console.gap_table import gap_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
 from app.console.rates import rate_tables
+from app.console.sustained_table import sustained_tables
 from app.results import text
 from app.results.gap_curves import idleness
 from app.results.labels import model_labels
@@ -32,6 +33,7 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     yield from batcher_table(run.cases, rows)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
+    yield from sustained_tables(rows)
 
 
 def largest_table(run: Run) -> Table:

@@ -24,6 +24,7 @@ from app.plan.baseline import refuse_useless
 from app.plan.batcher import batched
 from app.plan.conditions import refuse_impossible
 from app.plan.labelled import refuse_unusable
+from app.plan.load import refuse_too_rare
 from app.plan.null import null_case, refuse_open_loop
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
@@ -96,6 +97,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
     if plan.null:
         refuse_open_loop(cases.values())
     refuse_impossible(plan, cases.values())
+    refuse_too_rare(plan, cases.values())
     refuse_useless(plan, tuple(cases.values()))
     return tuple(cases.values())
 

@@ -36,6 +36,7 @@ from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.stopping import ended_by, rounds_wanted, shortfall
+from app.results.sustained import sustained_columns, sustained_warnings
 from app.results.telemetry import device_columns
 from app.results.throughput import block_columns, throughput_columns
 from app.results.warned import joined, sentences
@@ -111,6 +112,7 @@ class Rows:
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *disturbed]
+                said += sustained_warnings(case, rounds)
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
@@ -137,6 +139,7 @@ class Rows:
             around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
+            around |= sustained_columns(case, run.path, timed, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence)
             known = len(timed), summary, around, disturbed

@@ -21,7 +21,7 @@ from app.machine.cores import usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
-from app.sweep.sources.conditions import why_not
+from app.sweep.sources.conditions import limits_under, why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -90,7 +90,7 @@ def round_work(
         settings=settings,
         scenario=case.scenario,
         wait_policy=case.wait_policy,
-        limits=schedule.limits,
+        limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
         affinity=schedule.cores or cores_for(case.threads * sessions, usable),
@@ -107,7 +107,7 @@ def round_work(
     return RoundWork(
         case,
         job,
-        schedule.time_limit_s,
+        schedule.time_limit_s + case.condition.seconds,
         Needs(frozenset(alone)),
         schedule.memory_limit_bytes,
         tried,
