@@ -15,6 +15,7 @@ import numpy as np
 
 from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
+from app.cases.neighbour import NeighbourJob
 from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
@@ -94,6 +95,7 @@ class MeasureJob:
     tolerance: float | None = None
     arrivals_seed: int = 0
     condition: Condition = NO_CONDITION
+    neighbour: NeighbourJob | None = None
 
 
 @dataclass(frozen=True, slots=True)

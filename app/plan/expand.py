@@ -21,7 +21,7 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
-from app.plan.conditions import refuse_impossible
+from app.plan.conditions import refuse_impossible, refuse_unfit_neighbours
 from app.plan.labelled import refuse_unusable
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
@@ -68,6 +68,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             [subject for text in sweep.models for subject in _subjects(text, given, outlines)]
             for sweep in plan.sweeps
         ]
+        refuse_unfit_neighbours(plan, lambda name: _subjects(name, NOTHING, outlines))
     for sweep, subjects in zip(plan.sweeps, named, strict=True):
         if plan.largest_batch:
             sweep = _first_tries(sweep)  # noqa: PLW2901

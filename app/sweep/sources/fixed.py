@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
-from app.sweep.sources.conditions import limits_under
+from app.sweep.sources.conditions import limits_under, neighbour_case
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
@@ -92,9 +92,11 @@ class FixedSweep:
         while self._rounds or self._queue_rounds():
             case, number = self._rounds.popleft()
             reply = self.models.get((case.model, case.precision))
-            if case.case_id in self._ended or reply is None:
+            neighbour = neighbour_case(case)
+            beside = self.models.get((neighbour.model, case.precision)) if neighbour else None
+            if case.case_id in self._ended or reply is None or (neighbour and beside is None):
                 continue
-            work = round_work(self.schedule, case, number, reply)
+            work = round_work(self.schedule, case, number, reply, beside=beside)
             if isinstance(work, SettledRound):
                 self._ended.add(case.case_id)
             elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
@@ -145,6 +147,10 @@ class FixedSweep:
     def _queue_exports(self, cases: Sequence[Case]) -> None:
         points: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
         for case in cases:
+            _, wanted = points.setdefault((case.model, case.precision), (case, []))
+            if case.axes not in wanted:
+                wanted.append(case.axes)
+        for case in filter(None, map(neighbour_case, cases)):
             _, wanted = points.setdefault((case.model, case.precision), (case, []))
             if case.axes not in wanted:
                 wanted.append(case.axes)

@@ -15,6 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from app.cases.condition import Condition
+from app.cases.neighbour import NeighbourJob
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
 from exporters.codec import from_json, to_json
@@ -91,6 +92,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         precision: Precision = "fp32",
         tolerance: float | None = None,
         condition: str = "none",
+        neighbour: NeighbourJob | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -107,6 +109,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             affinity=affinity,
             tolerance=tolerance,
             condition=Condition.parse(condition),
+            neighbour=neighbour,
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],
