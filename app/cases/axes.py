@@ -129,7 +129,7 @@ AXES: tuple[Axis, ...] = (
         "--condition",
         "C,…",
         "cold:64MB (caches polluted between runs), sustained:30min (first minute against last), "
-        "or none (default)",
+        "with:MODEL (another model at work), or none (default)",
         lambda word: str(Condition.parse(word)),
         Condition.parse,
         lambda case: "no condition" if case.condition.kind == "none" else str(case.condition),

@@ -9,12 +9,12 @@ from typing import Any, Literal, Self
 from app.cases.duration import duration_text, parse_duration
 from app.cases.size import parse_size, size_text
 
-ConditionKind = Literal["none", "cold", "sustained"]
+ConditionKind = Literal["none", "cold", "sustained", "with"]
 
 LEAST_COLD_BYTES = 4096
 """A page: less pollutes nothing."""
 LEAST_SUSTAINED_S, MOST_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
-_EXAMPLES = "none, cold:64MB or sustained:30min"
+_EXAMPLES = "none, cold:64MB, sustained:30min or with:MODEL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,13 @@ class Condition:
     """`cold`: between two runs so many `bytes` go through the caches of the core that runs.
 
     `sustained`: each round measures for `seconds`, so that its end can be held against its
-    beginning.
+    beginning. `with`: another `model` is at work beside the one that is measured.
     """
 
     kind: ConditionKind = "none"
     bytes: int = 0
     seconds: float = 0.0
+    model: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -48,7 +49,11 @@ class Condition:
             raise ValueError(f"{text!r} {error}") from None
 
     def __str__(self) -> str:
-        figures = {"cold": size_text(self.bytes), "sustained": duration_text(self.seconds)}
+        figures = {
+            "cold": size_text(self.bytes),
+            "sustained": duration_text(self.seconds),
+            "with": self.model,
+        }
         return f"{self.kind}:{figures[self.kind]}" if self.kind in figures else self.kind
 
 
@@ -66,6 +71,16 @@ def _sustained(figure: str) -> dict[str, Any]:
     return {"kind": "sustained", "seconds": seconds}
 
 
-_KINDS: dict[str, Callable[[str], dict[str, Any]]] = {"cold": _cold, "sustained": _sustained}
+def _with(model: str) -> dict[str, Any]:
+    if not model:
+        raise ValueError("names no model; write it like with:mlp")
+    return {"kind": "with", "model": model}
+
+
+_KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "cold": _cold,
+    "sustained": _sustained,
+    "with": _with,
+}
 
 NO_CONDITION = Condition()

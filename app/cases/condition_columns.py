@@ -8,6 +8,18 @@ CONDITION = (
     number("polluted_mb", "Polluted (MB)", "MB", "What went through the caches between two runs."),
     number("pollution_ms", "Pollution (ms)", "ms", "How long that took, outside the runs."),
     number(
+        "neighbour_per_s",
+        "Neighbour runs/s",
+        "1/s",
+        "How often the model beside it ran in a second of the measured time.",
+    ),
+    number(
+        "neighbour_at_work",
+        "Neighbour at work",
+        "",
+        "The share of the measured time in which it was running.",
+    ),
+    number(
         "kept_share",
         "Kept",
         "",

@@ -103,8 +103,9 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
 
 
 def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:
-    """What is exported: each model once in each precision."""
-    yield from product(grid.models, grid.precisions)
+    """What is exported: each model once in each precision, neighbours among them."""
+    beside = filter(None, (Condition.parse(word).model for word in grid.conditions))
+    yield from product((*grid.models, *beside), grid.precisions)
 
 
 def _exports_s(exported: tuple[str, Precision]) -> float:

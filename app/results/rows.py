@@ -48,7 +48,15 @@ from app.stats.typical import METHOD
 from exporters.types import Dimension, ExportedModel
 from runtimes.registry import parse_spec
 
-_SPANS = ("h2d_p50_us", "device_p50_us", "d2h_p50_us")
+_OF_ROUNDS = (
+    "h2d_p50_us",
+    "device_p50_us",
+    "d2h_p50_us",
+    "pollution_ms",
+    "kept_share",
+    "neighbour_per_s",
+    "neighbour_at_work",
+)
 """Facts that are figures of each round and not of the compiled graph."""
 NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 
@@ -281,7 +289,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
             "output_ok": check.output_ok,
         }
     values |= {name: value for name, value in last.facts.items() if name in BY_NAME}
-    return values | {name: _median(timed, partial(_fact, name)) for name in _SPANS}
+    return values | {name: _median(timed, partial(_fact, name)) for name in _OF_ROUNDS}
 
 
 def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:

@@ -15,6 +15,7 @@ from app.cases.interference import Interference
 from app.stats.sustained import part_s
 from app.workers.at_once import AllAtOnce, Queries
 from app.workers.batching import batch_serving, warm_up
+from app.workers.beside import beside
 from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
@@ -54,12 +55,12 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     gc.disable()
     this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
-    with this.samples_file() as file:
+    this.enter("warmup")
+    with beside(this) as neighbour, this.samples_file() as file:
         with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
             sampler = Sampler(
                 lanes, job.limits, file, watch, this.report, this.stopped, kept_per_s(job.condition)
             )
-            this.enter("warmup")
             warm = warm_up(session, reference, job, sampler)
             this.note(
                 warmup_iterations=warm.iterations,
@@ -69,6 +70,8 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             before = this.check(session, reference)
             this.enter("measure")
             measured = _measured(this, session, sets, sampler)
+        if neighbour is not None:
+            neighbour.note(this, *watch.window_ns)
         _note_interference(this, watch.told())
         if job.condition.kind == "sustained":
             _note_sustained(this, watch, measured.iterations, sampler.left_out)

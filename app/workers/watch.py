@@ -108,11 +108,16 @@ class Watch:
             disturbances=tuple(self._disturbances(max(clocks, default=None))),
         )
 
+    @property
+    def window_ns(self) -> tuple[int, int]:
+        """From the first block's beginning to the last one's end; there must be one."""
+        return self._blocks[0].begun_ns, self._blocks[-1].ended_ns
+
     def at_the_ends(self, part_s: float) -> dict[str, float]:
         """Mean clock and temperature in the first and the last so many seconds, where known."""
         if not self._blocks:
             return {}
-        begun_ns, ended_ns = self._blocks[0].begun_ns, self._blocks[-1].ended_ns
+        begun_ns, ended_ns = self.window_ns
         parts = {
             "first": [b for b in self._blocks if b.begun_ns < begun_ns + part_s * 1e9],
             "last": [b for b in self._blocks if b.ended_ns > ended_ns - part_s * 1e9],

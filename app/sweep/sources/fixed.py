@@ -16,7 +16,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
 from app.sweep.sources.batches import points as batch_points
-from app.sweep.sources.conditions import limits_under
+from app.sweep.sources.conditions import limits_under, neighbour_case
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
@@ -97,9 +97,11 @@ class FixedSweep:
         while self._rounds or self._queue_rounds():
             case, number = self._rounds.popleft()
             reply = self.models.get((case.model, case.precision))
-            if case.case_id in self._ended or reply is None:
+            neighbour = neighbour_case(case)
+            beside = self.models.get((neighbour.model, case.precision)) if neighbour else None
+            if case.case_id in self._ended or reply is None or (neighbour and beside is None):
                 continue
-            work = round_work(self.schedule, case, number, reply)
+            work = round_work(self.schedule, case, number, reply, beside=beside)
             if isinstance(work, SettledRound):
                 self._ended.add(case.case_id)
             elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
@@ -157,6 +159,10 @@ class FixedSweep:
                 wanted += [self._twins.setdefault((own.model, own.precision), (case, []))[1]]
             for sizes in wanted:
                 sizes += [point for point in batch_points(case) if point not in sizes]
+        for case in filter(None, map(neighbour_case, cases)):
+            _, sizes = points.setdefault((case.model, case.precision), (case, []))
+            if case.axes not in sizes:
+                sizes.append(case.axes)
         for case, sizes in points.values():
             self._exports.append(model_export(self.schedule, case, sizes))
 

@@ -19,6 +19,8 @@ from app.cases.condition import NO_CONDITION, Condition
         ("sustained:30min", Condition("sustained", seconds=1800.0), "sustained:30m"),
         ("sustained:90s", Condition("sustained", seconds=90.0), "sustained:90s"),
         ("sustained:1.25s", Condition("sustained", seconds=1.25), "sustained:1250ms"),
+        ("with:nets/a.onnx", Condition("with", model="nets/a.onnx"), "with:nets/a.onnx"),
+        ("with:f.py:build", Condition("with", model="f.py:build"), "with:f.py:build"),
         ("sustained:168h", Condition("sustained", seconds=604_800.0), "sustained:168h"),
     ],
 )
@@ -42,6 +44,7 @@ def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) 
         ("sustained:", "is no time"),
         ("sustained:500ms", "is too short or too long; use 1s to 168h"),
         ("sustained:169h", "use 1s to 168h"),
+        ("with:", "names no model; write it like with:mlp"),
         ("shapes:a.toml", "sessions are compiled for fixed shapes; give each shape"),
     ],
 )
