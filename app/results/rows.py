@@ -143,7 +143,7 @@ class Rows:
             around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-            summary = summarise(samples, asked.quantiles, confidence)
+            summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
