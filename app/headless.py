@@ -22,9 +22,11 @@ from app.cases.errors import DiskError, PlanError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.comparing import Comparing, Outcome, comparing_of
 from app.console.extras import extra_tables
+from app.console.gap_svg import gaps_svg
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
+from app.console.rates import write_rates
 from app.console.report import answer
 from app.console.row_columns import shown_percentiles, sort_column
 from app.console.verdicts import write
@@ -32,8 +34,11 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
+from app.plan.gaps import refuse_without_gaps
+from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
+from app.results.gap_curves import idleness
 from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
@@ -60,6 +65,8 @@ def run_headless(flags: argparse.Namespace) -> int:
     plan = _asked(flags)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     comparing = comparing_of(flags, plan)
+    if flags.plot is not None:
+        refuse_without_gaps(plan)
     with _folder(flags, plan) as folder:
         return measure(
             folder,
@@ -67,6 +74,7 @@ def run_headless(flags: argparse.Namespace) -> int:
             export=flags.export is not None,
             sort=sort,
             comparing=comparing,
+            plot=flags.plot or "",
         )
 
 
@@ -77,6 +85,7 @@ def measure(
     export: bool = False,
     sort: str = "",
     comparing: Comparing | None = None,
+    plot: str = "",
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -103,6 +112,7 @@ def measure(
             code = code or compared.code
         try:
             run.close(code)
+            write_rates(folder, run.run)
             if export:
                 from app.results.parquet import export_parquet
 
@@ -121,6 +131,11 @@ def measure(
             log.flush()
         if compared is not None:
             write(compared.files)
+        if plot and (found := idleness(rows)):
+            write({plot: gaps_svg(found)})
+        elif plot:
+            log.write(f"graphlap: {plot} is not written: fewer than three pauses were measured\n")
+            log.flush()
         return code or int(shown.lost)
 
 
@@ -231,6 +246,7 @@ def _asked(flags: argparse.Namespace) -> Plan:
 def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
+        refuse_misplaced(plan)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
     out = Path(flags.out) if flags.out else None

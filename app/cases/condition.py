@@ -6,21 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from app.cases.duration import duration_text, parse_duration
 from app.cases.size import parse_size, size_text
 
-ConditionKind = Literal["none", "cold"]
+ConditionKind = Literal["none", "cold", "sustained"]
 
 LEAST_COLD_BYTES = 4096
 """A page: less pollutes nothing."""
-_EXAMPLES = "none or cold:64MB"
+LEAST_SUSTAINED_S, MOST_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
+_EXAMPLES = "none, cold:64MB or sustained:30min"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`cold`: between two runs so many `bytes` go through the caches of the core that runs."""
+    """`cold`: between two runs so many `bytes` go through the caches of the core that runs.
+
+    `sustained`: each round measures for `seconds`, so that its end can be held against its
+    beginning.
+    """
 
     kind: ConditionKind = "none"
     bytes: int = 0
+    seconds: float = 0.0
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -41,7 +48,8 @@ class Condition:
             raise ValueError(f"{text!r} {error}") from None
 
     def __str__(self) -> str:
-        return f"cold:{size_text(self.bytes)}" if self.kind == "cold" else self.kind
+        figures = {"cold": size_text(self.bytes), "sustained": duration_text(self.seconds)}
+        return f"{self.kind}:{figures[self.kind]}" if self.kind in figures else self.kind
 
 
 def _cold(figure: str) -> dict[str, Any]:
@@ -51,6 +59,13 @@ def _cold(figure: str) -> dict[str, Any]:
     return {"kind": "cold", "bytes": size}
 
 
-_KINDS: dict[str, Callable[[str], dict[str, Any]]] = {"cold": _cold}
+def _sustained(figure: str) -> dict[str, Any]:
+    seconds = round(parse_duration(figure), 3)
+    if not LEAST_SUSTAINED_S <= seconds <= MOST_SUSTAINED_S:
+        raise ValueError("is too short or too long; use 1s to 168h")
+    return {"kind": "sustained", "seconds": seconds}
+
+
+_KINDS: dict[str, Callable[[str], dict[str, Any]]] = {"cold": _cold, "sustained": _sustained}
 
 NO_CONDITION = Condition()

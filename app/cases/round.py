@@ -13,8 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
+from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
 from exporters.types import ExportedModel
@@ -36,6 +38,17 @@ RECORD = np.dtype(
 """One record of a `samples/<case>.<round>.bin` file."""
 
 WARMUP, MEASURED = 0, 1
+
+
+def latency_ns(records: np.ndarray, from_schedule: bool = False) -> np.ndarray:
+    """What a user waits, of each record [n]: to the end, from its start.
+
+    `from_schedule`: from when it was due, as in an open loop, whose users do not wait for each
+    other's answers before they ask.
+    """
+    begun = records["scheduled_ns" if from_schedule else "started_ns"]
+    latency: np.ndarray = records["finished_ns"] - begun
+    return latency
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +75,12 @@ class MeasureJob:
     """One round of one case, with everything resolved.
 
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
-    draws jitter and whatever else is random in this round. `tolerance` is what outputs may
-    be off by, None for what follows from the arithmetic.
+    draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
+    open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
+    outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
+    run on, () for any; `shared` says that the batch process could not leave those that were
+    chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
+    `batcher`, ascending.
     """
 
     case_id: str
@@ -78,8 +95,14 @@ class MeasureJob:
     seed: int
     samples_path: str
     affinity: tuple[int, ...] = ()
+    shared: bool = False
+    lock_memory: bool = False
+    realtime: int | None = None
     tolerance: float | None = None
+    arrivals_seed: int = 0
     condition: Condition = NO_CONDITION
+    batcher: Batcher | None = None
+    batches: tuple[ExportedModel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +110,8 @@ class Check:
     """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
 
     `unequal` is the share of its elements that differ, where it is to be equal, `nans` are the
-    outputs that hold NaN where the reference does. `lane` is the one of several that had it.
+    outputs that hold NaN where the reference does. `lane` is the one of several that had it,
+    `batch` the one of a batcher's, 0 without one.
     """
 
     reference: str
@@ -100,6 +124,7 @@ class Check:
     lane: int = 0
     unequal: float | None = None
     nans: tuple[str, ...] = ()
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +135,7 @@ class RoundResult:
     (a failure, or an availability told beforehand) has `samples` empty. `options` are all
     of the runtime's with the values that held, the defaults among them. `concurrency` is how
     many runs were in flight at once: the lanes of its session. `interference` is None where
-    nothing was timed on this machine.
+    nothing was timed on this machine, `open_loop` for a round that is none.
     """
 
     case_id: str
@@ -145,3 +170,4 @@ class RoundResult:
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     concurrency: int = 1
     interference: Interference | None = None
+    open_loop: OpenLoop | None = None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from xml.sax.saxutils import escape
 
 from app.cases.latency_columns import INTERVALS
+from app.console.svg import WIDTH, document, escaped
+from app.console.svg import text as svg_text
 from app.results import text
 from app.results.history import History, Trend
-from app.results.plain import storable
 
-_WIDTH, _LEFT, _RIGHT, _TITLE, _PLOT, _BELOW = 800, 80, 20, 30, 110, 30
+_LEFT, _RIGHT, _TITLE, _PLOT, _BELOW = 80, 20, 30, 110, 30
 _PANEL = _TITLE + _PLOT + _BELOW
 _LEAST_TALL = 0.1
 """A plot spans at least so much of its level, so that what is quiet looks quiet."""
@@ -21,17 +21,7 @@ _WORDS = {"slower": "#b3261e", "faster": "#1b7f3b"}
 
 def as_svg(found: History) -> bytes:
     """An SVG document; hovering over a point names its run and its figure."""
-    height = _PANEL * len(found.trends)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-    ]
-    for place, trend in enumerate(found.trends):
-        parts.append(f'<g transform="translate(0 {place * _PANEL})">')
-        parts += _panel(trend)
-        parts.append("</g>")
-    return ("\n".join([*parts, "</svg>"]) + "\n").encode()
+    return document([_panel(trend) for trend in found.trends], _PANEL).encode()
 
 
 def _panel(trend: Trend) -> Iterator[str]:
@@ -43,19 +33,19 @@ def _panel(trend: Trend) -> Iterator[str]:
     bottom = _TITLE + _PLOT
 
     def x(place: float) -> str:
-        return f"{_LEFT + place / wide * (_WIDTH - _LEFT - _RIGHT):.1f}"
+        return f"{_LEFT + place / wide * (WIDTH - _LEFT - _RIGHT):.1f}"
 
     def y(value: float) -> str:
         return f"{bottom - (value - least) / tall * _PLOT:.1f}"
 
     title = f"{trend.label}, {INTERVALS[trend.percentile]}, {trend.host or 'any host'}"
-    yield _text(10, 18, title, 'font-weight="bold"')
+    yield svg_text(10, 18, title, 'font-weight="bold"')
     for value in (least, most):
-        yield _text(_LEFT - 8, float(y(value)) + 4, text.latency(value), 'text-anchor="end"')
+        yield svg_text(_LEFT - 8, float(y(value)) + 4, text.latency(value), 'text-anchor="end"')
     first, last = (point.run.created_at_utc[:10] for point in (trend.points[0], trend.points[-1]))
-    yield _text(_LEFT, bottom + 18, first)
+    yield svg_text(_LEFT, bottom + 18, first)
     if len(values) > 1:
-        yield _text(_WIDTH - _RIGHT, bottom + 18, last, 'text-anchor="end"')
+        yield svg_text(WIDTH - _RIGHT, bottom + 18, last, 'text-anchor="end"')
     for begin, end, level in _levels(trend):
         yield (
             f'<line x1="{x(begin)}" y1="{y(level)}" x2="{x(end)}" y2="{y(level)}" '
@@ -70,14 +60,14 @@ def _panel(trend: Trend) -> Iterator[str]:
         )
         told = f"{change.word} {change.ratio - 1.0:+.1%}"
         anchor = f'fill="{colour}" text-anchor="middle"'
-        yield _text(float(x(place - 0.5)), bottom + 18, told, anchor)
+        yield svg_text(float(x(place - 0.5)), bottom + 18, told, anchor)
     line = " ".join(f"{x(place)},{y(value)}" for place, value in enumerate(values))
     yield f'<polyline points="{line}" fill="none" stroke="{_LINE}" stroke-width="1.5"/>'
     for place, point in enumerate(trend.points):
         told = f"{point.run.path} of {point.run.created_at_utc}: {text.latency(point.value_us)}"
         yield (
             f'<circle cx="{x(place)}" cy="{y(point.value_us)}" r="3" fill="{_LINE}">'
-            f"<title>{_escaped(told)}</title></circle>"
+            f"<title>{escaped(told)}</title></circle>"
         )
 
 
@@ -91,11 +81,3 @@ def _levels(trend: Trend) -> Iterator[tuple[int, int, float]]:
     edges = pairwise([0, *begins, len(trend.points)])
     for (begin, end), level in zip(edges, levels, strict=True):
         yield begin, end - 1, level
-
-
-def _text(x: float, y: float, told: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{_escaped(told)}</text>'
-
-
-def _escaped(told: str) -> str:
-    return escape(storable(told))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from app.cases.axes import AXES
+from app.cases.condition import Condition
 from app.machine.available import available_names
 from app.plan.expand import expand
 from app.plan.labelled import data_for
@@ -72,8 +73,8 @@ def check_plan(draft: Plan, plan: Plan) -> Estimate:
 
 def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
-    least = most = 1 if draft.largest_batch else draft.lengths.rounds
-    if draft.precise and not draft.largest_batch:
+    least = most = 1 if draft.is_search else draft.lengths.rounds
+    if draft.precise and not draft.is_search:
         least, most = FIRST_LOOK, draft.rounds or MOST_ROUNDS
     limits = profile.limits
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
@@ -85,15 +86,17 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
         after_s += own * 2 * PROCESS_START_S
     if draft.cold_start is not None:
         after_s += own * (draft.cold_start + 1) * PROCESS_START_S
+    # Of cases that a longer condition has, on top of what every round takes.
+    sustained_s = sum(map(_sustained_s, draft.sweeps))
     runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,
         least,
-        min(budget_s, cases * least * shortest + after_s),
-        min(budget_s, exports_s + cases * most * longest + after_s + runs_s),
+        min(budget_s, cases * least * shortest + least * sustained_s + after_s),
+        min(budget_s, exports_s + cases * most * longest + most * sustained_s + after_s + runs_s),
         exact,
-        draft.largest_batch,
+        draft.is_search,
         exports_s,
         most,
     )
@@ -113,6 +116,12 @@ def _grid_cases(grid: Sweep) -> int:
     models = sum(_axis_points(grid, name) for name in grid.models)
     settings = math.prod(len(getattr(grid, axis.key)) for axis in AXES)
     return models * _per_runtime(grid) * settings
+
+
+def _sustained_s(grid: Sweep) -> float:
+    """What a round of each of the grid's cases takes for their conditions."""
+    lasting_s = sum(Condition.parse(word).seconds for word in grid.conditions)
+    return _grid_cases(grid) / len(grid.conditions) * lasting_s
 
 
 def _subjects(grid: Sweep, given: str) -> int:

@@ -15,6 +15,8 @@ from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
 from app.cases.size import parse_size
+from app.plan.deadline import parse_deadline
+from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan
 
@@ -29,12 +31,22 @@ _BELONGS = {
     "markdown": ("compare", *_RUNS),
     "junit": ("compare", *_RUNS),
     "csv": ("history",),
-    "plot": ("history",),
+    "plot": ("history", *_RUNS),
     "any_host": ("history",),
 }
 """Flags of a command -> the commands that take them."""
 _OF_EVERY_RUN = frozenset(
-    {"headless", "cache_limit", "export", "sort", "strict", "debug", "baseline_run", *_OF_VERDICTS}
+    {
+        "headless",
+        "cache_limit",
+        "export",
+        "plot",
+        "sort",
+        "strict",
+        "debug",
+        "baseline_run",
+        *_OF_VERDICTS,
+    }
 )
 """What may be said of any run; all other flags are of its plan, or other commands."""
 
@@ -57,7 +69,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         )
     for name, commands in _BELONGS.items():
         if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
-            owner = "--history" if commands == ("history",) else "a comparison"
+            owner = "a comparison" if "compare" in commands else "--history"
             flag = f"--{name.replace('_', '-')}"
             raise PlanError(
                 f"{flag} belongs to {owner}", "add --compare, --history, or --headless --baseline"
@@ -143,10 +155,13 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.runtimes is not None:
         given["runtimes"] = _words(flags.runtimes, "--runtimes")
     for axis in AXES:
-        text = getattr(flags, axis.flag[2:])
-        if text is not None:
-            words = _words(text, axis.flag)
+        said = getattr(flags, axis.flag[2:])
+        if said is not None:
+            words = said if axis.repeated else _words(said, axis.flag)
             given[axis.key] = [_parsed(axis.parse, word, axis.flag) for word in words]
+    if flags.gaps is not None:
+        paced = _parsed(paced_scenarios, flags.gaps, "--gaps")
+        given["scenarios"] = [*given.get("scenarios", ()), *paced]
     if flags.batch is not None:
         given["batch_size"] = _numbers(flags.batch, "--batch", least=1)
     if flags.wait is not None:
@@ -185,6 +200,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         form = "p50=1%,p99=10%"
         pairs = [_pair(w, "--precise", form) for w in _words(flags.precise, "--precise")]
         given["precise"] = {name: share_of(text, f"--precise {name}=") for name, text in pairs}
+    if flags.deadline is not None:
+        given["deadline_us"] = _parsed(parse_deadline, flags.deadline, "--deadline")
     if flags.rounds is not None:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
@@ -215,6 +232,8 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["page_cache"] = _one_of(flags.page_cache, get_args(PageCache), "--page-cache")
     if flags.largest_batch:
         given["largest_batch"] = True
+    if flags.slo is not None:
+        given["slo"] = flags.slo
     if flags.rotate_inputs:
         given["rotate_inputs"] = True
     if flags.save_inputs:
@@ -228,6 +247,12 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.cores is not None:
+        given["cores"] = flags.cores
+    if flags.lock_memory:
+        given["lock_memory"] = True
+    if flags.realtime is not None:
+        given["realtime"] = _number(flags.realtime, "--realtime", least=1)
     return given
 
 

@@ -17,6 +17,7 @@ examples:
   graphlap --headless --models mlp --precise p50=1%,p99=10% --percentiles 50,99,99.99
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
+  graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
@@ -91,13 +92,19 @@ def parser() -> argparse.ArgumentParser:
         "--axis", metavar="NAME=N,…", action="append", default=[], help="sizes of any other axis"
     )
     for axis in AXES:
-        what.add_argument(axis.flag, metavar=axis.metavar, help=axis.help)
+        action = "append" if axis.repeated else "store"
+        what.add_argument(axis.flag, metavar=axis.metavar, action=action, help=axis.help)
     what.add_argument(
         "--option",
         metavar="RUNTIME.NAME=V,…",
         action="append",
         default=[],
         help="values of a runtime's option, each a case of its own",
+    )
+    what.add_argument(
+        "--gaps",
+        metavar="A..B",
+        help="scenarios paced by gaps from A to B in steps of 1, 2 and 5, such as 20us..1s",
     )
     what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
     what.add_argument(
@@ -114,6 +121,11 @@ def parser() -> argparse.ArgumentParser:
         "--largest-batch",
         action="store_true",
         help="search for the largest batch that fits, from --batch or 1 on",
+    )
+    what.add_argument(
+        "--slo",
+        metavar="P=TIME",
+        help="search for the highest rate of requests that keeps a target, such as p99=5ms",
     )
     what.add_argument(
         "--baseline",
@@ -149,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
     against.add_argument("--markdown", action="store_true", help="of --compare: print Markdown")
     against.add_argument("--json", metavar="FILE", help="write what was found as JSON")
     against.add_argument("--csv", metavar="FILE", help="of --history: write each run's figures")
-    against.add_argument("--plot", metavar="FILE", help="of --history: draw them as SVG")
+    against.add_argument("--plot", metavar="FILE", help="of --history and --gaps: draw as SVG")
     against.add_argument(
         "--any-host", action="store_true", help="of --history: runs of all machines in one series"
     )
@@ -207,6 +219,9 @@ def parser() -> argparse.ArgumentParser:
         help="rounds until intervals reach no farther, such as p50=1%%,p99=10%%; at most --rounds",
     )
     how.add_argument(
+        "--deadline", metavar="TIME", help="tell the share of runs that take longer, such as 100us"
+    )
+    how.add_argument(
         "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"
     )
     how.add_argument(
@@ -216,6 +231,17 @@ def parser() -> argparse.ArgumentParser:
         "--memory-limit",
         metavar="SIZE",
         help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
+    how.add_argument(
+        "--cores", metavar="N,…", help="where the measuring process runs, such as 2,3 or 2-5"
+    )
+    how.add_argument(
+        "--lock-memory", action="store_true", help="lock the measuring process into memory"
+    )
+    how.add_argument(
+        "--realtime",
+        metavar="PRIORITY",
+        help="its priority of SCHED_FIFO, 1 to 99; needs --cores that leave one out",
     )
     how.add_argument("--unchecked", action="store_true", help="compare no outputs")
     how.add_argument(

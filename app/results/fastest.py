@@ -10,39 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.cases.column import Row, Value
-from app.results.labels import model_labels, unusual_options
+from app.results.alike import LIKE, Key, contender, names
 from app.results.measured import Measured, confidence_of
 from app.results.verdicts import paired_difference
 from app.stats.between import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide
 
 _P50 = "p50"
-_LIKE = (
-    "model",
-    "axes",
-    "precision",
-    "threads",
-    "scenario",
-    "gap_us",
-    "rate_hz",
-    "at_once",
-    "period_us",
-    "wait_policy",
-    "condition",
-    "concurrency",
-    "given",
-    "clock",
-    "boundary",
-)
-_TELLING = ("precision", "scenario", "condition", "clock")
-"""Their values say of themselves what they are of."""
-_OF_SCENARIO = {
-    "gap_us": "gap {:g} µs",
-    "rate_hz": "{:g}/s",
-    "at_once": "{} at once",
-    "period_us": "every {:g} µs",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +42,10 @@ class Fastest:
 
 def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
     """One for each set of alike rows in which at least two are well, in the plan's order."""
-    alike: dict[tuple[Value, ...], list[Measured]] = {}
+    alike: dict[Key, list[Measured]] = {}
     for one in measured:
         if one.is_well and one.value_us(_P50):
-            alike.setdefault(tuple(one.row[name] for name in _LIKE), []).append(one)
+            alike.setdefault(tuple(one.row[name] for name in LIKE), []).append(one)
     compared = {key: _by_median(group) for key, group in alike.items() if len(group) > 1}
     tested = {
         key: [paired_difference(first, other, _P50) for other in others]
@@ -79,9 +53,9 @@ def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
     }
     confidence = confidence_of(one for group in compared.values() for one in group)
     verdicts = iter(judge([d for group in tested.values() for d in group], band, confidence))
-    names = _names(list(compared))
+    called = names(list(compared))
     return [
-        _fastest(names[key], group, tested[key], [next(verdicts) for _ in group[1:]], band)
+        _fastest(called[key], group, tested[key], [next(verdicts) for _ in group[1:]], band)
         for key, group in compared.items()
     ]
 
@@ -103,8 +77,8 @@ def _fastest(
     second, found = others[told], tested[told]
     return Fastest(
         what,
-        _contender(first.row),
-        _contender(second.row),
+        contender(first.row),
+        contender(second.row),
         (second.value_us(_P50) or 0.0) / (first.value_us(_P50) or 1.0),
         verdicts[told],
         not open_ones,
@@ -120,28 +94,3 @@ def _needed(found: Difference | None, band: float) -> int | None:
         return LEAST_ROUNDS
     needed = rounds_to_decide(found, band)
     return None if needed is None else max(needed, round(found.freedom) + 2)
-
-
-def _contender(row: Row) -> str:
-    options = unusual_options(str(row["runtime"]), str(row["options"] or ""))
-    return f"{row['runtime']} {options}".strip()
-
-
-def _names(keys: Sequence[tuple[Value, ...]]) -> dict[tuple[Value, ...], str]:
-    """The model of each comparison, and what sets it apart from the others."""
-    models = model_labels(str(key[0]) for key in keys)
-    differing = [place for place in range(1, len(_LIKE)) if len({key[place] for key in keys}) > 1]
-    return {
-        key: " · ".join(
-            [models[str(key[0])], *(_word(_LIKE[p], key[p]) for p in differing if key[p])]
-        )
-        for key in keys
-    }
-
-
-def _word(name: str, value: Value) -> str:
-    if name == "axes":
-        return str(value).replace("=", " ")
-    if name in _OF_SCENARIO:
-        return _OF_SCENARIO[name].format(value)
-    return str(value) if name in _TELLING else f"{name} {value}"

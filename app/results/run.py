@@ -66,7 +66,8 @@ class Run:
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
         records = read_records(self.path / SAMPLES / result.samples)
-        return as_samples(records[records["phase"] == MEASURED], result.clock)
+        measured = records[records["phase"] == MEASURED]
+        return as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
 
 
 def read_records(path: Path) -> np.ndarray:
@@ -81,11 +82,13 @@ def read_records(path: Path) -> np.ndarray:
     return records
 
 
-def as_samples(records: np.ndarray, clock: Clock) -> Samples:
+def as_samples(records: np.ndarray, clock: Clock, from_schedule: bool = False) -> Samples:
     """Records [n] as the statistics take them."""
     return Samples(
         np.ascontiguousarray(records["scheduled_ns"]),
         np.ascontiguousarray(records["started_ns"]),
         np.ascontiguousarray(records["finished_ns"]),
         clock,
+        from_schedule,
+        np.ascontiguousarray(records["lane"]) if records["lane"].any() else None,
     )

@@ -13,10 +13,10 @@ from typing import Self
 
 import numpy as np
 
-from app.cases.round import MEASURED, RECORD, WARMUP
+from app.cases.round import MEASURED, RECORD, WARMUP, latency_ns
 from app.cases.scenario import Scenario
 from app.workers.crew import Crew
-from app.workers.lane import BLOCK_CAPACITY, LOOP_NS, counted, latency_ns, rewarming
+from app.workers.lane import BLOCK_CAPACITY, LOOP_NS, counted, rewarming
 from app.workers.loop import Block
 from app.workers.timing import Requests, query_timing, request_timing
 from runtimes.base import Arrays, Lane

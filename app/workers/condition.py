@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from app.cases.round import MeasureJob
 from app.workers.pollution import Pollution
+from app.workers.under_way import UnderWay
 from runtimes import registry
 from runtimes.faults import Unsupported
 
 
-@dataclass(frozen=True, slots=True)
-class Under:
-    """`facts` are figures of the row by column, `doubts` sentences for its warnings."""
+def polluting(this: UnderWay, lanes: int) -> Pollution | None:
+    """What goes through the caches between the runs of a session of so many lanes, and noted.
 
-    pollution: Pollution | None = None
-    facts: Mapping[str, float] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
-
-
-def under(job: MeasureJob, lanes: int) -> Under:
-    """What the condition comes to for so many lanes; Unsupported where it can't hold."""
-    if job.condition.kind != "cold":
-        return Under()
+    None where nothing does; Unsupported where there is no between.
+    """
+    condition = this.job.condition
+    if condition.kind != "cold":
+        return None
     if lanes > 1:
         raise Unsupported(
-            f"{job.condition} goes between two runs, and {lanes} runs at once have no between",
+            f"{condition} goes between two runs, and {lanes} runs at once have no between",
             "use one session and one stream",
         )
-    pollution = Pollution.of(job.condition.bytes)
-    facts = {"polluted_mb": job.condition.bytes / 1e6, "pollution_ms": pollution.pass_ns / 1e6}
-    return Under(pollution, facts, tuple(_doubts(job)))
+    pollution = Pollution.of(condition.bytes)
+    told = {"polluted_mb": condition.bytes / 1e6, "pollution_ms": pollution.pass_ns / 1e6}
+    this.note(facts={**this.result.facts, **told})
+    this.warn(*_that_stay_warm(this.job))
+    return pollution
 
 
-def _doubts(job: MeasureJob) -> list[str]:
-    """Which caches may have stayed warm."""
-    doubts = []
+def _that_stay_warm(job: MeasureJob) -> Iterator[str]:
+    """Sentences about the caches that no pollution reaches."""
     if job.settings.threads != 1:
-        doubts.append(
+        yield (
             "the caches that other cores have for themselves stayed warm, as one thread pollutes: "
             "use --threads 1"
         )
     if registry.load(registry.parse_spec(job.runtime).name).accelerator:
-        doubts.append("the host's caches were polluted, the device's were not")
-    return doubts
+        yield "the host's caches were polluted, the device's were not"

@@ -23,13 +23,14 @@ def of_itself(check: Check, runtime: str) -> tuple[str, ...]:
 
 
 def of_crowding(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
-    """Several sessions on too few cores wait for each other, whatever the device can do."""
-    if sessions == 1 or sessions * (threads or cores) <= cores:
+    """Threads on too few cores wait for each other, whatever the device can do."""
+    if sessions * (threads or cores) <= cores:
         return ()
-    of_threads = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
+    who = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
+    if sessions > 1:
+        who = f"{sessions} sessions of {who}"
     return (
-        f"{sessions} sessions of {of_threads} share {cores} core{'s' * (cores > 1)}: "
-        "their latency is in part the wait for one",
+        f"{who} share {cores} core{'s' * (cores > 1)}: their latency is in part the wait for one",
     )
 
 

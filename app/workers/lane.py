@@ -11,7 +11,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from app.cases.round import MEASURED, WARMUP
+from app.cases.round import MEASURED, WARMUP, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
 from app.workers.loop import WAIT, Block
 from app.workers.pollution import Pollution
@@ -138,9 +138,3 @@ def rewarming(counting: int) -> int:
 def counted(records: np.ndarray) -> np.ndarray:
     """The records that count."""
     return records[records["phase"] == MEASURED]
-
-
-def latency_ns(records: np.ndarray) -> np.ndarray:
-    """finished - started of each record [n]."""
-    latency: np.ndarray = records["finished_ns"] - records["started_ns"]
-    return latency

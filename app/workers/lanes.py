@@ -13,10 +13,10 @@ from typing import Self
 
 import numpy as np
 
-from app.cases.round import WARMUP
+from app.cases.round import WARMUP, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
 from app.workers.crew import Crew, give_way
-from app.workers.lane import TimedLane, latency_ns
+from app.workers.lane import TimedLane
 from app.workers.loop import SLEEP_MARGIN_NS, WAIT, clock_ns
 from runtimes.base import Arrays, Lane
 

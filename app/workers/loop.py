@@ -33,12 +33,12 @@ class Block:
         self.started = array("q", bytes(8 * capacity))
         self.finished = array("q", bytes(8 * capacity))
 
-    def records(self, count: int, phase: int) -> np.ndarray:
-        """The first `count` iterations as `RECORD` records [count]."""
-        records = np.zeros(count, dtype=RECORD)
-        records["scheduled_ns"] = np.frombuffer(self.scheduled, np.int64, count)
-        records["started_ns"] = np.frombuffer(self.started, np.int64, count)
-        records["finished_ns"] = np.frombuffer(self.finished, np.int64, count)
+    def records(self, end: int, phase: int, first: int = 0) -> np.ndarray:
+        """The iterations from `first` to before `end` as `RECORD` records [end - first]."""
+        records = np.zeros(end - first, dtype=RECORD)
+        records["scheduled_ns"] = self.scheduled[first:end]
+        records["started_ns"] = self.started[first:end]
+        records["finished_ns"] = self.finished[first:end]
         records["phase"] = phase
         return records
 

@@ -6,6 +6,7 @@ told how far it is, and a request to stop is heard.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.cases.round import WARMUP, Limits
+from app.cases.open_loop import OpenLoop
+from app.cases.round import WARMUP, Limits, latency_ns
 from app.stats.histogram import Histogram
 from app.stats.steadiness import settled
-from app.workers.lane import Blocks, counted, latency_ns
+from app.workers.lane import Blocks, counted
+from app.workers.thinning import thinned
 from app.workers.watch import Watch
 
 BLOCK_S = 0.2
@@ -47,11 +50,15 @@ class WarmUp:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How measurement ended; `duration_s` is the sum of its blocks on the clock."""
+    """How measurement ended; `duration_s` is how long it took on the clock.
+
+    `open_loop` is what became of its requests, where the scenario is one.
+    """
 
     iterations: int
     duration_s: float
     stop_reason: str
+    open_loop: OpenLoop | None = None
 
 
 @dataclass(slots=True)
@@ -59,7 +66,8 @@ class Sampler:
     """Takes blocks from the lanes and appends what they timed to `file`.
 
     `watch` looks at the machine around each measured block; `report` is called between blocks,
-    and `stopped` is asked there whether to end early.
+    and `stopped` is asked there whether to end early. Of the measured runs at most `kept_per_s` are
+    kept for each second of a block.
     """
 
     lanes: Blocks
@@ -68,6 +76,8 @@ class Sampler:
     watch: Watch
     report: Callable[[Progress], None]
     stopped: Callable[[], bool]
+    kept_per_s: float = math.inf
+    left_out: int = 0
 
     def warm_up(self) -> WarmUp:
         """Run windows until their medians have settled."""
@@ -101,12 +111,15 @@ class Sampler:
             self.watch.begin()
             records = self.lanes.block(seconds, least=1)
             self.watch.end(records)
+            timed = len(records)
+            records = thinned(records, self.kept_per_s)
+            self.left_out += timed - len(records)
             self.file.write(records.tobytes())
             latency = latency_ns(counted(records))
             iterations += len(latency)
             histogram.add(latency)
             elapsed = time.perf_counter() - begun
-            self.report(Progress("measure", iterations, elapsed, *_running(histogram.quantile_s)))
+            self.report(Progress("measure", iterations, elapsed, *running(histogram)))
             if self.stopped():
                 return Measured(iterations, elapsed, "stopped")
             if elapsed >= limits.max_s and iterations:
@@ -121,6 +134,7 @@ class Sampler:
         return max(usual, min(SEVERAL * self.lanes.run_s, SLOW_BLOCK_S, most_left))
 
 
-def _running(quantile_s: Callable[[float], float | None]) -> tuple[float | None, float | None]:
-    p50, p99 = quantile_s(0.5), quantile_s(0.99)
+def running(histogram: Histogram) -> tuple[float | None, float | None]:
+    """The p50 and p99 so far [ns]."""
+    p50, p99 = histogram.quantile_s(0.5), histogram.quantile_s(0.99)
     return (p50 * 1e9 if p50 else None, p99 * 1e9 if p99 else None)

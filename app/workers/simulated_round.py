@@ -6,16 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.round import MEASURED, RECORD
-from app.cases.scenario import Scenario
+from app.cases.open_loop import OpenLoop
+from app.cases.round import MEASURED, RECORD, MeasureJob, latency_ns
 from app.stats.quantiles import order_statistic
 from app.workers.check import why_wrong
+from app.workers.round_schedule import simulated_schedule
 from app.workers.sampling import Progress
 from app.workers.simulated_at_once import simulate_at_once
 from app.workers.under_way import UnderWay
 from exporters.types import Reference
 from runtimes.base import Session
-from runtimes.execution import AfterCompletion, Samples
+from runtimes.execution import AfterCompletion, Samples, Scheduled
 from runtimes.faults import Unsupported
 
 
@@ -35,7 +36,7 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
         return
     this.note_check(check)
     this.enter("measure")
-    samples = _samples(session, job.scenario, job.limits.simulated_samples, job.seed)
+    samples, became = _samples(session, job)
     records = np.zeros(len(samples.started_ns), dtype=RECORD)
     records["scheduled_ns"] = samples.scheduled_ns
     records["started_ns"] = samples.started_ns
@@ -43,9 +44,9 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
     records["phase"] = MEASURED
     with this.samples_file() as file:
         file.write(records.tobytes())
-    latency_ns = np.sort(samples.latency_ns)
-    p50_ns, p99_ns = (order_statistic(latency_ns, q) for q in (0.5, 0.99))
-    this.report(Progress("measure", len(records), latency_ns.sum() / 1e9, p50_ns, p99_ns))
+    latency = np.sort(latency_ns(records, job.scenario.is_open_loop))
+    p50_ns, p99_ns = (order_statistic(latency, q) for q in (0.5, 0.99))
+    this.report(Progress("measure", len(records), latency.sum() / 1e9, p50_ns, p99_ns))
     this.note(
         # The cycles depend on the pacing, so they are known only now.
         facts=dict(session.execution.facts),
@@ -53,11 +54,18 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
         iterations=len(records),
         duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
         stop_reason="simulated",
+        open_loop=became,
     )
 
 
-def _samples(session: Session, scenario: Scenario, count: int, seed: int) -> Samples:
-    rng = np.random.default_rng(seed)
+def _samples(session: Session, job: MeasureJob) -> tuple[Samples, OpenLoop | None]:
+    """The runs, and what became of the schedule of an open loop."""
+    count, scenario = job.limits.simulated_samples, job.scenario
+    rng = np.random.default_rng(job.seed)
+    if scenario.is_open_loop:
+        schedule = simulated_schedule(scenario, count, job.arrivals_seed)
+        served = session.simulate(Scheduled(schedule.offsets_ns), rng)
+        return served, schedule.became(served, lanes=1)
     if scenario.kind in ("multistream", "offline"):
-        return simulate_at_once(session, scenario, count, rng)
-    return session.simulate(AfterCompletion(count, round(scenario.gap_us * 1e3)), rng)
+        return simulate_at_once(session, scenario, count, rng), None
+    return session.simulate(AfterCompletion(count, round(scenario.gap_us * 1e3)), rng), None

@@ -1,4 +1,7 @@
-"""The timed part of a round: warm up, check, measure, check again, with the clock around runs."""
+"""The timed part of a round: warm up, check, measure, check again, with the clock around runs.
+
+`_measured` is the one place that asks whether the scenario is a closed or an open loop.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,26 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.interference import Interference
+from app.stats.sustained import part_s
 from app.workers.at_once import AllAtOnce, Queries
-from app.workers.condition import under
+from app.workers.batching import batch_serving, warm_up
+from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
-from app.workers.lanes import SeveralLanes
+from app.workers.lanes import GIVING_WAIT, SeveralLanes
+from app.workers.open_loop import OpenLoopSampler
+from app.workers.placing import hold_memory
 from app.workers.pollution import Pollution
-from app.workers.sampling import Sampler
-from app.workers.timing import Loop, loop_of
+from app.workers.round_schedule import timed_schedule
+from app.workers.sampling import Measured, Sampler
+from app.workers.thinning import kept_per_s
+from app.workers.timing import Loop, loop_of, serving
 from app.workers.under_way import UnderWay
 from app.workers.watch import Watch
 from exporters.types import Reference, axes_key, load_reference
 from runtimes.base import Arrays, Lane, Session
 from runtimes.faults import Unsupported
+from runtimes.session.batches import Batches
 from runtimes.session.call_option import CALL
 
 # A median needs six samples; more than half a second of them tells nothing further.
@@ -35,21 +45,22 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     loop that was asked for can't time it.
     """
     job, sets = this.job, _sets(this, reference)
-    condition = under(job, len(session.lanes))
-    this.note(facts={**this.result.facts, **condition.facts})
-    this.warn(*condition.doubts)
+    pollution = polluting(this, len(session.lanes))
     loop = _loop(this, session, sets)
     path = f"{session.execution.call_path}, timed in {loop}"
     this.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
     gc.collect()
     gc.freeze()
     gc.disable()
+    this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
     with this.samples_file() as file:
-        with _lanes(this, session.lanes, first_ns, sets, condition.pollution) as lanes:
-            sampler = Sampler(lanes, job.limits, file, watch, this.report, this.stopped)
+        with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
+            sampler = Sampler(
+                lanes, job.limits, file, watch, this.report, this.stopped, kept_per_s(job.condition)
+            )
             this.enter("warmup")
-            warm = sampler.warm_up()
+            warm = warm_up(session, reference, job, sampler)
             this.note(
                 warmup_iterations=warm.iterations,
                 warmup_s=warm.seconds,
@@ -57,8 +68,10 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             )
             before = this.check(session, reference)
             this.enter("measure")
-            measured = sampler.measure()
+            measured = _measured(this, session, sets, sampler)
         _note_interference(this, watch.told())
+        if job.condition.kind == "sustained":
+            _note_sustained(this, watch, measured.iterations, sampler.left_out)
         if len(session.lanes) == 1:
             _note_spans(this, session, warm.median_ns)
     gc.enable()
@@ -67,6 +80,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
         iterations=measured.iterations,
         duration_s=measured.duration_s,
         stop_reason=measured.stop_reason,
+        open_loop=measured.open_loop,
     )
     if warm.settled is False:
         this.warn(
@@ -77,9 +91,28 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     this.note_check(after if before is None or before.output_ok else before)
 
 
+def _measured(
+    this: UnderWay, session: Session, sets: Sequence[Arrays], closed: Sampler
+) -> Measured:
+    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile."""
+    job, lanes = this.job, session.lanes
+    if not job.scenario.is_open_loop:
+        return closed.measure()
+    schedule = timed_schedule(job.scenario, job.limits, job.arrivals_seed, job.batcher)
+    streaming = bool(job.model.states)
+    serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
+    if isinstance(session, Batches):
+        serves = [batch_serving(session, job)]
+    return OpenLoopSampler(
+        lanes, serves, schedule, closed.file, closed.watch, this.report, this.stopped
+    ).measure()
+
+
 def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
     """Which loop times; Unsupported where the one that was asked for can't."""
     loop = loop_of(session.lanes[0], bool(this.job.model.states), sets)
+    if this.job.batcher is not None:
+        loop = "Python"  # whichever size is next is not known before
     if loop != "C" and this.job.settings.options.get(CALL.name) == "c":
         raise Unsupported(
             f"{this.job.runtime} offers the loop in C no calls with these options and inputs",
@@ -118,6 +151,13 @@ def _note_interference(this: UnderWay, told: Interference | None) -> None:
     this.note(interference=told)
     if told is not None and told.cpu_mhz_mean is not None:
         this.note(environment={**this.result.environment, "cpu_mhz": told.cpu_mhz_mean})
+
+
+def _note_sustained(this: UnderWay, watch: Watch, kept: int, left_out: int) -> None:
+    """How the machine was at both ends, and how many of the runs are on disk."""
+    told = watch.at_the_ends(part_s(this.job.condition.seconds))
+    told["kept_share"] = kept / max(kept + left_out, 1)
+    this.note(facts={**this.result.facts, **told})
 
 
 def _note_spans(this: UnderWay, session: Session, typical_ns: float) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from app.cases.scenario import WaitPolicy
+from app.workers.arriving import Arriving, serve_block
 from app.workers.between import between_runs
 from app.workers.crew import give_way
 from app.workers.loop import (
@@ -30,6 +31,8 @@ Loop = Literal["C", "Python"]
 Waits = Mapping[WaitPolicy, Callable[[int], object]]
 Time = Callable[[Block, int], None]
 """Times so many runs into a block that has room for them."""
+Serve = Callable[[Block, Arriving], object]
+"""Serves what arrives into a block that has room for all of it."""
 
 
 def loop_of(lane: Lane, streaming: bool, sets: Sequence[Arrays] = ()) -> Loop:
@@ -100,6 +103,28 @@ def request_timing(
         )
     run, advance = lane.run, between_runs(lane, streaming, sets)
     return lambda block, requests: run_requests(block, requests.left, run, advance)
+
+
+def serving(
+    lane: Lane,
+    wait_policy: WaitPolicy,
+    waits: Waits,
+    streaming: bool,
+    sets: Sequence[Arrays] = (),
+) -> Serve:
+    """What serves the requests of an open loop on the lane, in the loop that times it."""
+    calls = _timed_calls(lane, streaming, sets, wait_policy=wait_policy)
+    if calls is not None:
+        return lambda block, arriving: calls.serve(
+            block.scheduled,
+            block.started,
+            block.finished,
+            arriving.times_ns,
+            arriving.following,
+            arriving.until,
+        )
+    run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
+    return lambda block, arriving: serve_block(block, arriving, run, advance, wait)
 
 
 def _timed_calls(

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.round import Limits
-from app.workers.lane import counted, latency_ns
+from app.cases.round import Limits, latency_ns
+from app.workers.lane import counted
 from app.workers.lanes import in_company
 from exporters.types import ExportedModel
 from tests.benchmarks.bench_loop import AXES, one_node

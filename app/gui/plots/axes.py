@@ -67,7 +67,8 @@ class LogAxis(SolidAxis):
         told = [k for k in decades if k % stride == 0]
         if stride > 1:
             return [(_LABELLED, told), (_BARE, decades)]
-        steps = (2, 5) if span * 3 <= room else ()
+        alone = len(_between(decades, minVal, maxVal)) < 2  # one tick tells no scale
+        steps = (2, 5) if alone or span * 3 <= room else ()
         told += [k + math.log10(m) for k in decades for m in steps]
         bare = [k + math.log10(m) for k in decades for m in range(2, 10) if m not in steps]
         return [

@@ -14,7 +14,9 @@ from app.gui.plots.axes import PercentAxis, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
+from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
@@ -27,23 +29,26 @@ class CumulativeView(PlotView):
     hint = "The share of samples that were at most as slow as the latency below."
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        self._parts = PartBins()
         super().__init__(parent)
+        self.part_choice = PartChoice()
         self.published_box = Switch(
             "Published", "Figures that a source document prints for the model."
         )
-        self.add_controls(self.published_box)
+        self.add_controls(self.part_choice, self.published_box)
 
     def reset(self) -> None:
         super().reset()
         self._curves: dict[str, pg.PlotDataItem] = {}
 
     def draw(self) -> str:
-        shown = [one for one in self.series if one.counts.any()]
+        self.part_choice.offer(self.series)
+        shown, part = self._shown(), self.part_choice.part
         if not shown:
             return "No samples yet. The curves appear with the first measured block."
         kept = self.kept_range()
         styles = series_styles(shown, self.theme)
-        if self.renew([one.key for one in shown]):
+        if self.renew(part, [one.key for one in shown]):
             self._build(styles)
         edges: list[float] = []
         for one in shown:
@@ -64,8 +69,13 @@ class CumulativeView(PlotView):
             [Entry(legend_text(s), styles[s.key].pen(1.8)) for s in shown]
             + mark_entries(marks, self.theme)
         )
-        self.show_heading("Cumulative latency", f"{clocks_text(shown)}; from bins, ±1.2 %")
+        told = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
+        self.show_heading(f"Cumulative {NAMES[part].lower()}", f"{told}; from bins, ±1.2 %")
         return ""
+
+    def _shown(self) -> list[Series]:
+        """The series that have samples, with the bins of the part that is asked for."""
+        return self._parts.of(self.series, self.part_choice.part)
 
     def _build(self, styles: dict[str, SeriesStyle]) -> None:
         plot = self.add_plot(
@@ -73,7 +83,7 @@ class CumulativeView(PlotView):
             0,
             time_axis("bottom"),
             PercentAxis("left"),
-            x_label="Latency",
+            x_label=NAMES[self.part_choice.part],
             y_label="Samples at most so slow (%)",
         )
         self._marks = self.lay(MarkLayer(plot, self.theme))
@@ -83,14 +93,13 @@ class CumulativeView(PlotView):
 
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for one in self.series:
-            if one.counts.any():
-                log_s, percent = cumulative_percent(one.counts)
-                rows += [
-                    [one.label, one.clock, float(10.0**x * 1e6), float(y)]
-                    for x, y in zip(log_s, percent, strict=True)
-                ]
-        return ["series", "clock", "latency_us", "percent_at_most"], rows
+        for one in self._shown():
+            log_s, percent = cumulative_percent(one.counts)
+            rows += [
+                [one.label, one.clock, float(10.0**x * 1e6), float(y)]
+                for x, y in zip(log_s, percent, strict=True)
+            ]
+        return ["series", "clock", f"{self.part_choice.part}_us", "percent_at_most"], rows
 
 
 def cumulative_percent(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,20 +6,25 @@ was added to it, and the samples themselves stay where they are, in a memory map
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from app.cases.round import WARMUP
 
 BLOCK = 256
+Taken = Callable[[np.ndarray], np.ndarray]
+"""Nanoseconds [n] of RECORD records [n]."""
 
 
 class Envelope:
     """Per block of 256 samples its start and its least, greatest and median latency [s].
 
-    Times are seconds since the round's first sample.
+    Times are seconds since the round's first sample; `taken_ns` tells of records what each took.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, taken_ns: Taken) -> None:
+        self._taken_ns = taken_ns
         self._clear()
 
     def _clear(self) -> None:
@@ -45,9 +50,8 @@ class Envelope:
             self.samples = whole
 
     def _add_blocks(self, added: np.ndarray) -> None:
-        started = added["started_ns"]
-        latency = (added["finished_ns"] - started).reshape(-1, BLOCK)
-        start_s = (started[::BLOCK] - self.first_ns) * 1e-9
+        latency = self._taken_ns(added).reshape(-1, BLOCK)
+        start_s = (added["started_ns"][::BLOCK] - self.first_ns) * 1e-9
         median = np.partition(latency, BLOCK // 2, axis=1)[:, BLOCK // 2]
         self.start_s = np.concatenate([self.start_s, start_s])
         self.least_s = np.concatenate([self.least_s, latency.min(axis=1) * 1e-9])

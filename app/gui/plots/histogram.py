@@ -24,6 +24,7 @@ from app.gui.plots.marks import (
     published_marks,
 )
 from app.gui.plots.outline import OutlineLayer
+from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -43,6 +44,7 @@ class HistogramView(PlotView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._panels: list[_Panel] = []
+        self._parts = PartBins()
         super().__init__(parent)
         self.layout_choice = Choice(
             "Layout",
@@ -62,8 +64,14 @@ class HistogramView(PlotView):
         self.published_box = Switch(
             "Published", "Figures that a source document prints for the model."
         )
+        self.part_choice = PartChoice()
         self.add_controls(
-            self.layout_choice, self.height_choice, self.log_box, self.marks_box, self.published_box
+            self.part_choice,
+            self.layout_choice,
+            self.height_choice,
+            self.log_box,
+            self.marks_box,
+            self.published_box,
         )
 
     def reset(self) -> None:
@@ -71,7 +79,8 @@ class HistogramView(PlotView):
         self._panels = []
 
     def draw(self) -> str:
-        shown = [one for one in self.series if one.counts.any()]
+        self.part_choice.offer(self.series)
+        shown = self._shown()
         if not shown:
             return "No samples yet. The histogram appears with the first measured block."
         stacked = self.layout_choice.value == "stacked"
@@ -99,10 +108,16 @@ class HistogramView(PlotView):
         entries = [Entry(legend_text(s), styles[s.key].pen(), styles[s.key].fill()) for s in shown]
         self.show_legend(entries + mark_entries(marks, self.theme))
         total = sum(int(one.counts.sum()) for one in shown)
-        note = f"{clocks_text(shown)}, {total:,} samples"
+        part = self.part_choice.part
+        told = filter(None, (clocks_text(shown), since_when(shown, part), f"{total:,} samples"))
+        note = ", ".join(told)
         if self.layout_choice.value == "stacked" and len(shown) > MOST_PANELS:
             note += f"; the first {MOST_PANELS} of {len(shown)} series"
-        self.show_heading("Latency histogram", note)
+        self.show_heading(f"{NAMES[part]} histogram", note)
+
+    def _shown(self) -> list[Series]:
+        """The series that have samples, with the bins of the part that is asked for."""
+        return self._parts.of(self.series, self.part_choice.part)
 
     def _height(self, series: Series) -> np.ndarray:
         if self.height_choice.value == "counts":
@@ -113,7 +128,9 @@ class HistogramView(PlotView):
         """Make the panels anew if other series or another layout are to be drawn."""
         log = self.log_box.isChecked()
         density = self.height_choice.value == "density"
-        if not self.renew(stacked, log, density, [one.key for group in groups for one in group]):
+        if not self.renew(
+            stacked, log, density, self.part_choice.part, [s.key for group in groups for s in group]
+        ):
             return
         unit = "share" if density else "samples"
         for row, _ in enumerate(groups):
@@ -123,7 +140,7 @@ class HistogramView(PlotView):
                 0,
                 time_axis("bottom"),
                 (share_axis if density else count_axis)("left") if log else None,
-                x_label="Latency" if last else "",
+                x_label=NAMES[self.part_choice.part] if last else "",
                 y_label=unit if stacked else f"{unit.capitalize()} in a bin",
             )
             plot.getAxis("left").setWidth(72)
@@ -146,7 +163,7 @@ class HistogramView(PlotView):
 
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for one in self.series:
+        for one in self._shown():
             share = one.counts / max(1, int(one.counts.sum()))
             rows += [
                 [
@@ -159,7 +176,10 @@ class HistogramView(PlotView):
                 ]
                 for k in np.nonzero(one.counts)[0]
             ]
-        return ["series", "clock", "from_us", "to_us", "samples", "share"], rows
+        ends = ["from_us", "to_us"]
+        if self.part_choice.part != "latency":
+            ends = [f"{self.part_choice.part}_{end}" for end in ends]
+        return ["series", "clock", *ends, "samples", "share"], rows
 
 
 def _untold(marks: Sequence[Mark]) -> list[Mark]:

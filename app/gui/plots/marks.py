@@ -21,7 +21,7 @@ from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.results.series import Series
 from app.results.text import time_text
-from app.stats.histogram import Histogram
+from app.stats.histogram import EDGES_S, Histogram
 from app.stats.quantiles import Interval, needed_samples
 
 SHOWN: dict[str, tuple[str, float]] = {
@@ -95,7 +95,7 @@ def percentile_marks(
     return [
         Mark(
             p.seconds,
-            f"{p.name} {'~' if p.provisional else ''}{time_text(p.seconds)}",
+            f"{p.name} {_written(p)}",
             color,
             "provisional" if p.provisional else "measured",
             p.interval_s,
@@ -103,6 +103,14 @@ def percentile_marks(
         for p in percentiles(series)
         if p.name in names
     ]
+
+
+def _written(percentile: Percentile) -> str:
+    if not percentile.provisional:
+        return time_text(percentile.seconds)
+    if percentile.seconds < EDGES_S[1]:
+        return f"≤ {time_text(EDGES_S[1])}"  # the first bin holds all that is shorter, even none
+    return f"~{time_text(percentile.seconds)}"
 
 
 def published_marks(series: Sequence[Series], theme: Theme) -> list[Mark]:

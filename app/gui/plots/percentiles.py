@@ -14,6 +14,7 @@ from app.gui.plots.axes import NinesAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
+from app.gui.plots.parts import since_when
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -60,7 +61,8 @@ class PercentileView(PlotView):
         self.show_legend(entries)
         self.show_heading(
             "Latency by percentile",
-            f"{clocks_text(shown)}; curves from bins, ±1.2 %, as far as the samples bound them",
+            f"{', '.join(filter(None, (clocks_text(shown), since_when(shown, 'latency'))))}; "
+            "curves from bins, ±1.2 %, as far as the samples bound them",
         )
         return ""
 

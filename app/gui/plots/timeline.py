@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pyqtgraph as pg
@@ -20,10 +21,13 @@ from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.envelope import Taken
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.parts import NAMES, PartChoice, has, since_when
 from app.gui.plots.style import clocks_text, legend_text, series_styles
 from app.gui.plots.trace import Trace
+from app.results.parts import part_ns
 from app.results.series import Series
 
 MOST_PANELS = 8
@@ -47,14 +51,17 @@ class TimelineView(PlotView):
             {"stacked": "One below another", "overlaid": "Overlaid"},
             "Draw each series into its own plot over the same time axis, or all into one.",
         )
-        self.add_controls(self.layout_choice)
+        self.part_choice = PartChoice()
+        self.add_controls(self.part_choice, self.layout_choice)
 
     def reset(self) -> None:
         super().reset()
         self._traces, self._panels, self._shades = {}, {}, {}
 
     def draw(self) -> str:
-        shown = [one for one in self.series if any(len(r) for r in one.rounds)]
+        self.part_choice.offer(self.series)
+        part = self.part_choice.part
+        shown = [one for one in self.series if any(len(r) for r in one.rounds) and has(one, part)]
         if not shown:
             return "No raw samples yet. The timeline follows a round while it is measured."
         stacked = self.layout_choice.value == "stacked"
@@ -73,11 +80,13 @@ class TimelineView(PlotView):
         )
         count = sum(len(r) for one in drawn for r in one.rounds)
         cut = f"; the first {len(drawn)} of {len(shown)} series" if len(drawn) < len(shown) else ""
-        self.show_heading("Latency over time", f"{clocks_text(drawn)}, {count:,} samples{cut}")
+        told = filter(None, (clocks_text(drawn), since_when(drawn, part), f"{count:,} samples"))
+        self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told) + cut)
         return ""
 
     def _build(self, drawn: Sequence[Series], stacked: bool) -> None:
-        if not self.renew(stacked, [one.key for one in drawn]):
+        name = NAMES[self.part_choice.part]
+        if not self.renew(stacked, name, [one.key for one in drawn]):
             return
         for row, one in enumerate(drawn):
             if row and not stacked:
@@ -93,7 +102,7 @@ class TimelineView(PlotView):
                 x_label="Time since the first round began (s), rounds set one after another"
                 if last
                 else "",
-                y_label="" if stacked and len(drawn) > 3 else "Latency",
+                y_label="" if stacked and len(drawn) > 3 else name,
             )
             plot.getAxis("left").setWidth(78)
             plot.setDownsampling(auto=True, mode="peak")
@@ -118,7 +127,8 @@ class TimelineView(PlotView):
             for number, records in enumerate(one.rounds):
                 trace = self._traces.get((one.key, number))
                 if trace is None:
-                    trace = Trace(self._panels[one.key], styles[one.key], self.theme)
+                    taken = self._taken(one)
+                    trace = Trace(self._panels[one.key], styles[one.key], self.theme, taken)
                     self._traces[one.key, number] = trace
                 trace.follow(records)
                 lengths += [0.0] * (number + 1 - len(lengths))
@@ -158,21 +168,28 @@ class TimelineView(PlotView):
                 lows.append(envelope.least_s.min())
                 highs.append(envelope.greatest_s.max())
             if len(rest):
-                latency = rest["finished_ns"] - rest["started_ns"]
+                latency = self._taken(series)(rest)
                 lows.append(latency.min() * 1e-9)
                 highs.append(latency.max() * 1e-9)
         return min(lows), max(highs)
 
+    def _taken(self, series: Series) -> Taken:
+        """Tells of records what is drawn of them."""
+        due = series.case.scenario.is_open_loop
+        return partial(part_ns, part=self.part_choice.part, from_schedule=due)
+
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for one in self.series:
+        part = self.part_choice.part
+        for one in (one for one in self.series if has(one, part)):
             for number, records in enumerate(one.rounds):
-                for record in records[: max(0, MOST_ROWS - len(rows))]:
-                    started, finished = int(record["started_ns"]), int(record["finished_ns"])
+                kept = records[: max(0, MOST_ROWS - len(rows))]
+                taken_us = (self._taken(one)(kept) / 1e3).tolist()
+                for record, us in zip(kept, taken_us, strict=True):
                     phase = "warm-up" if record["phase"] == WARMUP else "measured"
-                    latency_us = (finished - started) / 1e3
-                    rows.append([one.label, one.clock, number, started, latency_us, phase])
-        return ["series", "clock", "round", "started_ns", "latency_us", "phase"], rows
+                    started = int(record["started_ns"])
+                    rows.append([one.label, one.clock, number, started, us, phase])
+        return ["series", "clock", "round", "started_ns", f"{part}_us", "phase"], rows
 
 
 def _warm_color(theme: Theme) -> QColor:

@@ -7,7 +7,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
 from app.gui.look.theme import Theme, mixed
-from app.gui.plots.envelope import BLOCK, Envelope
+from app.gui.plots.envelope import BLOCK, Envelope, Taken
 from app.gui.plots.style import SeriesStyle
 
 RAW_LIMIT = 100_000
@@ -20,8 +20,11 @@ _LEVELS = 400
 class Trace:
     """A thin line of samples and a strong line of their running median."""
 
-    def __init__(self, plot: pg.PlotItem, style: SeriesStyle, theme: Theme) -> None:
-        self.envelope = Envelope()
+    def __init__(
+        self, plot: pg.PlotItem, style: SeriesStyle, theme: Theme, taken_ns: Taken
+    ) -> None:
+        self.envelope = Envelope(taken_ns)
+        self._taken_ns = taken_ns
         # Opaque, as thousands of thin lines overlap.
         faint = mixed(style.color, QColor(theme.base), 0.55)
         self._style = style
@@ -65,7 +68,7 @@ class Trace:
 
     def _draw_raw(self, records: np.ndarray, offset_s: float) -> None:
         x = (records["started_ns"] - self.envelope.first_ns) * 1e-9 + offset_s
-        latency = (records["finished_ns"] - records["started_ns"]) * 1e-9
+        latency = self._taken_ns(records) * 1e-9
         dots = len(records) <= _DOTS_LIMIT
         self._samples.setData(
             x,

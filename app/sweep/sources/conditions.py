@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.cases.condition import Condition
+from app.cases.round import Limits
 from runtimes.base import Runtime
 
 
@@ -11,3 +14,10 @@ def why_not(condition: Condition, runtime: Runtime) -> str:
     if condition.kind == "none" or runtime.clock != "simulated":
         return ""
     return f"a simulated card is as fast under {condition}: leave --condition out"
+
+
+def limits_under(condition: Condition, limits: Limits) -> Limits:
+    """A sustained round ends with its time, however many samples it has by then."""
+    if condition.kind != "sustained":
+        return limits
+    return replace(limits, min_s=condition.seconds, max_s=condition.seconds, min_samples=1)

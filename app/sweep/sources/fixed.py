@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
+from app.sweep.sources.batches import points as batch_points
+from app.sweep.sources.conditions import limits_under
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
@@ -100,7 +102,7 @@ class FixedSweep:
             work = round_work(self.schedule, case, number, reply)
             if isinstance(work, SettledRound):
                 self._ended.add(case.case_id)
-            elif not self.schedule.budget.round_fits(case.case_id, self._guess_s):
+            elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
                 continue
             else:
                 self._measuring += 1
@@ -129,10 +131,10 @@ class FixedSweep:
         """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
         return sum(self._wanted.values())
 
-    @property
-    def _guess_s(self) -> float:
+    def _guess_s(self, case: Case) -> float:
         """How long a round takes of which nothing is known."""
-        return self.schedule.limits.min_s + ROUND_OVERHEAD_S
+        limits = limits_under(case.condition, self.schedule.limits)
+        return limits.min_s + ROUND_OVERHEAD_S
 
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""
@@ -154,8 +156,7 @@ class FixedSweep:
             if is_null(case.model):
                 wanted += [self._twins.setdefault((own.model, own.precision), (case, []))[1]]
             for sizes in wanted:
-                if case.axes not in sizes:
-                    sizes.append(case.axes)
+                sizes += [point for point in batch_points(case) if point not in sizes]
         for case, sizes in points.values():
             self._exports.append(model_export(self.schedule, case, sizes))
 

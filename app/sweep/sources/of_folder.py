@@ -15,13 +15,14 @@ from app.sweep.sources.budget import Budget, WithinBudget
 from app.sweep.sources.cold_start import WithColdStarts
 from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
+from app.sweep.sources.highest_rate import HighestRate
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Source
 from exporters.twins import is_null
 
-RoundSource = FixedSweep | LargestBatch
+RoundSource = FixedSweep | LargestBatch | HighestRate
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
 EXPORT_LIMIT_S = 600.0
@@ -49,12 +50,17 @@ def sources(
         Budget(plan.budget_s or math.inf),
         plan.checked,
         plan.tolerance,
+        plan.chosen_cores,
+        plan.lock_memory,
+        plan.realtime,
     )
     statuses = _known(recorded)
     rounds: RoundSource
     if plan.largest_batch:
         tried = {case_id: known[0] for case_id, known in statuses.items() if known}
         rounds = LargestBatch(schedule, tried)
+    elif plan.slo:
+        rounds = HighestRate(schedule, recorded)
     else:
         rule = plan.stopping
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
@@ -75,6 +81,7 @@ def sources(
             plan.cold_start,
             plan.page_cache,
             manifest.seed,
+            plan.chosen_cores,
         )
         afterwards.append(cold)
         source = cold

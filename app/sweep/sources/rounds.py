@@ -19,8 +19,9 @@ from app.machine import engines
 from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
+from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
-from app.sweep.sources.conditions import why_not
+from app.sweep.sources.conditions import limits_under, why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -42,7 +43,8 @@ class Schedule:
     `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
     export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
     `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
-    they may be off by, None for what follows from the arithmetic.
+    they may be off by, None for what follows from the arithmetic. `cores` are those that were
+    chosen, () where each case has the last ones that it needs; `realtime` is a priority.
     """
 
     cases: Sequence[Case]
@@ -56,6 +58,9 @@ class Schedule:
     budget: Budget = field(default_factory=Budget)
     checked: bool = True
     tolerance: float | None = None
+    cores: tuple[int, ...] = ()
+    lock_memory: bool = False
+    realtime: int | None = None
 
 
 def round_work(
@@ -72,9 +77,10 @@ def round_work(
     model = reply.model.at(case.axes)
     try:
         engine.refuse(model, model.axes, settings)
+        together = batches(case, reply.model)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
-    sessions = sessions_of(engine.options, case.options)
+    sessions, usable = sessions_of(engine.options, case.options), usable_cores()
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -84,18 +90,24 @@ def round_work(
         settings=settings,
         scenario=case.scenario,
         wait_policy=case.wait_policy,
-        limits=schedule.limits,
+        limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads * sessions, usable_cores()),
+        affinity=schedule.cores or cores_for(case.threads * sessions, usable),
+        shared=not usable.isdisjoint(schedule.cores),
+        lock_memory=schedule.lock_memory,
+        realtime=schedule.realtime,
         tolerance=schedule.tolerance,
+        arrivals_seed=round_seed(schedule.seed, "arrivals", number),
         condition=case.condition,
+        batcher=case.batcher,
+        batches=together,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
         case,
         job,
-        schedule.time_limit_s,
+        schedule.time_limit_s + case.condition.seconds,
         Needs(frozenset(alone)),
         schedule.memory_limit_bytes,
         tried,
@@ -166,9 +178,9 @@ def refused_without_model(case: Case) -> tuple[Status, str] | None:
     return None
 
 
-def round_seed(seed: int, case_id: str, number: int) -> int:
-    """A 63-bit seed of one round, the same on every host."""
-    digest = hashlib.sha256(f"{seed}:{case_id}:{number}".encode()).digest()
+def round_seed(seed: int, of: str, number: int) -> int:
+    """A 63-bit seed of one round's case or of what its cases share, the same on every host."""
+    digest = hashlib.sha256(f"{seed}:{of}:{number}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 

@@ -16,6 +16,10 @@ from app.cases.condition import NO_CONDITION, Condition
         ("cold:64 mib", Condition("cold", bytes=67_108_864), "cold:64MiB"),
         ("cold:1.5GiB", Condition("cold", bytes=1_610_612_736), "cold:1536MiB"),
         ("cold:4097B", Condition("cold", bytes=4097), "cold:4097B"),
+        ("sustained:30min", Condition("sustained", seconds=1800.0), "sustained:30m"),
+        ("sustained:90s", Condition("sustained", seconds=90.0), "sustained:90s"),
+        ("sustained:1.25s", Condition("sustained", seconds=1.25), "sustained:1250ms"),
+        ("sustained:168h", Condition("sustained", seconds=604_800.0), "sustained:168h"),
     ],
 )
 def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) -> None:
@@ -35,6 +39,9 @@ def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) 
         ("cold:-64MB", "is no amount of memory"),
         ("cold:64", "is no amount of memory"),
         ("cold:4KB", "'cold:4KB' is less than a page; use at least 4KiB"),
+        ("sustained:", "is no time"),
+        ("sustained:500ms", "is too short or too long; use 1s to 168h"),
+        ("sustained:169h", "use 1s to 168h"),
         ("shapes:a.toml", "sessions are compiled for fixed shapes; give each shape"),
     ],
 )

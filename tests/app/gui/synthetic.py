@@ -8,6 +8,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP
+from app.cases.scenario import Scenario
 from app.results.series import ReferenceLine, Series, Standing
 from app.stats.histogram import Histogram
 from app.stats.summary import Summary, summarise
@@ -31,6 +32,57 @@ def records(latency_ns: np.ndarray, *, warmup: int = 0, gap_ns: int = 0) -> np.n
     rows["scheduled_ns"] = rows["started_ns"]
     rows["phase"] = np.where(np.arange(len(rows)) < warmup, WARMUP, MEASURED)
     return rows
+
+
+def served(service_ns: np.ndarray, due_ns: np.ndarray) -> np.ndarray:
+    """RECORD records [n] of an open loop on one lane: each begins when due, or after the last."""
+    rows = np.zeros(len(service_ns), RECORD)
+    rows["scheduled_ns"], free = due_ns, 0
+    for k, taken in enumerate(service_ns.tolist()):
+        rows["started_ns"][k] = max(free, int(due_ns[k]))
+        free = rows["finished_ns"][k] = int(rows["started_ns"][k]) + taken
+    rows["phase"] = MEASURED
+    return rows
+
+
+def open_loop(
+    rate_hz: float, *, key: str = "", service_us: float = 20.0, count: int = 2000, seed: int = 1
+) -> Series:
+    """A case of three rounds of poisson arrivals, each of which is served in `service_us`."""
+    scenario = Scenario.parse(f"poisson:{rate_hz:g}/s")
+    arrays, histogram = [], Histogram()
+    for number in range(3):
+        rng = np.random.default_rng(seed * 100 + number)
+        due_ns = np.cumsum(rng.exponential(1e9 / rate_hz, count)).astype(np.int64)
+        arrays.append(served(latencies_ns(service_us, count, seed * 10 + number), due_ns))
+        histogram.add(arrays[-1]["finished_ns"] - arrays[-1]["scheduled_ns"])
+    summary = summarise(
+        [
+            Samples(a["scheduled_ns"], a["started_ns"], a["finished_ns"], "wall", True)
+            for a in arrays
+        ]
+    )
+    waited = np.sort(np.concatenate([a["finished_ns"] - a["scheduled_ns"] for a in arrays])) / 1e3
+    row: dict[str, object] = {"model": "cnn_tiny", "runtime": "ort-cpu", "status": "ok"}
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        figure = float(np.quantile(waited, share))
+        row[f"latency_{name}_us"] = figure
+        row[f"latency_{name}_ci_low_us"] = 0.97 * figure
+        row[f"latency_{name}_ci_high_us"] = 1.03 * figure
+    return Series(
+        key=key or f"poisson/{rate_hz:g}",
+        case=Case("cnn_tiny", "ort-cpu", scenario=scenario),
+        label=f"cnn_tiny ort-cpu {scenario}",
+        model="cnn_tiny",
+        runtime="ort-cpu",
+        clock="wall",
+        status="ok",
+        counts=histogram.counts,
+        rounds=tuple(arrays),
+        summary=summary,
+        timed=tuple(range(len(arrays))),
+        row=row,
+    )
 
 
 def series(

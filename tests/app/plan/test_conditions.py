@@ -8,6 +8,7 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import parse_plan
@@ -58,5 +59,12 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_a_bad_word_of_the_flag_is_told_with_it() -> None:
-    with pytest.raises(PlanError, match="--condition 'warm' is not known: use none or cold:64MB"):
+    with pytest.raises(PlanError, match="--condition 'warm' is not known: use none, cold:64MB"):
         plan_from_flags(parse(["--models", "mlp", "--condition", "warm"]))
+
+
+def test_the_estimate_counts_what_a_long_round_takes() -> None:
+    flags = ["--models", "mlp", "--runtimes", "fake", "--rounds", "2", "--condition"]
+    plain = estimate(plan_from_flags(parse([*flags, "none"])))
+    both = estimate(plan_from_flags(parse([*flags, "none,sustained:30min"])))
+    assert both.shortest_s == pytest.approx(2 * plain.shortest_s + 2 * 1800)

@@ -8,10 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from app.cases.round import WARMUP
+from app.cases.round import WARMUP, latency_ns
 from app.cases.scenario import Scenario
 from app.workers.at_once import AllAtOnce, Queries, share
-from app.workers.lane import counted, latency_ns
+from app.workers.lane import counted
 from exporters import own
 from exporters.types import ExportedModel
 from runtimes.base import Arrays, Lane, Runtime

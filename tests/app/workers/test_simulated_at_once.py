@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.cases.round import latency_ns
 from app.cases.scenario import Scenario
 from app.workers import simulated_at_once
-from app.workers.lane import latency_ns
 from runtimes.base import Session
 from runtimes.execution import Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled

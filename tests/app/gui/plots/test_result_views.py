@@ -21,7 +21,7 @@ from app.gui.plots.points import NameLayer
 from app.results.compare import compare_runs, differences
 from app.results.figures import number, ranked, variants
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
-from tests.app.gui.synthetic import failed, series
+from tests.app.gui.synthetic import failed, series, summary_of
 
 
 def test_only_whole_and_right_rows_are_ranked() -> None:
@@ -172,6 +172,21 @@ def test_two_runs_are_judged_within_the_band_of_the_open_ones_plan(qtbot: QtBot)
         words.append(dict(zip(header, row, strict=True))["p50_verdict"])
         assert f"within {100 * band:g}% is none" in view.heading._note
     assert words == ["slower", "undecided"], "30 % lies within half"
+
+
+def test_verdicts_of_a_run_that_was_looked_at_again_and_again_ask_for_more(qtbot: QtBot) -> None:
+    widths = []
+    for confidence in (0.95, 0.99):
+        b = series(count=2000, seed=7, median_us=26.0)
+        looked = replace(b, summary=replace(summary_of(b), confidence=confidence))
+        view = on_screen(qtbot, CompareView())
+        view.set_runs(side("a", [series(count=2000)], {}), side("b", [looked], {}))
+        header, (row,) = view.table()
+        told = dict(zip(header, row, strict=True))
+        low, high = told["p50_ci_low"], told["p50_ci_high"]
+        assert isinstance(low, float) and isinstance(high, float)
+        widths.append(high / low)
+    assert widths[1] > widths[0]
 
 
 def test_percentiles_that_both_plans_chose_are_compared(qtbot: QtBot) -> None:

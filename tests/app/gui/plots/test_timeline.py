@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,10 @@ from app.cases.round import RECORD
 from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import RAW_LIMIT
+from app.results.parts import part_ns
 from tests.app.gui.synthetic import latencies_ns, records, series
+
+SERVICE = partial(part_ns, part="service", from_schedule=False)
 
 
 def _view(qtbot: QtBot, rounds: Sequence[np.ndarray]) -> TimelineView:
@@ -35,7 +39,7 @@ def _highest(view: TimelineView) -> float:
 
 def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
     rows = records(latencies_ns(20.0, 20_000, 3), warmup=700)
-    followed, whole = Envelope(), Envelope()
+    followed, whole = Envelope(SERVICE), Envelope(SERVICE)
     for end in (0, 100, 5000, 5001, 12_345, 20_000):
         followed.follow(rows[:end])
     whole.follow(rows)
@@ -50,7 +54,7 @@ def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
 
 
 def test_a_round_that_begins_anew_is_read_from_its_start() -> None:
-    envelope = Envelope()
+    envelope = Envelope(SERVICE)
     envelope.follow(records(latencies_ns(20.0, 5000, 1)))
     envelope.follow(records(latencies_ns(90.0, 1000, 2)))
     assert envelope.samples == 1000 // BLOCK * BLOCK

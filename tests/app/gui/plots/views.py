@@ -24,13 +24,14 @@ from app.gui.plots.graph import GraphView
 from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.largest import LargestBatchView
+from app.gui.plots.load import LoadView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
 from app.results.series import ReferenceLine, Series
-from tests.app.gui.synthetic import failed, series, summary_of
+from tests.app.gui.synthetic import failed, open_loop, series, summary_of
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 
@@ -78,6 +79,11 @@ def finished() -> list[Series]:
                 )  # fmt: skip
                 cases.append(_with_figures(one, batch))
     return [*cases, failed("ort-cuda", "vgg16", "out_of_memory", "no room", batch_size=8)]
+
+
+def loaded() -> list[Series]:
+    """One model at five rates, of which the last two are more than it can serve in time."""
+    return [open_loop(rate) for rate in (5_000, 10_000, 20_000, 40_000, 48_000)]
 
 
 def _with_figures(one: Series, batch: int) -> Series:
@@ -167,6 +173,7 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "timeline": lambda _: _set(TimelineView(), live()),
     "boxes": lambda _: _set(BoxesView(), live()),
     "batch": lambda _: _set(BatchView(), finished()),
+    "load": lambda _: _set(LoadView(), loaded()),
     "devices": lambda _: _set(DevicesView(), finished()),
     "largest": lambda _: _set(LargestBatchView(), finished()),
     "accuracy": lambda _: _set(AccuracyView(), finished()),
@@ -179,5 +186,5 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
 EMPTY: tuple[type[PlotView], ...] = (
     HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, BatchView, DevicesView,
     LargestBatchView, AccuracyView, HeatmapView, OperatorsView, ScheduleView, CompareView,
-    GraphView,
+    GraphView, LoadView,
 )  # fmt: skip

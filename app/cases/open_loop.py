@@ -1,0 +1,31 @@
+"""What became of the requests that one round of an open loop had on its schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """Of `due` requests `left` were not begun when the round ended.
+
+    `schedule_sha256` names their times from the beginning (`app.stats.arrivals`). It took
+    `seconds` until the last one was answered, at least as long as the schedule is.
+    `utilisation` is the share of the lanes' time that the requests of the asked rate need: from
+    1 on they come faster than they can be answered.
+    """
+
+    schedule_sha256: str
+    due: int
+    left: int
+    seconds: float
+    utilisation: float
+
+    @property
+    def overloaded(self) -> bool:
+        return self.left > 0 or self.utilisation >= 1.0
+
+    @property
+    def served_hz(self) -> float:
+        """Requests answered in a second."""
+        return (self.due - self.left) / self.seconds

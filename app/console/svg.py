@@ -1,0 +1,36 @@
+"""What our pictures share: a document of plots one above the other, and text in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from xml.sax.saxutils import escape
+
+from app.results.plain import storable
+
+WIDTH = 800
+
+
+def document(panels: Sequence[Iterable[str]], panel_height: int) -> str:
+    """An SVG document of so many panels, each as high and drawn from its own upper left corner."""
+    height = panel_height * len(panels)
+    return "\n".join([*_parts(panels, panel_height, height), "</svg>"]) + "\n"
+
+
+def text(x: float, y: float, told: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{escaped(told)}</text>'
+
+
+def escaped(told: str) -> str:
+    return escape(storable(told))
+
+
+def _parts(panels: Sequence[Iterable[str]], panel_height: int, height: int) -> Iterator[str]:
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+        f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">'
+    )
+    yield f'<rect width="{WIDTH}" height="{height}" fill="white"/>'
+    for place, panel in enumerate(panels):
+        yield f'<g transform="translate(0 {place * panel_height})">'
+        yield from panel
+        yield "</g>"

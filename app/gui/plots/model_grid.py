@@ -1,0 +1,105 @@
+"""A plot for each model, as many beside each other as fit, with lines of points and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QResizeEvent
+
+from app.gui.plots.axes import LogAxis, SolidAxis
+from app.gui.plots.scrolled import ScrolledView
+from app.gui.plots.style import SeriesStyle
+from app.results.figures import number
+from app.results.series import Series
+
+_PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One case on a line: log10 of where it lies, of its figure, and of the interval's ends."""
+
+    at: float
+    figure: float
+    interval: tuple[float, float] | None
+
+
+def interval_of(series: Series, column: str, unit: float) -> tuple[float, float] | None:
+    """log10 of the ends of a latency's 95 % interval; None where it has none."""
+    stem = column.removesuffix("_us")
+    low, high = number(series, f"{stem}_ci_low_us"), number(series, f"{stem}_ci_high_us")
+    return (math.log10(low * unit), math.log10(high * unit)) if low and high else None
+
+
+class ModelGrid(ScrolledView):
+    """Subclasses make a plot per model with `panel`, and draw lines into it."""
+
+    def make_room(self, models: Sequence[str]) -> None:
+        """Make the canvas as high as the rows of plots need."""
+        rows = -(-len(models) // self.columns(len(models)))
+        self.canvas.setMinimumHeight(90 + _PANEL_HEIGHT * rows)
+
+    def columns(self, models: int) -> int:
+        """How many plots stand beside each other."""
+        fitting = max(1, self.width() // _LEAST_WIDTH)
+        return min(fitting, models)
+
+    def panel(
+        self,
+        place: int,
+        models: Sequence[str],
+        bottom: SolidAxis,
+        left: LogAxis,
+        x_label: str,
+        y_label: str,
+    ) -> pg.PlotItem:
+        """The plot of the model at this place; labels stand at the outer ones alone."""
+        columns = self.columns(len(models))
+        plot = self.add_plot(
+            *divmod(place, columns),
+            bottom,
+            left,
+            name=models[place],
+            x_label=x_label if place >= len(models) - columns else "",
+            y_label=y_label if place % columns == 0 else "",
+        )
+        plot.getAxis("left").setWidth(76 if place % columns == 0 else 58)
+        plot.getViewBox().setMouseEnabled(False, False)
+        return plot
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        if event.size().width() // _LEAST_WIDTH != event.oldSize().width() // _LEAST_WIDTH:
+            self.mark_dirty()  # more or fewer plots fit beside each other
+
+    @staticmethod
+    def line(plot: pg.PlotItem, points: list[Point], style: SeriesStyle, symbol: str = "o") -> None:
+        """Points in their order, joined, with their intervals."""
+        if not points:
+            return
+        points.sort(key=lambda point: point.at)
+        bounded = [(point, point.interval) for point in points if point.interval]
+        if bounded:
+            bars = pg.ErrorBarItem(
+                x=np.array([point.at for point, _ in bounded]),
+                y=np.array([point.figure for point, _ in bounded]),
+                bottom=np.array([point.figure - low for point, (low, _) in bounded]),
+                top=np.array([high - point.figure for point, (_, high) in bounded]),
+                beam=0.02,
+                pen=pg.mkPen(style.color),
+            )
+            plot.addItem(bars)
+        plot.plot(
+            [point.at for point in points],
+            [point.figure for point in points],
+            pen=style.pen(1.8),
+            symbol=symbol,
+            symbolSize=6,
+            symbolPen=pg.mkPen(style.color, width=1.4),
+            symbolBrush=style.solid(),
+            antialias=True,
+        )

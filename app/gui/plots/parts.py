@@ -1,0 +1,92 @@
+"""Latency, service time or queueing: which part of a run's time the distribution views show.
+
+Only an open loop has the three; where no case of one is shown there is nothing to choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+
+from app.cases.round import MEASURED
+from app.gui.look.choice import Choice
+from app.results.parts import Part, part_ns
+from app.results.series import Series
+from app.stats.histogram import Histogram
+
+NAMES: dict[str, str] = {"latency": "Latency", "service": "Service time", "queue": "Queueing"}
+
+
+class PartChoice(Choice):
+    """Offered while some case is of an open loop; `part` is the latency otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Part of the time",
+            NAMES,
+            "Of open loops. Latency: from when a run was due to its end. Service time: from when "
+            "it began. Queueing: from when it was due to when it began.",
+        )
+        self.setVisible(False)
+        self._offered = False
+
+    @property
+    def part(self) -> Part:
+        return next((p for p in get_args(Part) if self._offered and p == self.value), "latency")
+
+    def offer(self, series: Sequence[Series]) -> None:
+        """Show the choice where one of these has parts to choose from."""
+        self._offered = any(one.case.scenario.is_open_loop for one in series)
+        self.setVisible(self._offered)
+
+
+class PartBins:
+    """Bins of a part of the time, read on as rounds grow."""
+
+    def __init__(self) -> None:
+        self._rounds: dict[tuple[str, int, Part], tuple[Histogram, int]] = {}
+
+    def of(self, series: Sequence[Series], part: Part) -> list[Series]:
+        """The series with the bins of this part; those without it are left out."""
+        if part == "latency":
+            return [one for one in series if one.counts.any()]
+        parts = (self._binned(one, part) for one in series if has(one, part))
+        return [one for one in parts if one.counts.any()]
+
+    def _binned(self, series: Series, part: Part) -> Series:
+        if not series.case.scenario.is_open_loop:
+            return series  # its latency is its service
+        return replace(series, counts=self._counts(series, part), summary=None, published=())
+
+    def _counts(self, series: Series, part: Part) -> np.ndarray:
+        total = Histogram().counts
+        for number, records in enumerate(series.rounds):
+            key = (series.key, number, part)
+            histogram, read = self._rounds.get(key, (Histogram(), 0))
+            if len(records) < read:
+                histogram, read = Histogram(), 0
+            added = records[read:]
+            histogram.add(part_ns(added[added["phase"] == MEASURED], part, from_schedule=True))
+            self._rounds[key] = histogram, len(records)
+            total += histogram.counts
+        return total
+
+
+def has(series: Series, part: Part) -> bool:
+    """Whether a case has this part: nothing queues unless runs are due at fixed times."""
+    return part != "queue" or series.case.scenario.is_open_loop
+
+
+def since_when(series: Sequence[Series], part: Part) -> str:
+    """What a part counts from, "" where all count from their start as ever."""
+    if part == "queue":
+        return "from when runs were due to when they began"
+    if part == "service":
+        return "from when runs began"
+    loops = {one.case.scenario.is_open_loop for one in series}
+    if loops == {True}:
+        return "from when runs were due"
+    return "open loops from when runs were due" if True in loops else ""

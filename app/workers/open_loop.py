@@ -1,0 +1,237 @@
+"""A measured round of an open loop: its requests come when they are due, and all lanes serve them.
+
+The lanes are not paused. This thread follows what they write, keeps it, tells how far it is and
+hears a request to stop while they go on, from another core where the machine has one to spare.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+import numpy as np
+
+from app.cases.round import MEASURED, WARMUP, latency_ns
+from app.stats.histogram import Histogram
+from app.workers.arriving import Arriving
+from app.workers.crew import SWITCH_S
+from app.workers.lane import counted, rewarming
+from app.workers.loop import Block, clock_ns
+from app.workers.round_schedule import RoundSchedule
+from app.workers.sampling import Measured, Progress, running
+from app.workers.timing import Serve
+from app.workers.watch import Watch
+from runtimes.base import Lane
+from runtimes.execution import Samples
+
+LOOK_S = 0.2
+"""So often what the lanes wrote is kept, and told."""
+LEAD_NS = 5_000_000
+"""So long after all lanes are ready the schedule begins."""
+FOREVER = 2**63 - 1
+
+
+class _Followed:
+    """What one lane has served so far, and how much of it is kept."""
+
+    def __init__(self, number: int, room: int, warming: int) -> None:
+        self._number, self._warming, self._kept = number, warming, 0
+        self.block = Block(room)
+
+    @property
+    def served(self) -> int:
+        """How many runs are complete; 0 stands in `finished` from there on."""
+        return bisect_left(self.block.finished, True, self._kept, key=lambda ns: ns == 0)
+
+    @property
+    def known_until_ns(self) -> int:
+        """No run of this lane that is not complete yet began before."""
+        served = self.served
+        return self.block.finished[served - 1] if served else 0
+
+    def complete(self) -> np.ndarray:
+        """Records of all complete runs [n]."""
+        return self._records(0, self.served)
+
+    def take(self, until_ns: int) -> np.ndarray:
+        """Records of complete runs that began before `until_ns`, those that were taken left out."""
+        first = self._kept
+        end = bisect_left(self.block.started, until_ns, first, self.served)
+        self._kept = end
+        return self._records(first, end)
+
+    def _records(self, first: int, end: int) -> np.ndarray:
+        records = self.block.records(end, MEASURED, first)
+        records["phase"][: max(self._warming - first, 0)] = WARMUP
+        records["lane"] = self._number
+        return records
+
+
+class OpenLoopSampler:
+    """Serves a schedule by all lanes at once and appends what they timed to `file`.
+
+    Of each lane the first runs, from 1 to `REWARM`, do not count: there was a pause before them.
+    """
+
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        serves: Sequence[Serve],
+        schedule: RoundSchedule,
+        file: BinaryIO,
+        watch: Watch,
+        report: Callable[[Progress], None],
+        stopped: Callable[[], bool],
+    ) -> None:
+        count = len(schedule.offsets_ns)
+        warming = rewarming(count // len(lanes))
+        self._lanes, self._serves, self._schedule = lanes, serves, schedule
+        self._followed = [_Followed(number, count, warming) for number in range(len(lanes))]
+        self._file, self._watch, self._report, self._stopped = file, watch, report, stopped
+        self._arriving = Arriving(schedule.offsets_ns)
+        self._ready = threading.Barrier(len(lanes) + 1, self._begin)
+        self._failures: list[Exception] = []
+        self._histogram, self._iterations = Histogram(), 0
+        self._begun_ns = self._ends_ns = 0
+
+    def measure(self) -> Measured:
+        """Serve until all is answered, or until the schedule is over if they can't keep up.
+
+        Where they can, what is still waiting then has as long as the schedule was. Raises what a
+        run raises.
+        """
+        threads = [
+            threading.Thread(target=self._serve, args=(number,), daemon=True)
+            for number in range(len(self._lanes))
+        ]
+        stopped = False
+        with _switching_often():
+            try:
+                for thread in threads:
+                    thread.start()
+                with _aside(), suppress(threading.BrokenBarrierError):
+                    self._ready.wait()
+                    stopped = self._follow(threads)
+            finally:
+                self._arriving.end()
+                self._ready.abort()
+                for thread in threads:
+                    if thread.ident is not None:
+                        thread.join()
+        if self._failures:
+            raise self._failures[0]
+        return self._measured(stopped)
+
+    def _begin(self) -> None:
+        length_ns = round(self._schedule.seconds * 1e9)
+        self._begun_ns = clock_ns() + LEAD_NS
+        self._ends_ns = self._begun_ns + length_ns
+        patience_ns = round(self._schedule.patience_s * 1e9)
+        self._arriving.begin(self._begun_ns, self._ends_ns + patience_ns)
+
+    def _serve(self, number: int) -> None:
+        """What a lane's thread does."""
+        try:
+            self._lanes[number].enter()
+            self._ready.wait()
+            self._serves[number](self._followed[number].block, self._arriving)
+        except threading.BrokenBarrierError:
+            pass
+        except Exception as error:
+            self._failures.append(error)
+            self._arriving.end()
+            self._ready.abort()
+
+    def _follow(self, threads: Sequence[threading.Thread]) -> bool:
+        """Keep what is served until all lanes are through; whether that was asked for."""
+        stopped, judged = False, False
+        self._watch.begin()
+        while True:
+            _join(threads, LOOK_S if judged else min(LOOK_S, self._left_s()))
+            alive = [thread.is_alive() for thread in threads]
+            self._keep(alive)
+            if not any(alive):
+                return stopped
+            if not stopped and self._stopped():
+                stopped = True
+                self._arriving.end()
+            elif not judged and self._left_s() <= 0:
+                judged = True
+                if self._schedule.utilisation(self._served(), len(threads)) >= 1.0:
+                    self._arriving.end()
+
+    def _left_s(self) -> float:
+        """How long the schedule goes on."""
+        return (self._ends_ns - clock_ns()) * 1e-9
+
+    def _keep(self, alive: Sequence[bool]) -> None:
+        """Append what is complete, in the order of its start, and tell of it."""
+        lanes = zip(self._followed, alive, strict=True)
+        until_ns = min((lane.known_until_ns for lane, goes_on in lanes if goes_on), default=FOREVER)
+        records = np.concatenate([lane.take(until_ns) for lane in self._followed])
+        if not len(records):
+            return
+        records = records[np.argsort(records["started_ns"], kind="stable")]
+        self._watch.end(records)
+        self._watch.begin()
+        self._file.write(records.tobytes())
+        latency = latency_ns(counted(records), from_schedule=True)
+        self._iterations += len(latency)
+        self._histogram.add(latency)
+        elapsed_s = (clock_ns() - self._begun_ns) * 1e-9
+        self._report(Progress("measure", self._iterations, elapsed_s, *running(self._histogram)))
+
+    def _served(self) -> Samples:
+        """All that is complete so far, one lane's after another's."""
+        records = np.concatenate([lane.complete() for lane in self._followed])
+        return Samples(
+            records["scheduled_ns"],
+            records["started_ns"],
+            records["finished_ns"],
+            "wall",
+            from_schedule=True,
+            lanes=records["lane"],
+        )
+
+    def _measured(self, stopped: bool) -> Measured:
+        became = self._schedule.became(self._served(), len(self._lanes), self._begun_ns)
+        why = "stopped" if stopped else "overload" if became.overloaded else "schedule"
+        return Measured(self._iterations, became.seconds, why, became)
+
+
+def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
+    """Wait until all have ended, at most so long."""
+    until_ns = clock_ns() + round(seconds * 1e9)
+    for thread in threads:
+        thread.join(max(until_ns - clock_ns(), 0) * 1e-9)
+
+
+@contextmanager
+def _switching_often() -> Iterator[None]:
+    """Threads that want the interpreter do not wait long for the one that has it."""
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before_s)
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """This thread on those of its parent's cores that the lanes do not have, if there are any."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    lanes = os.sched_getaffinity(0)
+    with suppress(OSError):
+        os.sched_setaffinity(0, os.sched_getaffinity(os.getppid()) - lanes)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, lanes)

@@ -1,0 +1,36 @@
+"""A sweep over gaps ends with how latency grew, and with a picture of it where one is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.app.headless.batch import FAKE, run
+
+
+@pytest.mark.alone
+def test_what_a_pause_costs_is_told_and_drawn(work: Path) -> None:
+    """The scripted engine takes half a millisecond longer after more than 5 ms."""
+    script = ("--option", "fake.latency_us=50", "--option", "fake.after_pause_us=500")
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, *script, "--rounds", "1")
+    flags = ("--gaps", "2ms..20ms", "--plot", "gaps.svg", "--out", "run")
+    code, out, errors = run(*arguments, *flags)
+    assert code == 0, errors
+    assert "latency after a pause: add" in out
+    below = {
+        line.split()[0]: float(line.split()[2])
+        for line in out.splitlines()
+        if line.strip().startswith(("2.00 ms", "20.0 ms"))
+    }
+    assert below["2.00"] < 500 <= below["20.0"]
+    picture = ElementTree.parse(work / "gaps.svg").getroot()
+    assert list(picture.iter("{http://www.w3.org/2000/svg}polyline"))
+
+
+def test_a_picture_of_no_gaps_is_refused_before_anything_is_written(work: Path) -> None:
+    code, _, errors = run("--headless", "--models", "add.onnx", *FAKE, "--plot", "x.svg")
+    assert code == 2
+    assert "the plan has fewer than three: add --gaps 20us..1s" in errors
+    assert not (work / "graphlap-results").exists()

@@ -1,0 +1,56 @@
+"""A range of gaps is a list of paced scenarios, and the same as if they were written out."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.gaps import paced_scenarios, refuse_without_gaps
+from app.plan.plan import Plan
+
+
+def plan_of(*flags: str) -> Plan:
+    return plan_from_flags(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
+
+
+@pytest.mark.parametrize(
+    ("text", "gaps_us"),
+    [
+        ("20us..1ms", ["20", "50", "100", "200", "500", "1000"]),
+        ("20us..21us", ["20", "21"]),
+        ("0.5us..2us", ["0.5", "1", "2"]),
+        ("30us .. 70us", ["30", "50", "70"]),
+        ("1ms..10ms", ["1000", "2000", "5000", "10000"]),
+        ("500ms..60s", ["500000", "1e+06", "2e+06", "5e+06", "1e+07", "2e+07", "5e+07", "6e+07"]),
+    ],
+)
+def test_steps_are_1_2_5_and_both_ends_are_among_them(text: str, gaps_us: list[str]) -> None:
+    assert paced_scenarios(text) == [f"paced:{gap}us" for gap in gaps_us]
+
+
+def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:
+    written_out = plan_of("--scenario", "closed_loop,paced:1ms,paced:2ms,paced:4ms")
+    short = plan_of("--scenario", "closed_loop", "--gaps", "1ms..4ms")
+    assert expand(short) == expand(written_out)
+    assert plan_of("--gaps", "1ms..2ms").sweeps[0].scenarios == ("paced:1000us", "paced:2000us")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "20us", "20us-1s", "1s..20us", "20us..20us", "0us..1s", "20..30", "20us..1h", ".."]
+)
+def test_what_is_no_range_is_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(PlanError, match=r"is no range of gaps: write it like 20us\.\.1s"):
+        plan_of(f"--gaps={text}")
+
+
+def test_gaps_that_no_round_could_time_are_refused() -> None:
+    with pytest.raises(PlanError, match="gaps too long to measure: use at most 60s"):
+        plan_of("--gaps", "1s..61s")
+
+
+def test_a_picture_without_gaps_is_refused_before_anything_is_measured() -> None:
+    refuse_without_gaps(plan_of("--gaps", "1ms..5ms"))
+    with pytest.raises(PlanError, match=r"fewer than three: add --gaps 20us\.\.1s"):
+        refuse_without_gaps(plan_of("--gaps", "1ms..2ms", "--scenario", "closed_loop"))
