@@ -16,17 +16,15 @@ from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
-from app.plan.baseline import refuse_useless
 from app.plan.batcher import batched
-from app.plan.cold_start import refuse_cold_start
-from app.plan.conditions import refuse_impossible, refuse_unfit_neighbours
+from app.plan.conditions import refuse_unfit_neighbours
 from app.plan.labelled import refuse_unusable
-from app.plan.load import refuse_too_rare
-from app.plan.null import null_case, refuse_open_loop
+from app.plan.null import null_case
 from app.plan.option_sets import option_sets, refuse_unknown_options
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
 from app.plan.points import points, refuse_unknown_axes, without_sizes_as_rows
+from app.plan.refusals import refuse_cases
 from app.plan.slo import refuse_beside_slo
 from app.plan.subjects import Subject, faults_of_the_plan, subjects
 from runtimes.base import Available
@@ -58,12 +56,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
                 cases.setdefault(twin.case_id, twin)
     found = tuple(cases.values())
     _refuse_if_nothing_can_run(found)
-    refuse_cold_start(plan)
-    if plan.null:
-        refuse_open_loop(found)
-    refuse_impossible(plan, found)
-    refuse_too_rare(plan, found)
-    refuse_useless(plan, found)
+    refuse_cases(plan, found)
     return found
 
 
