@@ -26,6 +26,7 @@ from app.console.gap_svg import gaps_svg
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
+from app.console.rates import write_rates
 from app.console.report import answer
 from app.console.row_columns import shown_percentiles, sort_column
 from app.console.verdicts import write
@@ -34,6 +35,7 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
 from app.plan.gaps import refuse_without_gaps
+from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
@@ -110,6 +112,7 @@ def measure(
             code = code or compared.code
         try:
             run.close(code)
+            write_rates(folder, run.run)
             if export:
                 from app.results.parquet import export_parquet
 
@@ -243,6 +246,7 @@ def _asked(flags: argparse.Namespace) -> Plan:
 def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
+        refuse_misplaced(plan)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
     out = Path(flags.out) if flags.out else None

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from exporters import own
+from exporters.twins import is_null
 from exporters.types import ExportError
 
 HUGGING_FACE = "hf:"
@@ -31,7 +32,7 @@ class FactoryFile:
 
 def is_factory_file(model: str) -> bool:
     """Whether a model's name has the form `path/file.py:factory`."""
-    return ".py:" in model
+    return ".py:" in model and not is_null(model)
 
 
 def factory_path(model: str) -> Path:

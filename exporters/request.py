@@ -26,6 +26,7 @@ class ExportRequest:
     drawn, both ends included for integers; `states` maps outputs to the inputs that they become.
     `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: nothing is expected
     of the outputs.
+    `null_of` asks for the null twin of a model that is exported, which `model` then names.
     `cache_limit_bytes` 0 is the cache's own limit.
     """
 
@@ -45,6 +46,7 @@ class ExportRequest:
     checked: bool = True
     cache_dir: str = ""
     seed: int = 0
+    null_of: ExportedModel | None = None
     cache_limit_bytes: int = 0
 
 

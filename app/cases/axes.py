@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from app.cases.batcher import NO_BATCHER, parsed
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.condition import Condition
@@ -25,7 +26,8 @@ class Axis:
 
     `parse` makes of one word of the flag what the grid holds (ValueError in one sentence),
     `value` of that what the case holds. `told` are a case's words for it, `row` its columns,
-    and `column` is the one by which tables tell rows apart.
+    and `column` is the one by which tables tell rows apart. With `repeated` the flag is given once
+    for each value, since these hold commas.
     """
 
     field: str
@@ -38,6 +40,7 @@ class Axis:
     told: Callable[[Case], str]
     row: Callable[[Case], Row]
     column: str
+    repeated: bool = False
 
 
 def _precision(word: str) -> str:
@@ -132,5 +135,19 @@ AXES: tuple[Axis, ...] = (
         lambda case: "no condition" if case.condition.kind == "none" else str(case.condition),
         lambda case: {"condition": None if case.condition.kind == "none" else str(case.condition)},
         "condition",
+    ),
+    Axis(
+        "batcher",
+        "batcher",
+        "--batcher",
+        "max=N,wait=TIME",
+        "a dynamic batcher before the model, such as max=8,wait=2ms; give it again for another, "
+        "none for going without",
+        lambda word: str(parsed(word) or NO_BATCHER),
+        parsed,
+        lambda case: f"batcher {case.batcher or NO_BATCHER}",
+        lambda case: {"batcher": None if case.batcher is None else str(case.batcher)},
+        "batcher",
+        repeated=True,
     ),
 )

@@ -7,9 +7,15 @@ page that documents them follow from it.
 
 from __future__ import annotations
 
+from app.cases.batcher_columns import BATCHER
+from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
+from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
+from app.cases.load_columns import LOAD
+from app.cases.null_columns import NULL
+from app.cases.placing_columns import PLACING
 
 _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),
@@ -89,7 +95,7 @@ _MEASURING = (
         "Stopped by",
         "What ended the rounds, and with precise what the case had reached when it ended.",
     ),
-    count("iterations", "Samples", "Measured runs, of all rounds."),
+    count("iterations", "Samples", "Measured runs, of all rounds; of multistream its queries."),
     number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
     number("gap_had_p50_us", "Gap p50 (µs)", "us", "The median of the pauses between two runs."),
     number("gap_had_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
@@ -183,8 +189,14 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The case": _CASE,
     "How it was measured": _MEASURING,
     "Under its condition": CONDITION,
+    "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
+    "Later than a deadline": LATE,
+    "Of a batcher": BATCHER,
+    "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
+    "Against the null twin": NULL,
+    "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,

@@ -120,13 +120,26 @@ LATENCY = (
     ),
     flag("mlperf_valid", "MLPerf valid", "Whether its rules call the samples enough for both."),
     text("mlperf_absent", "MLPerf lacks", "Which MLPerf estimates are empty, and why."),
-    less("response_p50_us", "Response p50 (µs)", "us", "Median from the scheduled start."),
-    less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start."),
+    less(
+        "response_p50_us",
+        "Response p50 (µs)",
+        "us",
+        "Median from the scheduled start, which follows the last answer: a stall delays few runs. "
+        "An open loop shows what it does to requests that come meanwhile.",
+    ),
+    less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start, likewise."),
+    less(
+        "start_lateness_p50_us",
+        "Lateness p50 (µs)",
+        "us",
+        "How late the generator was: the median from the scheduled start to the true one, of an "
+        "open loop for runs whose lane was waiting for them.",
+    ),
     less(
         "start_lateness_p99_us",
         "Lateness p99 (µs)",
         "us",
-        "How late 99 of 100 runs began at most, after their scheduled start.",
+        "How late 99 of 100 of these runs began at most.",
     ),
     less("h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device."),
     less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock."),

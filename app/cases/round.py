@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
 from app.cases.neighbour import NeighbourJob
@@ -77,7 +78,10 @@ class MeasureJob:
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
     draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
     open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
-    outputs may be off by, None for what follows from the arithmetic.
+    outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
+    run on, () for any; `shared` says that the batch process could not leave those that were
+    chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
+    `batcher`, ascending.
     """
 
     case_id: str
@@ -92,10 +96,15 @@ class MeasureJob:
     seed: int
     samples_path: str
     affinity: tuple[int, ...] = ()
+    shared: bool = False
+    lock_memory: bool = False
+    realtime: int | None = None
     tolerance: float | None = None
     arrivals_seed: int = 0
     condition: Condition = NO_CONDITION
     neighbour: NeighbourJob | None = None
+    batcher: Batcher | None = None
+    batches: tuple[ExportedModel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +112,8 @@ class Check:
     """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
 
     `unequal` is the share of its elements that differ, where it is to be equal, `nans` are the
-    outputs that hold NaN where the reference does. `lane` is the one of several that had it.
+    outputs that hold NaN where the reference does. `lane` is the one of several that had it,
+    `batch` the one of a batcher's, 0 without one.
     """
 
     reference: str
@@ -116,6 +126,7 @@ class Check:
     lane: int = 0
     unequal: float | None = None
     nans: tuple[str, ...] = ()
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

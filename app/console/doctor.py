@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from app.console.permitted import permitted
 from app.console.probes import PROBE_COMMAND, Probed, probe_all
 from app.machine.activity import look
 from app.machine.cores import usable_cores
@@ -36,6 +37,9 @@ def doctor(command: Sequence[str] = PROBE_COMMAND) -> tuple[str, int]:
         "",
         "fit to measure on",
         *measuring,
+        "",
+        "permitted to measuring processes",
+        *permitted(),
         "",
         "runtimes",
         *_runtimes(runtimes),

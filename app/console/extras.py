@@ -1,4 +1,4 @@
-"""What the plan asked for beside the rows: searches, operator times, pauses, long rounds."""
+"""What the plan asked for beside the rows: ends of searches, null twins, operators and more."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.column import Row
+from app.console.batchers import batcher_table
+from app.console.cold_start import cold_tables
 from app.console.gap_table import gap_tables
+from app.console.null import null_tables
 from app.console.operators import operator_tables
+from app.console.rates import rate_tables
 from app.console.sustained_table import sustained_tables
 from app.results import text
 from app.results.gap_curves import idleness
@@ -25,6 +29,10 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     """One after the other, for a console of so many columns."""
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
+    yield from rate_tables(run)
+    yield from null_tables(run, rows)
+    yield from batcher_table(run.cases, rows)
+    yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
     yield from sustained_tables(rows)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from app.cases.column import Row
-from app.results.history import Change, History, Trend
+from app.results.history import Change, History, Point, Trend
 from app.results.table import to_csv
 
 COLUMNS = (
@@ -58,18 +58,10 @@ def _rows(trend: Trend) -> list[Row]:
         change = changes.get(point.run.run_id)
         rows.append(
             {
-                "run_id": point.run.run_id,
+                **_of(trend),
+                **_point(point),
                 "path": str(point.run.path),
                 "created_at_utc": point.run.created_at_utc,
-                "case_id": trend.case_id,
-                "case": trend.label,
-                "percentile": trend.percentile,
-                "host": trend.host,
-                "cpu": trend.cpu,
-                "clock": trend.clock,
-                "value_us": point.value_us,
-                "ci_low_us": point.low_us,
-                "ci_high_us": point.high_us,
                 "change": change.word if change else None,
                 "ratio": change.ratio if change else None,
                 "p_value": change.p_value if change else None,
@@ -80,22 +72,29 @@ def _rows(trend: Trend) -> list[Row]:
 
 def _series(trend: Trend) -> dict[str, Any]:
     return {
+        **_of(trend),
+        "points": [_point(point) for point in trend.points],
+        "changes": [_change(change) for change in trend.changes],
+    }
+
+
+def _of(trend: Trend) -> Row:
+    return {
         "case_id": trend.case_id,
         "case": trend.label,
         "percentile": trend.percentile,
         "host": trend.host,
         "cpu": trend.cpu,
         "clock": trend.clock,
-        "points": [
-            {
-                "run_id": point.run.run_id,
-                "value_us": point.value_us,
-                "ci_low_us": point.low_us,
-                "ci_high_us": point.high_us,
-            }
-            for point in trend.points
-        ],
-        "changes": [_change(change) for change in trend.changes],
+    }
+
+
+def _point(point: Point) -> Row:
+    return {
+        "run_id": point.run.run_id,
+        "value_us": point.value_us,
+        "ci_low_us": point.low_us,
+        "ci_high_us": point.high_us,
     }
 
 

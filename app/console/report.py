@@ -19,6 +19,7 @@ from app.results.plain import printable
 from app.results.together import Together
 from app.results.warned import Warned, warned
 from app.stats.between import LEAST_ROUNDS
+from exporters.twins import is_null
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -53,7 +54,7 @@ def answer(
         yield Text(printable(compared.heading), style="bold")
         for line in compared.lines:
             yield _listed("", line, "")
-    contests = fastest(measured, band)
+    contests = fastest([one for one in measured if not is_null(one.case.model)], band)
     if contests:
         yield Text("fastest, by the median", style="bold")
     for one in contests:

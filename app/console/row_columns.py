@@ -24,7 +24,7 @@ _VARIABLE = (
     "clock",
     "accuracy_top1",
 )
-_EMPTY_IS_USUAL = ("options", "condition")
+_EMPTY_IS_USUAL = ("options", "condition", "batcher")
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
 SHOWN = ("p50", "p99")
@@ -108,6 +108,7 @@ def all_columns(
             for place, name in enumerate(percentiles)
         ),
         _figure("p50 95 % interval", _interval, spare=1),
+        *_of_deadline(rows),
         TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
     ]
 
@@ -188,6 +189,22 @@ def _latency(name: str) -> Callable[[Row], str]:
 def _interval(row: Row) -> str:
     low, high = (_number(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
     return text.interval(low, high)
+
+
+def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:
+    """The share of runs that were later, where a deadline was asked for."""
+    asked = next((_number(row["deadline_us"]) for row in rows if row["deadline_us"]), None)
+    if asked is None:
+        return []
+    return [
+        _figure(f"> {text.latency(asked)}", lambda row: text.share(_number(row["late_share"]))),
+        _figure("late 95 % interval", _late_interval, spare=1),
+    ]
+
+
+def _late_interval(row: Row) -> str:
+    low, high = (_number(row[f"late_share_ci_{end}"]) for end in ("low", "high"))
+    return text.NOT_MEASURED if high is None else f"{text.share(low)} to {text.share(high)}"
 
 
 def _sortable(value: Value) -> tuple[float, str]:

@@ -12,6 +12,7 @@ from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import runtime
 from app.plan.plan import Plan
+from exporters.twins import is_null
 from runtimes.registry import RUNTIMES, parse_spec
 
 
@@ -26,9 +27,11 @@ class _Baseline:
 def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
     """Case id -> the case that it is compared with; the baseline's own cases have none.
 
+    Null twins have none either: they are there for what they are taken from.
     Where several of the baseline's cases fit one, as with options of a runtime that is the
     baseline, it is the first of the plan.
     """
+    cases = [case for case in cases if not is_null(case.model)]
     baseline = _understood(text, cases)
     if baseline is None:
         return {}
@@ -44,11 +47,12 @@ def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
 
 def refuse_useless(plan: Plan, cases: Sequence[Case]) -> None:
     """PlanError for a comparison that would come to nothing, or for two at once."""
-    asked = [name for name in ("aa", "baseline", "largest_batch") if getattr(plan, name)]
-    if len(asked) > 1:
-        raise PlanError(f"{' and '.join(asked)} ask for different runs", "give one of them")
+    for alternatives in (("aa", "baseline", "largest_batch"), ("aa", "null", "largest_batch")):
+        asked = [name for name in alternatives if getattr(plan, name)]
+        if len(asked) > 1:
+            raise PlanError(f"{' and '.join(asked)} ask for different runs", "give one of them")
     if plan.baseline:
-        _refuse_useless(plan.baseline, cases)
+        _refuse_useless(plan.baseline, [case for case in cases if not is_null(case.model)])
 
 
 def _refuse_useless(text: str, cases: Sequence[Case]) -> None:

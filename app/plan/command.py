@@ -18,6 +18,8 @@ from exporters import own
 from exporters.types import GraphlapError
 from runtimes.options import OptionValue
 
+_REPEATED = frozenset(axis.flag for axis in AXES if axis.repeated)
+
 
 def command_line(plan: Plan, plan_folder: Path) -> str:
     """One line for a shell: flags if they can say it all, else `--plan` with a file.
@@ -66,6 +68,8 @@ def _flags(plan: Plan) -> Iterator[str]:
     if plan.precise:
         asked = (f"{name}={100 * share:.10g}%" for name, share in plan.precise.items())
         yield from ("--precise", ",".join(asked))
+    if plan.deadline_us is not None:
+        yield from ("--deadline", f"{plan.deadline_us:.15g}us")
     if plan.time_limit_s is not None:
         yield from ("--time-limit", f"{plan.time_limit_s:.15g}")
     if plan.budget_s is not None:
@@ -78,6 +82,12 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--baseline", plan.baseline)
     if plan.aa is not None:
         yield from ("--aa", str(plan.aa))
+    if plan.cold_start is not None:
+        yield from ("--cold-start", str(plan.cold_start))
+    if plan.page_cache != "warm":
+        yield from ("--page-cache", plan.page_cache)
+    if plan.null:
+        yield "--null"
     if plan.band != BAND:
         yield from ("--band", f"{plan.band:.15g}")
     for library in plan.custom_ops:
@@ -88,8 +98,16 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--profile-ops"
     if plan.largest_batch:
         yield "--largest-batch"
+    if plan.slo:
+        yield from ("--slo", plan.slo)
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
+    if plan.cores:
+        yield from ("--cores", plan.cores)
+    if plan.lock_memory:
+        yield "--lock-memory"
+    if plan.realtime is not None:
+        yield from ("--realtime", str(plan.realtime))
     if plan.seed:
         yield from ("--seed", str(plan.seed))
 
@@ -103,7 +121,8 @@ def _lists(sweep: Sweep) -> Iterator[str]:
     ):
         values = getattr(sweep, name)
         if values != fields[name].default:
-            yield from (flag, _joined(values))
+            for word in values if flag in _REPEATED else (_joined(values),):
+                yield from (flag, word)
 
 
 def _joined(values: Sequence[OptionValue]) -> str:

@@ -59,7 +59,8 @@ class Estimate:
 
 def estimate(draft: Plan) -> Estimate:
     """The bound for a draft that need not be complete."""
-    return _of(draft, sum(_grid_cases(grid) for grid in draft.sweeps), exact=False)
+    own = sum(_grid_cases(grid) for grid in draft.sweeps)
+    return _of(draft, own * 2 if draft.null else own, exact=False)
 
 
 def check_plan(draft: Plan, plan: Plan) -> Estimate:
@@ -72,19 +73,22 @@ def check_plan(draft: Plan, plan: Plan) -> Estimate:
 
 def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
-    least = most = 1 if draft.largest_batch else draft.lengths.rounds
-    if draft.precise and not draft.largest_batch:
+    least = most = 1 if draft.is_search else draft.lengths.rounds
+    if draft.precise and not draft.is_search:
         least, most = FIRST_LOOK, draft.rounds or MOST_ROUNDS
     limits = profile.limits
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
     exports_s = sum(map(_exports_s, {(m, p) for g in draft.sweeps for m, p in _exports_of(g)}))
     after_s = sum(_subjects(grid, draft.accuracy) for grid in draft.sweeps) * PROCESS_START_S
+    own = cases // 2 if draft.null else cases
     if draft.profile_ops:
-        after_s += cases * 2 * PROCESS_START_S
+        after_s += own * 2 * PROCESS_START_S
+    if draft.cold_start is not None:
+        after_s += own * (draft.cold_start + 1) * PROCESS_START_S
     # Of cases that a longer condition has, on top of what every round takes.
     sustained_s = sum(map(_sustained_s, draft.sweeps))
-    runs_s = cases * OPERATOR_RUNS_S if draft.profile_ops else 0.0
+    runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,
@@ -92,7 +96,7 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
         min(budget_s, cases * least * shortest + least * sustained_s + after_s),
         min(budget_s, exports_s + cases * most * longest + most * sustained_s + after_s + runs_s),
         exact,
-        draft.largest_batch,
+        draft.is_search,
         exports_s,
         most,
     )

@@ -21,10 +21,15 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
+from app.plan.batcher import batched
+from app.plan.cold_start import refuse_cold_start
 from app.plan.conditions import refuse_impossible, refuse_unfit_neighbours
 from app.plan.labelled import refuse_unusable
+from app.plan.load import refuse_too_rare
+from app.plan.null import null_case, refuse_open_loop
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
+from app.plan.slo import refuse_beside_slo
 from exporters.factory_file import is_factory_file, is_hugging_face, locate
 from exporters.files.outline_request import OutlineRequest
 from exporters.models import catalogue
@@ -59,6 +64,7 @@ class _Subject:
 
 def expand(plan: Plan) -> tuple[Case, ...]:
     """The plan's cases in its order, each once; PlanError names what it can't resolve."""
+    refuse_beside_slo(plan)
     if plan.accuracy:
         refuse_unusable(plan.accuracy)
     given = _given(plan)
@@ -72,6 +78,8 @@ def expand(plan: Plan) -> tuple[Case, ...]:
     for sweep, subjects in zip(plan.sweeps, named, strict=True):
         if plan.largest_batch:
             sweep = _first_tries(sweep)  # noqa: PLW2901
+        batch_axes = {subject.model: subject.batch for subject in subjects if subject.readable}
+        sweep = batched(plan, sweep, batch_axes)  # noqa: PLW2901
         _refuse_unknown_axes(sweep, subjects)
         subjects = _without_sizes_as_rows(sweep, subjects)  # noqa: PLW2901
         runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
@@ -82,10 +90,17 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             )
         _refuse_unknown_options(sweep, runtimes)
         for subject in subjects:
-            for case in _grid(sweep, subject, runtimes, given):
+            for case in _grid(sweep, subject, runtimes, given, waits=bool(plan.slo)):
                 cases.setdefault(case.case_id, case)
+                if plan.null:
+                    twin = null_case(case)
+                    cases.setdefault(twin.case_id, twin)
     _refuse_if_nothing_can_run(cases.values())
+    refuse_cold_start(plan)
+    if plan.null:
+        refuse_open_loop(cases.values())
     refuse_impossible(plan, cases.values())
+    refuse_too_rare(plan, cases.values())
     refuse_useless(plan, tuple(cases.values()))
     return tuple(cases.values())
 
@@ -100,10 +115,10 @@ def _first_tries(sweep: Sweep) -> Sweep:
     return sweep.model_copy(update={"batch_size": sweep.batch_size or (1,)})
 
 
-def batch_axis(model: str) -> str | None:
+def batch_axis(model: str, given: Given = NOTHING) -> str | None:
     """The open axis that is the model's batch; None if its batch is fixed or unknown."""
     with Outlines() as outlines:
-        (subject,) = _subjects(model, NOTHING, outlines)
+        (subject,) = _subjects(model, given, outlines)
     return subject.batch
 
 
@@ -130,7 +145,10 @@ def _given(plan: Plan) -> Given:
     )
 
 
-def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:
+def _grid(
+    sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given, waits: bool
+) -> Iterator[Case]:
+    """`waits` says that there will be pauses even where the scenario of the plan has none."""
     points = list(_points(sweep, subject))
     for name in runtimes:
         values: dict[str, Sequence[Any]] = {
@@ -144,7 +162,7 @@ def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given
             case = Case(model=subject.model, runtime=name, suite=subject.suite, **varied)
             yield replace(
                 case,
-                wait_policy=sweep.wait_policy if case.scenario.waits else "spin",
+                wait_policy=sweep.wait_policy if waits or case.scenario.waits else "spin",
                 given=given.at(case.precision),
             )
 

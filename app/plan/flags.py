@@ -7,13 +7,15 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from app.cases.axes import AXES, whole
+from app.cases.cold_start import PageCache
 from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
 from app.cases.size import parse_size
+from app.plan.deadline import parse_deadline
 from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan
@@ -153,9 +155,9 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.runtimes is not None:
         given["runtimes"] = _words(flags.runtimes, "--runtimes")
     for axis in AXES:
-        text = getattr(flags, axis.flag[2:])
-        if text is not None:
-            words = _words(text, axis.flag)
+        said = getattr(flags, axis.flag[2:])
+        if said is not None:
+            words = said if axis.repeated else _words(said, axis.flag)
             given[axis.key] = [_parsed(axis.parse, word, axis.flag) for word in words]
     if flags.gaps is not None:
         paced = _parsed(paced_scenarios, flags.gaps, "--gaps")
@@ -198,6 +200,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         form = "p50=1%,p99=10%"
         pairs = [_pair(w, "--precise", form) for w in _words(flags.precise, "--precise")]
         given["precise"] = {name: share_of(text, f"--precise {name}=") for name, text in pairs}
+    if flags.deadline is not None:
+        given["deadline_us"] = _parsed(parse_deadline, flags.deadline, "--deadline")
     if flags.rounds is not None:
         given["rounds"] = _number(flags.rounds, "--rounds", least=1)
     if flags.seed is not None:
@@ -220,8 +224,16 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if flags.profile_ops:
         given["profile_ops"] = True
+    if flags.null:
+        given["null"] = True
+    if flags.cold_start is not None:
+        given["cold_start"] = _number(flags.cold_start, "--cold-start", least=1)
+    if flags.page_cache is not None:
+        given["page_cache"] = _one_of(flags.page_cache, get_args(PageCache), "--page-cache")
     if flags.largest_batch:
         given["largest_batch"] = True
+    if flags.slo is not None:
+        given["slo"] = flags.slo
     if flags.rotate_inputs:
         given["rotate_inputs"] = True
     if flags.save_inputs:
@@ -235,6 +247,12 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.cores is not None:
+        given["cores"] = flags.cores
+    if flags.lock_memory:
+        given["lock_memory"] = True
+    if flags.realtime is not None:
+        given["realtime"] = _number(flags.realtime, "--realtime", least=1)
     return given
 
 

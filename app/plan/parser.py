@@ -17,6 +17,7 @@ examples:
   graphlap --headless --models mlp --precise p50=1%,p99=10% --percentiles 50,99,99.99
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
+  graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
@@ -91,7 +92,8 @@ def parser() -> argparse.ArgumentParser:
         "--axis", metavar="NAME=N,…", action="append", default=[], help="sizes of any other axis"
     )
     for axis in AXES:
-        what.add_argument(axis.flag, metavar=axis.metavar, help=axis.help)
+        action = "append" if axis.repeated else "store"
+        what.add_argument(axis.flag, metavar=axis.metavar, action=action, help=axis.help)
     what.add_argument(
         "--option",
         metavar="RUNTIME.NAME=V,…",
@@ -121,6 +123,11 @@ def parser() -> argparse.ArgumentParser:
         help="search for the largest batch that fits, from --batch or 1 on",
     )
     what.add_argument(
+        "--slo",
+        metavar="P=TIME",
+        help="search for the highest rate of requests that keeps a target, such as p99=5ms",
+    )
+    what.add_argument(
         "--baseline",
         metavar="X",
         help="compare each case with this runtime, model or runtime.option=value of the same run",
@@ -129,6 +136,21 @@ def parser() -> argparse.ArgumentParser:
         "--aa",
         metavar="N",
         help="compare each case with itself N times: wrong verdicts, smallest findable change",
+    )
+    what.add_argument(
+        "--cold-start",
+        metavar="N",
+        help="start N fresh processes of each case: what they take to their first answer",
+    )
+    what.add_argument(
+        "--page-cache",
+        metavar="STATE",
+        help="of --cold-start: files warm in memory (default), or dropped from it",
+    )
+    what.add_argument(
+        "--null",
+        action="store_true",
+        help="of each case a twin that computes next to nothing too: model minus null is compute",
     )
     what.add_argument(
         "--baseline-run", metavar="DIR", help="compare the run with this stored one when it ends"
@@ -197,6 +219,9 @@ def parser() -> argparse.ArgumentParser:
         help="rounds until intervals reach no farther, such as p50=1%%,p99=10%%; at most --rounds",
     )
     how.add_argument(
+        "--deadline", metavar="TIME", help="tell the share of runs that take longer, such as 100us"
+    )
+    how.add_argument(
         "--time-limit", metavar="TIME", help="when a round or an export is ended, such as 90s, 2m"
     )
     how.add_argument(
@@ -206,6 +231,17 @@ def parser() -> argparse.ArgumentParser:
         "--memory-limit",
         metavar="SIZE",
         help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
+    how.add_argument(
+        "--cores", metavar="N,…", help="where the measuring process runs, such as 2,3 or 2-5"
+    )
+    how.add_argument(
+        "--lock-memory", action="store_true", help="lock the measuring process into memory"
+    )
+    how.add_argument(
+        "--realtime",
+        metavar="PRIORITY",
+        help="its priority of SCHED_FIFO, 1 to 99; needs --cores that leave one out",
     )
     how.add_argument("--unchecked", action="store_true", help="compare no outputs")
     how.add_argument(

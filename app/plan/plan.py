@@ -19,12 +19,19 @@ from pydantic import (
     field_validator,
 )
 
+from app.cases.batcher import NO_BATCHER, parsed
+from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.size import parse_size
+from app.cases.target import MOST_ROUNDS as MOST_AT_A_RATE
+from app.cases.target import Target
 from app.cases.verdict import BAND
+from app.machine.cores import as_list, listed
+from app.machine.privileges import HIGHEST_PRIORITY
+from app.plan.deadline import LONGEST_DEADLINE_US
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
@@ -63,6 +70,7 @@ class Sweep(_Part):
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
     wait_policy: WaitPolicy = "spin"
     conditions: tuple[str, ...] = Field(default=("none",), min_length=1)
+    batcher: tuple[str, ...] = Field(default=(NO_BATCHER,), min_length=1)
 
     @field_validator("options", mode="before")
     @classmethod
@@ -92,6 +100,14 @@ class Sweep(_Part):
         except ValueError as error:
             raise ValueError(f"condition {error}") from None
 
+    @field_validator("batcher")
+    @classmethod
+    def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(parsed(word) or NO_BATCHER) for word in words)
+        except ValueError as error:
+            raise ValueError(f"batcher {error}") from None
+
 
 class Plan(_Part):
     """A named list of grids with a seed and a profile; `rounds` overrides the profile's.
@@ -111,9 +127,14 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
-    follows from the types that a graph computes in. `percentiles` are told beside the default
-    ones. `precise` maps percentiles to how far their intervals may reach, as a share: cases get
-    rounds until theirs do not reach farther, at most `rounds`.
+    `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
+    many fresh processes of each case after the rounds, for their first answer; `page_cache` says
+    where their files are to be. `percentiles` are told beside the default ones. `precise` maps
+    percentiles to how far their intervals may reach, as a share: cases get rounds until theirs do
+    not reach farther, at most `rounds`. `slo` makes each case a search for the highest rate that
+    keeps this target, of at most `rounds` at a rate. `deadline_us` adds the share of runs that take
+    longer. `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
+    memory, and `realtime` is its priority among real-time processes.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -125,7 +146,11 @@ class Plan(_Part):
     accuracy: str = ""
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
+    slo: str = ""
     memory_limit: str = ""
+    cores: str = ""
+    lock_memory: Annotated[bool, Field(strict=True)] = False
+    realtime: Annotated[int, Field(ge=1, le=HIGHEST_PRIORITY, strict=True)] | None = None
     weights: str = ""
     inputs: str = ""
     calibration: str = ""
@@ -141,8 +166,12 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    null: Annotated[bool, Field(strict=True)] = False
+    cold_start: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    page_cache: PageCache = "warm"
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
+    deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")
@@ -152,12 +181,25 @@ class Plan(_Part):
             raise ValueError(f"is not a profile; {suggestion(name, named_lengths())}")
         return name
 
+    @field_validator("slo")
+    @classmethod
+    def _known_target(cls, text: str) -> str:
+        try:
+            return str(Target.parse(text)) if text else text
+        except ValueError as error:
+            raise ValueError(f"slo {error}") from None
+
     @field_validator("memory_limit")
     @classmethod
     def _known_size(cls, text: str) -> str:
         if text:
             parse_size(text)
         return text
+
+    @field_validator("cores")
+    @classmethod
+    def _known_list(cls, text: str) -> str:
+        return as_list(listed(text)) if text else ""
 
     @field_validator("input_range")
     @classmethod
@@ -197,19 +239,35 @@ class Plan(_Part):
         return Precise(asked, self.lengths.rounds)
 
     @property
+    def chosen_cores(self) -> tuple[int, ...]:
+        """The cores to measure on; () leaves them to each case."""
+        return listed(self.cores) if self.cores else ()
+
+    @property
+    def target(self) -> Target | None:
+        """What `slo` asks for."""
+        return Target.parse(self.slo) if self.slo else None
+
+    @property
+    def is_search(self) -> bool:
+        """Whether each case only begins a search, of which nobody knows how long it takes."""
+        return self.largest_batch or bool(self.slo)
+
+    @property
     def input_files(self) -> tuple[str, ...]:
         """The files that `inputs` names."""
         return tuple(word.strip() for word in self.inputs.split(",") if word.strip())
 
     @property
     def lengths(self) -> Lengths:
-        """The profile with this plan's own rounds, the most of them where it is `precise`, and its
+        """The profile with this plan's own rounds, the most of them where intervals decide, and its
         time limit in place.
 
         A comparison of a case with itself takes two sides of so many rounds.
         """
         profile = named_lengths()[self.profile]
-        rounds = self.rounds or (MOST_ROUNDS if self.precise else profile.rounds)
+        usual = MOST_ROUNDS if self.precise else MOST_AT_A_RATE if self.slo else profile.rounds
+        rounds = self.rounds or usual
         return Lengths(
             rounds * (2 * self.aa if self.aa else 1),
             self.time_limit_s or profile.time_limit_s,

@@ -18,6 +18,7 @@ LIKE = (
     "at_once",
     "period_us",
     "wait_policy",
+    "batcher",
     "condition",
     "concurrency",
     "given",

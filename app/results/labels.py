@@ -10,6 +10,7 @@ from app.cases.axes import AXES
 from app.cases.case import Case
 from app.machine.available import runtime
 from app.results.plain import printable
+from exporters.twins import is_null, null_of, original_of
 from runtimes.registry import RUNTIMES, parse_spec
 
 NONE_LEFT_OUT: Mapping[str, str] = {}
@@ -18,7 +19,7 @@ NONE_LEFT_OUT: Mapping[str, str] = {}
 def case_label(case: Case) -> str:
     """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`."""
     usual = Case(case.model, case.runtime)
-    words = [printable(Path(case.model).name), case.runtime, *_sizes(case), *_options(case)]
+    words = [printable(file_name(case.model)), case.runtime, *_sizes(case), *_options(case)]
     words += [axis.told(case) for axis in AXES if axis.told(case) != axis.told(usual)]
     return " ".join(words)
 
@@ -51,19 +52,33 @@ def differences(
 
 def model_name(model: str) -> str:
     """A catalogue name as it is, a file by its stem."""
+    if is_null(model):
+        return null_of(model_name(original_of(model)))
     return printable(Path(model).stem if model.endswith(".onnx") else model)
 
 
+def file_name(model: str) -> str:
+    """The last part of a path, a catalogue name as it is."""
+    return null_of(file_name(original_of(model))) if is_null(model) else Path(model).name
+
+
 def model_labels(models: Iterable[str]) -> dict[str, str]:
-    """Each model's shortest name that no other has: of a path, as few last parts as needed."""
-    distinct = list(dict.fromkeys(models))
+    """Each model's shortest name that no other has: of a path, as few last parts as needed.
+
+    A null twin goes by the short name of its model.
+    """
+    named = list(dict.fromkeys(models))
+    distinct = list(dict.fromkeys(map(original_of, named)))
     labels = {}
     for model in distinct:
         parts = Path(model).parts
         tails = (str(Path(*parts[-count:])) for count in range(1, len(parts) + 1))
         shortest = (t for t in tails if sum(_ends_with(other, t) for other in distinct) == 1)
         labels[model] = printable(next(shortest, model))
-    return labels
+    return {
+        model: null_of(labels[original_of(model)]) if is_null(model) else labels[model]
+        for model in named
+    }
 
 
 def unusual_options(spec: str, options: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.cases.chosen_columns import all_names
 from app.cases.column import Row, Value
+from app.cases.round import latency_ns
 from app.results.plain import storable
 from app.results.run import SAMPLES, Run, read_records
 
@@ -17,8 +18,9 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
     """Write `results.parquet` and `samples.parquet` into the run folder.
 
     The latter has one record for each iteration, warm-up included: case_id, round, phase
-    (`warmup` or `measured`), lane, and the three times in int64 nanoseconds. It is written
-    a round at a time, so that memory does not grow with the run.
+    (`warmup` or `measured`), lane, and in int64 nanoseconds the three times and the latency, which
+    an open loop counts from the first of them. It is written a round at a time, so that memory
+    does not grow with the run.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -35,6 +37,7 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
             ("scheduled_ns", pa.int64()),
             ("started_ns", pa.int64()),
             ("finished_ns", pa.int64()),
+            ("latency_ns", pa.int64()),
         ]
     )
     with parquet.ParquetWriter(samples, schema) as writer:
@@ -51,7 +54,8 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, Path]:
                             pa.array([result.case_id] * count, pa.string()),
                             pa.array([result.round] * count, pa.int32()),
                             phases,
-                            *(pa.array(records[name]) for name in schema.names[3:]),
+                            *(pa.array(records[name]) for name in schema.names[3:-1]),
+                            pa.array(latency_ns(records, result.open_loop is not None)),
                         ],
                         schema=schema,
                     )

@@ -6,6 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from app.cases.round import latency_ns
+
 Part = Literal["latency", "service", "queue"]
 
 
@@ -15,6 +17,4 @@ def part_ns(records: np.ndarray, part: Part, from_schedule: bool) -> np.ndarray:
     if part == "queue":
         waited: np.ndarray = records["started_ns"] - records["scheduled_ns"]
         return waited
-    due = part == "latency" and from_schedule
-    taken: np.ndarray = records["finished_ns"] - records["scheduled_ns" if due else "started_ns"]
-    return taken
+    return latency_ns(records, part == "latency" and from_schedule)

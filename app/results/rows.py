@@ -21,13 +21,19 @@ from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
+from app.results.batching import batcher_columns
 from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
+from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
+from app.results.late import late_columns
+from app.results.load import doubted, load_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
+from app.results.null import null_columns
 from app.results.operators import operator_warnings
+from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.stopping import ended_by, rounds_wanted, shortfall
@@ -78,9 +84,9 @@ class Rows:
             )
             for case in run.cases
         ]
-        told = baseline_columns(asked, found)
-        for one in found:
-            one.row.update(told.get(one.case.case_id, {}))
+        for told in (baseline_columns(asked, found), null_columns(asked, found)):
+            for one in found:
+                one.row.update(told.get(one.case.case_id, {}))
         return found
 
     def summary(self, run: Run, case: Case) -> Summary | None:
@@ -105,10 +111,11 @@ class Rows:
             )
         values |= _setting_columns(run, case)
         values["profile"] = run.manifest.plan.get("profile")
+        values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            values |= around
+            values |= around | load_columns(rounds, summary) | placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
@@ -123,6 +130,7 @@ class Rows:
                     why = ended_by(rule, rounds, summary)
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
+            values |= doubted(case, rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -138,10 +146,12 @@ class Rows:
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
             model = run.models.get((case.model, case.precision))
+            around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
+            around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-            summary = summarise(samples, asked.quantiles, confidence)
+            summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
@@ -289,6 +299,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
         "latency_max_us": summary.max_us,
         "response_p50_us": summary.response_p50_us,
         "response_p99_us": summary.response_p99_us,
+        "start_lateness_p50_us": summary.start_lateness_p50_us,
         "start_lateness_p99_us": summary.start_lateness_p99_us,
         "outliers": summary.outliers,
     }

@@ -47,6 +47,11 @@ def interval(low_us: float | None, high_us: float | None) -> str:
     return f"{low} to {high} {unit}"
 
 
+def share(value: float | None) -> str:
+    """`0.013 %`, `12 %`; `-` where there is none."""
+    return NOT_MEASURED if value is None else f"{significant(100 * value, 2)} %"
+
+
 def time_tick(seconds: float) -> str:
     """A round duration as an axis prints it: 5 µs, 100 µs, 1.05 ms."""
     scale, unit = _time_unit(seconds)

@@ -10,7 +10,12 @@ from app.stats.summary import MEAN, Summary
 from app.stats.throughput import rate_of
 from runtimes.execution import Samples
 
-OF_ARRIVAL = ("response_p50_us", "response_p99_us", "start_lateness_p99_us")
+OF_ARRIVAL = (
+    "response_p50_us",
+    "response_p99_us",
+    "start_lateness_p50_us",
+    "start_lateness_p99_us",
+)
 """Empty for offline: how long its requests wait follows from how long a block was made."""
 
 
@@ -45,8 +50,6 @@ def _inputs_at_once(case: Case, known: Row) -> int | None:
     """How many inputs the mean latency is of; None for what has no such figure."""
     at_once = {"closed_loop": known["concurrency"], "multistream": case.scenario.count}
     batch_size, count = known["batch_size"], at_once.get(case.scenario.kind)
-    if case.condition.kind == "cold":  # its runs do not follow each other at once
-        return None
     if not isinstance(batch_size, int) or not isinstance(count, int):
         return None
     return count * batch_size

@@ -55,11 +55,15 @@ def _traits(case: Case, model: str) -> Traits:
         "": model,
         " ": case.runtime,
         **{name: str(size) for name, size in case.axes.items()},
-        **{axis.field: str(getattr(case, axis.field)) for axis in AXES},
+        **{axis.field: _word(getattr(case, axis.field)) for axis in AXES},
         "wait": case.wait_policy,
         **{name: str(value) for name, value in case.options.items()},
         "given": str(case.given),
     }
+
+
+def _word(value: object) -> str:
+    return "none" if value is None else str(value)
 
 
 def _sizes(among: Sequence[Case]) -> dict[str, int]:

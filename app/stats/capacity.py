@@ -25,6 +25,8 @@ LEAST_SHARE = 0.02
 load."""
 RESOLUTION = 0.025
 """The search ends when what breaks is at most so much above what holds."""
+SIDE = 0.125
+"""Where rates stayed undecided, neither end is looked for closer than so much of the bracket."""
 DIGITS = 4
 """A rate has so many, which people can read and type."""
 CURVE = (0.25, 0.5, 0.75)
@@ -112,5 +114,6 @@ def _between(steps: Sequence[Step], low: float, high: float) -> float | None:
     """The middle of what is open: all of it, or either side of rates that stayed undecided."""
     undecided = [step.rate_hz for step in steps if low < step.rate_hz < high]
     sides = [(low, min(undecided)), (max(undecided), high)] if undecided else [(low, high)]
-    open_sides = ((b + a) / 2.0 for b, a in sides if a > (1.0 + RESOLUTION) * b)
-    return next(open_sides, None)
+    least = SIDE * (high - low)
+    wide = ((b + a) / 2.0 for b, a in sides if a - b > max(RESOLUTION * b, least))
+    return next(wide, None)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.cases.batcher import Batcher
+from app.stats.batching import collected
 from runtimes.execution import Samples
 
 
-def lateness_ns(samples: Samples) -> np.ndarray:
+def lateness_ns(samples: Samples, batcher: Batcher | None = None) -> np.ndarray:
     """How late each run began whose lane was already waiting for it, in ns [m].
 
     That is the fault of whoever begins runs; a run that came while its lane was at work waits for
-    the work. A lane's first run is left out, since nothing says what was before it.
+    the work. A lane's first run is left out, since nothing says what was before it. With a
+    `batcher` it is how late its batches began after they were to be sent.
     """
+    if batcher is not None:
+        told = collected(samples, batcher)
+        return told.late_ns[told.idle]
     run, before_ns = _followers(samples)
     due = samples.scheduled_ns[run]
     late: np.ndarray = (samples.started_ns[run] - due)[before_ns <= due]

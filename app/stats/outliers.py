@@ -33,7 +33,7 @@ def fence(ascending: np.ndarray) -> float:
 
 def outlier_causes(samples: Samples, disturbances: Sequence[Disturbance]) -> Counter[str]:
     """How many of one round's outliers have which cause; `unseen` where none was seen."""
-    latency, found = samples.latency_ns, Counter[str]()
+    latency, found = samples.service_ns, Counter[str]()
     if not len(latency):
         return found
     ascending = np.sort(latency)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.latency_columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
 from app.stats.early_stopping import EarlyStopping, early_stopping
+from app.stats.load import lateness_ns
 from app.stats.outliers import fence
 from app.stats.quantiles import CONFIDENCE, Interval, needed_samples, order_statistic
 from app.stats.steadiness import Movement, movement, window_medians
@@ -48,6 +50,11 @@ class Summary:
     interquartile ranges above their round's third quartile. `drift` says in words what the level
     did within the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is
     (max - min) / min of the rounds' medians, `confidence` that of every interval.
+
+    In an open loop a latency counts from when a run was due. `outliers`, `drift`, the spread and
+    the warnings are then of the time that runs took from their own start, `service`, since
+    queueing is no fault of the machine; `queue` is the time before that. Both are pooled, by
+    percentile, and None of any other scenario, as `response_*` are None of an open loop.
     """
 
     iterations: int
@@ -70,6 +77,8 @@ class Summary:
     round_p50_spread: float | None
     warnings: tuple[str, ...] = ()
     confidence: float = CONFIDENCE
+    service: Mapping[str, float | None] | None = None
+    queue: Mapping[str, float | None] | None = None
 
     def value_us(self, name: str) -> float | None:
         """One of `figures`; None where it is absent."""
@@ -86,11 +95,12 @@ def summarise(
     rounds: Sequence[Samples],
     quantiles: Mapping[str, float] = QUANTILES,
     confidence: float = CONFIDENCE,
+    batcher: Batcher | None = None,
 ) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none.
 
     `quantiles` by their names are told, the default ones among them; `confidence` is that of
-    every interval.
+    every interval. A `batcher` has sent several requests together.
     """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
@@ -103,11 +113,16 @@ def summarise(
     }
     if figures["p50"].value is None:
         figures["p50"] = _median_of_few(pooled)
-    response = np.sort(np.concatenate([s.finished_ns - s.scheduled_ns for s in timed])) / 1e3
-    lateness = np.sort(np.concatenate([s.started_ns - s.scheduled_ns for s in timed])) / 1e3
-    each = [supported_quantile(ascending, 0.5) for ascending in latencies.ascending]
+    told = {name: figure.value for name, figure in figures.items()}
+    is_open = timed[0].from_schedule
+    served = Rounds.of([samples.service_ns / 1e3 for samples in timed]) if is_open else latencies
+    service = _told(served.pooled, ("p50", "p90", "p99")) if is_open else None
+    queue = _pooled([samples.queue_ns for samples in timed])
+    lateness = _pooled([lateness_ns(samples, batcher) for samples in timed]) if is_open else queue
+    response = None if is_open else _pooled([s.finished_ns - s.scheduled_ns for s in timed])
+    each = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
     medians = [median for median in each if median is not None]
-    outliers = sum(int(np.count_nonzero(own > fence(own))) for own in latencies.ascending)
+    outliers = sum(int(np.count_nonzero(own > fence(own))) for own in served.ascending)
     drift = _drift([_movement(samples) for samples in timed])
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
     return Summary(
@@ -122,8 +137,8 @@ def summarise(
         early_stopping={name: early_stopping(pooled, QUANTILES[name]) for name in BOUNDED},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
         marks=marks_of(latencies),
-        response_p50_us=supported_quantile(response, 0.5),
-        response_p99_us=supported_quantile(response, 0.99),
+        response_p50_us=None if response is None else supported_quantile(response, 0.5),
+        response_p99_us=None if response is None else supported_quantile(response, 0.99),
         start_lateness_p50_us=supported_quantile(lateness, 0.5),
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
@@ -131,9 +146,11 @@ def summarise(
         round_p50_spread=spread,
         warnings=(
             *_few(len(pooled)),
-            *_warnings(spread, outliers / len(pooled), _tail(figures), drift),
+            *_warnings(spread, outliers / len(pooled), _tail(service or told), drift),
         ),
         confidence=confidence,
+        service=service,
+        queue=_told(queue, ("p50", "p99")) if is_open else None,
     )
 
 
@@ -144,14 +161,25 @@ def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
     return order_statistic(ascending, quantile)
 
 
+def _pooled(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:
+    """All of them ascending, in microseconds."""
+    ascending: np.ndarray = np.sort(np.concatenate(rounds_ns)) / 1e3
+    return ascending
+
+
+def _told(ascending: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
+    return {name: supported_quantile(ascending, QUANTILES[name]) for name in names}
+
+
 def _in_time(samples: Samples) -> Samples:
     """By their start: several lanes are kept one after another."""
     order = np.argsort(samples.started_ns, kind="stable")
-    return Samples(
-        samples.scheduled_ns[order],
-        samples.started_ns[order],
-        samples.finished_ns[order],
-        samples.clock,
+    return replace(
+        samples,
+        scheduled_ns=samples.scheduled_ns[order],
+        started_ns=samples.started_ns[order],
+        finished_ns=samples.finished_ns[order],
+        lanes=None if samples.lanes is None else samples.lanes[order],
     )
 
 
@@ -160,7 +188,7 @@ def _movement(samples: Samples) -> Movement | None:
     started = samples.started_ns
     shorter_s = float(started[-1] - started[0]) * 1e-9 / WINDOWS
     window_s = min(WINDOW_S, shorter_s) or WINDOW_S
-    return movement(window_medians(started, samples.latency_ns, window_s, LEAST_RUNS))
+    return movement(window_medians(started, samples.service_ns, window_s, LEAST_RUNS))
 
 
 def _median_of_few(ascending: np.ndarray) -> Estimate:
@@ -185,9 +213,9 @@ def _few(count: int) -> tuple[str, ...]:
     )
 
 
-def _tail(figures: Mapping[str, Estimate]) -> float:
+def _tail(told: Mapping[str, float | None]) -> float:
     """The p99 over the p50; 1 where either is not known."""
-    p50, p99 = figures["p50"].value, figures["p99"].value
+    p50, p99 = told["p50"], told["p99"]
     return p99 / p50 if p50 and p99 else 1.0
 
 

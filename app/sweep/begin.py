@@ -12,6 +12,7 @@ import psutil
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.expand import expand
+from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
 from app.results.kept_files import kept_files
@@ -27,6 +28,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
     Raises PlanError or ResultsError before anything is written.
     """
     cases = expand(plan)
+    refuse_misplaced(plan)
     engines.refuse_unwritable()
     lengths = plan.lengths
     if plan.largest_batch and not plan.memory_limit:
@@ -36,7 +38,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
     manifest = new_manifest(
         name=plan.name,
         seed=plan.seed,
-        rounds=1 if plan.largest_batch else lengths.rounds,
+        rounds=1 if plan.is_search else lengths.rounds,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
         plan=plan,

@@ -65,7 +65,9 @@ class SweepRun:
         self._told: dict[str, Row] = {}
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows)
         self._ledger.take(folder.writer, folder.begin(environment))
-        self._engine = Engine(source, place or ThisMachine(Telemetry.of_this_machine()))
+        cores = folder.manifest.asked.chosen_cores
+        here = place or ThisMachine(Telemetry.of_this_machine(), cores=cores)
+        self._engine = Engine(source, here)
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
         self._refreshed_at = time.monotonic()
         self._refresh_pause_s = REFRESH_S

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isinf
 
@@ -33,6 +33,11 @@ def check_session(
         replace(compare(_run(lane, inputs), expected, model.reference, allowed, steps), lane=number)
         for number, lane in enumerate(session.lanes)
     ]
+    return worst(checks)
+
+
+def worst(checks: Iterable[Check]) -> Check:
+    """The one that is farthest off, a wrong one before any other."""
     return max(checks, key=lambda check: (not check.output_ok, check.max_rel_error))
 
 
@@ -88,6 +93,7 @@ def _check(
 def why_wrong(check: Check, lanes: int) -> str:
     """One sentence about a check that failed."""
     where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
+    where = f" at batch {check.batch}" if check.batch else where
     said = f"output {check.worst_output!r}{where} differs from the {check.reference} reference"
     if check.unequal is not None:
         return f"{said} in {100 * check.unequal:.3g} % of its elements, and integers must be equal"

@@ -13,19 +13,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.machine.cores import usable_cores
+from app.workers.placing import place_now
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _CLOCKS = Path("/sys/devices/system/cpu/cpufreq")
 
 
 def describe_round(threads: int) -> dict[str, Any]:
-    """What can differ from round to round: load, clock, affinity, thread settings."""
+    """What can differ from round to round: load, clock, cores, scheduler, thread settings."""
     return {
         "load_1min": os.getloadavg()[0],
         "cpu_mhz": _clock_mhz(),
         "governor": _read(_GOVERNOR),
-        "affinity": sorted(usable_cores()),
+        **place_now(),
         "threads": threads,
     }
 

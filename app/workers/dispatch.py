@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.cases.batcher import Batcher
+from app.workers.arriving import PATIENCE_NS
 from app.workers.loop import Block
-
-PATIENCE_NS = 100_000_000
-"""So long at most until a batcher that waits for requests hears that the round has ended."""
 
 
 @dataclass(frozen=True, slots=True)

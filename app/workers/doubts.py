@@ -5,7 +5,6 @@ from __future__ import annotations
 from app.cases.round import Check
 from exporters.types import UNOPTIMISED
 from runtimes.execution import Execution
-from runtimes.options import Settings
 
 _ALONE = "since ONNX's evaluator cannot compute the graph"
 
@@ -24,18 +23,19 @@ def of_itself(check: Check, runtime: str) -> tuple[str, ...]:
 
 
 def of_crowding(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
-    """Several sessions on too few cores wait for each other, whatever the device can do."""
-    if sessions == 1 or sessions * (threads or cores) <= cores:
+    """Threads on too few cores wait for each other, whatever the device can do."""
+    if sessions * (threads or cores) <= cores:
         return ()
-    of_threads = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
+    who = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
+    if sessions > 1:
+        who = f"{sessions} sessions of {who}"
     return (
-        f"{sessions} sessions of {of_threads} share {cores} core{'s' * (cores > 1)}: "
-        "their latency is in part the wait for one",
+        f"{who} share {cores} core{'s' * (cores > 1)}: their latency is in part the wait for one",
     )
 
 
-def of_precision(settings: Settings, execution: Execution) -> tuple[str, ...]:
+def of_precision(asked: str, execution: Execution) -> tuple[str, ...]:
     """A simulated card has one precision, which its rows tell; an engine may have chosen."""
-    if execution.precision == settings.precision or execution.clock == "simulated":
+    if execution.precision == asked or execution.clock == "simulated":
         return ()
-    return (f"{settings.precision} was asked for and {execution.precision} was executed",)
+    return (f"{asked} was asked for and {execution.precision} was executed",)

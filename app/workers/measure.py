@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.cases.round import MeasureJob, RoundResult
+from app.workers.placing import take_place
 from app.workers.round import measure_round
 from app.workers.serve import StopRequest, serve
 from exporters.codec import from_json
@@ -19,15 +20,9 @@ def main() -> int:
 
 def _round(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> RoundResult:
     job = from_json(MeasureJob, values)
-    _prepare(job)
-    return measure_round(job, tell, StopRequest())
-
-
-def _prepare(job: MeasureJob) -> None:
-    if job.affinity and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, job.affinity)
     if job.settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(job.settings.threads)
+    return measure_round(job, tell, StopRequest(), take_place(job))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import numpy as np
 
 from app.cases.round import MEASURED, WARMUP, latency_ns
 from app.stats.histogram import Histogram
-from app.stats.load import utilisation
 from app.workers.arriving import Arriving
 from app.workers.crew import SWITCH_S
 from app.workers.lane import counted, rewarming
@@ -132,7 +131,8 @@ class OpenLoopSampler:
         length_ns = round(self._schedule.seconds * 1e9)
         self._begun_ns = clock_ns() + LEAD_NS
         self._ends_ns = self._begun_ns + length_ns
-        self._arriving.begin(self._begun_ns, self._ends_ns + length_ns)
+        patience_ns = round(self._schedule.patience_s * 1e9)
+        self._arriving.begin(self._begun_ns, self._ends_ns + patience_ns)
 
     def _serve(self, number: int) -> None:
         """What a lane's thread does."""
@@ -162,7 +162,7 @@ class OpenLoopSampler:
                 self._arriving.end()
             elif not judged and self._left_s() <= 0:
                 judged = True
-                if utilisation(self._served(), self._schedule.rate_hz, len(threads)) >= 1.0:
+                if self._schedule.utilisation(self._served(), len(threads)) >= 1.0:
                     self._arriving.end()
 
     def _left_s(self) -> float:

@@ -11,7 +11,7 @@ import errno
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
@@ -20,6 +20,7 @@ from app.cases.round import MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.workers.conditions import peak_rss_mb
 from app.workers.doubts import of_crowding, of_precision
+from app.workers.placing import refuse_crowd
 from app.workers.simulated_round import simulate_round
 from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
@@ -29,6 +30,7 @@ from runtimes.base import Runtime, Session, Unavailable
 from runtimes.execution import Execution
 from runtimes.faults import NotAvailable
 from runtimes.options import all_options, sessions_of
+from runtimes.session.batches import compile_batches
 from runtimes.session.precision import refuse_wider
 from runtimes.session.several import compile_sessions
 
@@ -38,9 +40,14 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 _NODES_NAMED = 5
 
 
-def measure_round(job: MeasureJob, tell: Tell, stopped: Callable[[], bool]) -> RoundResult:
-    """Run the round; every failure becomes a result with its status and reason."""
-    this = UnderWay(job, tell, stopped)
+def measure_round(
+    job: MeasureJob, tell: Tell, stopped: Callable[[], bool], said: Sequence[str] = ()
+) -> RoundResult:
+    """Run the round; every failure becomes a result with its status and reason.
+
+    `said` are sentences about where this process runs.
+    """
+    this = UnderWay(job, tell, stopped, said)
     try:
         _measure(this)
     except GraphlapError as error:
@@ -76,13 +83,14 @@ def _measure(this: UnderWay) -> None:
     runtime.load()
     reference = load_reference(job.model.references[axes_key(job.axes)])
     this.enter("compile")
-    with closing(compile_sessions(runtime, job.model, job.axes, job.settings)) as session:
+    with closing(_compiled(runtime, job)) as session:
         this.leave()
         this.phases_ms["compile"] -= session.execution.inspection_ms
         _note_execution(this, session.execution)
         if session.execution.clock != "simulated":  # a card has one precision, and says so
-            refuse_wider(job.settings.precision, session.execution.precision, job.runtime)
+            refuse_wider(job.model.precision, session.execution.precision, job.runtime)
         this.note(concurrency=len(session.lanes))
+        refuse_crowd(len(session.lanes), this.result)
         for lane in reversed(session.lanes):
             lane.enter()
             lane.bind(reference.inputs)
@@ -101,6 +109,12 @@ def _measure(this: UnderWay) -> None:
         this.enter("teardown")
 
 
+def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
+    if job.batches:
+        return compile_batches(runtime, job.batches, job.settings)
+    return compile_sessions(runtime, job.model, job.axes, job.settings)
+
+
 def _runtime(this: UnderWay) -> Runtime:
     runtime = registry.load(registry.parse_spec(this.job.runtime).name)
     state = runtime.availability()
@@ -113,6 +127,7 @@ def _runtime(this: UnderWay) -> Runtime:
         options=all_options(runtime.options, settings.options),
     )
     this.warn(*of_crowding(sessions, settings.threads, cores))
+    refuse_crowd(sessions * (settings.threads or cores), this.result)
     return runtime
 
 
@@ -127,7 +142,7 @@ def _note_execution(this: UnderWay, execution: Execution) -> None:
         device_name=execution.device_name,
         facts=dict(execution.facts),
     )
-    this.warn(*execution.warnings, *of_precision(this.job.settings, execution))
+    this.warn(*execution.warnings, *of_precision(this.job.model.precision, execution))
     elsewhere = execution.elsewhere
     if elsewhere:
         named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.open_loop import OpenLoop
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
 from app.stats.arrivals import arrivals_ns, schedule_sha256
+from app.stats.batching import batched_utilisation
 from app.stats.load import utilisation
 from runtimes.execution import Samples
 from runtimes.faults import Unsupported
@@ -23,11 +25,20 @@ _WARM_SHARE, _WARM_COUNT = 0.1, 20
 
 @dataclass(frozen=True, slots=True)
 class RoundSchedule:
-    """Requests at `offsets_ns` [n] of a round that is `seconds` long, `rate_hz` on average."""
+    """Requests at `offsets_ns` [n] of a round that is `seconds` long, `rate_hz` on average.
+
+    A `batcher` sends several of them together.
+    """
 
     offsets_ns: np.ndarray
     seconds: float
     rate_hz: float
+    batcher: Batcher | None = None
+
+    @property
+    def patience_s(self) -> float:
+        """What waits when the schedule is over is still served for so long, if lanes keep up."""
+        return self.seconds + (self.batcher.wait_us * 1e-6 if self.batcher else 0.0)
 
     def became(self, served: Samples, lanes: int, begun_ns: int = 0) -> OpenLoop:
         """What became of its requests: the runs that were served, by so many lanes."""
@@ -37,8 +48,14 @@ class RoundSchedule:
             due=len(self.offsets_ns),
             left=len(self.offsets_ns) - len(served.finished_ns),
             seconds=max(seconds, self.seconds),
-            utilisation=utilisation(served, self.rate_hz, lanes),
+            utilisation=self.utilisation(served, lanes),
         )
+
+    def utilisation(self, served: Samples, lanes: int) -> float:
+        """The share of their time that so many lanes need for requests at this rate."""
+        if self.batcher is not None:
+            return batched_utilisation(served, self.batcher, self.rate_hz)
+        return utilisation(served, self.rate_hz, lanes)
 
 
 def schedule_s(scenario: Scenario, limits: Limits) -> float:
@@ -48,7 +65,9 @@ def schedule_s(scenario: Scenario, limits: Limits) -> float:
     return min(max(limits.min_s, enough_s), limits.max_s, MOST_ARRIVALS / rate_hz)
 
 
-def timed_schedule(scenario: Scenario, limits: Limits, seed: int) -> RoundSchedule:
+def timed_schedule(
+    scenario: Scenario, limits: Limits, seed: int, batcher: Batcher | None = None
+) -> RoundSchedule:
     """The requests of a timed round; Unsupported where none comes in its time."""
     seconds = schedule_s(scenario, limits)
     offsets_ns = arrivals_ns(scenario, seconds, seed)
@@ -57,7 +76,7 @@ def timed_schedule(scenario: Scenario, limits: Limits, seed: int) -> RoundSchedu
             f"{scenario} brought no request within the {seconds:g} s of a round",
             "use a higher rate, or a longer --profile",
         )
-    return RoundSchedule(offsets_ns, seconds, scenario.arrivals_hz)
+    return RoundSchedule(offsets_ns, seconds, scenario.arrivals_hz, batcher)
 
 
 def simulated_schedule(scenario: Scenario, count: int, seed: int) -> RoundSchedule:

@@ -14,12 +14,14 @@ import numpy as np
 from app.cases.interference import Interference
 from app.stats.sustained import part_s
 from app.workers.at_once import AllAtOnce, Queries
+from app.workers.batching import batch_serving, warm_up
 from app.workers.beside import beside
 from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import GIVING_WAIT, SeveralLanes
 from app.workers.open_loop import OpenLoopSampler
+from app.workers.placing import hold_memory
 from app.workers.pollution import Pollution
 from app.workers.round_schedule import timed_schedule
 from app.workers.sampling import Measured, Sampler
@@ -30,6 +32,7 @@ from app.workers.watch import Watch
 from exporters.types import Reference, axes_key, load_reference
 from runtimes.base import Arrays, Lane, Session
 from runtimes.faults import Unsupported
+from runtimes.session.batches import Batches
 from runtimes.session.call_option import CALL
 
 # A median needs six samples; more than half a second of them tells nothing further.
@@ -50,6 +53,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     gc.collect()
     gc.freeze()
     gc.disable()
+    this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
     this.enter("warmup")
     with beside(this) as neighbour, this.samples_file() as file:
@@ -57,7 +61,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             sampler = Sampler(
                 lanes, job.limits, file, watch, this.report, this.stopped, kept_per_s(job.condition)
             )
-            warm = sampler.warm_up()
+            warm = warm_up(session, reference, job, sampler)
             this.note(
                 warmup_iterations=warm.iterations,
                 warmup_s=warm.seconds,
@@ -65,7 +69,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             )
             before = this.check(session, reference)
             this.enter("measure")
-            measured = _measured(this, session.lanes, sets, sampler)
+            measured = _measured(this, session, sets, sampler)
         if neighbour is not None:
             neighbour.note(this, *watch.window_ns)
         _note_interference(this, watch.told())
@@ -91,15 +95,17 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
 
 
 def _measured(
-    this: UnderWay, lanes: tuple[Lane, ...], sets: Sequence[Arrays], closed: Sampler
+    this: UnderWay, session: Session, sets: Sequence[Arrays], closed: Sampler
 ) -> Measured:
     """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile."""
-    job = this.job
+    job, lanes = this.job, session.lanes
     if not job.scenario.is_open_loop:
         return closed.measure()
-    schedule = timed_schedule(job.scenario, job.limits, job.arrivals_seed)
+    schedule = timed_schedule(job.scenario, job.limits, job.arrivals_seed, job.batcher)
     streaming = bool(job.model.states)
     serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
+    if isinstance(session, Batches):
+        serves = [batch_serving(session, job)]
     return OpenLoopSampler(
         lanes, serves, schedule, closed.file, closed.watch, this.report, this.stopped
     ).measure()
@@ -108,6 +114,8 @@ def _measured(
 def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
     """Which loop times; Unsupported where the one that was asked for can't."""
     loop = loop_of(session.lanes[0], bool(this.job.model.states), sets)
+    if this.job.batcher is not None:
+        loop = "Python"  # whichever size is next is not known before
     if loop != "C" and this.job.settings.options.get(CALL.name) == "c":
         raise Unsupported(
             f"{this.job.runtime} offers the loop in C no calls with these options and inputs",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
-from app.workers.check import check_session, why_wrong
+from app.workers.batching import parts
+from app.workers.check import check_session, why_wrong, worst
 from app.workers.conditions import describe_round, round_warnings
 from app.workers.doubts import of_itself, of_nans
 from app.workers.sampling import Progress
@@ -27,6 +28,7 @@ class UnderWay:
     job: MeasureJob
     tell: Tell
     stopped: Callable[[], bool]
+    said: Sequence[str] = ()
     result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
@@ -40,7 +42,7 @@ class UnderWay:
             status="ok",
             started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
             environment=environment,
-            warnings=tuple(round_warnings(environment)),
+            warnings=(*self.said, *round_warnings(environment)),
         )
 
     def note(self, **facts: Any) -> None:
@@ -77,8 +79,11 @@ class UnderWay:
         if self.job.model.uncompared:
             return None
         self.enter("correctness")
-        inputs, expected, job = reference.inputs, reference.outputs, self.job
-        return check_session(session, inputs, expected, job.model, job.tolerance)
+        model, tolerance = self.job.model, self.job.tolerance
+        return worst(
+            replace(check_session(one, fed.inputs, fed.outputs, model, tolerance), batch=batch)
+            for batch, one, fed in parts(session, reference, self.job)
+        )
 
     def note_check(self, check: Check | None) -> None:
         """A wrong row keeps its timing and is marked."""

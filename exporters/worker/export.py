@@ -46,6 +46,10 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     """
     root = Path(request.cache_dir) if request.cache_dir else default_root()
     store = Store(root, request.cache_limit_bytes or default_limit_bytes(), holder)
+    if request.null_of is not None:
+        from exporters.null.twin import null_twin
+
+        return null_twin(store, request.null_of, request.points)
     sets = [Path(path).expanduser() for path in (request.inputs, *request.more_inputs) if path]
     source = _source(request)
     subject = _sized(source.subject, sets)

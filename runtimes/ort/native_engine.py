@@ -17,9 +17,10 @@ import numpy as np
 
 from runtimes.base import Arrays
 from runtimes.calls.call import Call
+from runtimes.ort.c_api import OrtError, text
 from runtimes.ort.element_types import ELEMENT_TYPES
 from runtimes.ort.execution import FLOAT_NAMES, Told
-from runtimes.ort.native_api import Native, OrtError
+from runtimes.ort.native_api import Native
 from runtimes.ort.opening import LEVELS, LOG_ERRORS, Opening, refused_operators
 
 _PARALLEL = 1
@@ -58,13 +59,13 @@ class Engine:
         """Where the engine put which node, and the floats at the graph's ends."""
         api, nodes = self._api, []
         for part in _list(partial(api.Session_GetEpGraphAssignmentInfo, self.handle)):
-            provider = _text(api.EpAssignedSubgraph_GetEpName, part)
+            provider = text(api.EpAssignedSubgraph_GetEpName, part)
             for node in _list(partial(api.EpAssignedSubgraph_GetNodes, part)):
                 nodes.append(
                     (
-                        _text(api.EpAssignedNode_GetName, node),
-                        _text(api.EpAssignedNode_GetOperatorType, node),
-                        _text(api.EpAssignedNode_GetDomain, node),
+                        text(api.EpAssignedNode_GetName, node),
+                        text(api.EpAssignedNode_GetOperatorType, node),
+                        text(api.EpAssignedNode_GetDomain, node),
                         provider,
                     )
                 )
@@ -175,20 +176,23 @@ class Engine:
         held.callback(free, handle.value)
         return handle.value
 
-    def _taken(self, text: c.c_void_p) -> str:
+    def _taken(self, allocated: c.c_void_p) -> str:
         """The text that the engine allocated, which is given back."""
-        assert text.value is not None
-        copied = c.string_at(text.value).decode(errors="replace")
-        self._api.AllocatorFree(self._native.allocator, text)
+        assert allocated.value is not None
+        copied = c.string_at(allocated.value).decode(errors="replace")
+        self._api.AllocatorFree(self._native.allocator, allocated)
         return copied
 
 
 class Binding:
-    """Inputs and outputs of one lane of an engine, and its run."""
+    """Inputs and outputs of one lane of an engine, and its `run`, which raises OrtError."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._api = engine, engine.native.api
         self._handle = engine.binding()
+        self.run: Callable[[], object] = partial(
+            self._api.RunWithBinding, engine.handle, None, self._handle
+        )
         self._kept: list[np.ndarray] = []
 
     def bind_input(self, name: str, array: np.ndarray) -> None:
@@ -207,12 +211,8 @@ class Binding:
         """Let the engine allocate this output in every run."""
         self._api.BindOutputToDevice(self._handle, name.encode(), self._engine.memory)
 
-    def run(self) -> None:
-        """One run; raises OrtError."""
-        self._api.RunWithBinding(self._engine.handle, None, self._handle)
-
     def call(self) -> Call:
-        """The same for C."""
+        """The same run for C."""
         native = self._engine.native
         return Call(
             native.run_address,
@@ -220,10 +220,6 @@ class Binding:
             native.error,
             returns_pointer=True,
         )
-
-    def timed(self) -> Callable[[], object]:
-        """The same as an object without arguments."""
-        return partial(self._api.RunWithBinding, self._engine.handle, None, self._handle)
 
     def values(self) -> list[np.ndarray]:
         """Copies of all outputs, in the order in which they were bound."""
@@ -277,9 +273,3 @@ def _list(function: Callable[..., None]) -> list[int]:
     if handles.value is None:
         return []
     return [handle or 0 for handle in c.cast(handles, c.POINTER(c.c_void_p))[: count.value]]
-
-
-def _text(get: Callable[..., None], handle: int) -> str:
-    text = c.c_char_p()
-    get(handle, c.byref(text))
-    return (text.value or b"").decode(errors="replace")

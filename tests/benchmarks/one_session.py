@@ -20,7 +20,8 @@ from exporters.types import ExportedModel, axes_key, load_reference
 from runtimes.calls.call import Copy
 from runtimes.calls.timed import TimedCalls
 from runtimes.options import Settings
-from runtimes.ort.native_api import BUILDS, RUN_WITH_BINDING, Build, native
+from runtimes.ort.c_api import RUN_WITH_BINDING
+from runtimes.ort.native_api import BUILDS, Build, native
 from runtimes.ort.runtime import OrtCpu
 
 AXES = {"batch": 1}

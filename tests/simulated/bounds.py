@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
-
-import numpy as np
+from dataclasses import replace
 
 from app.stats.bound import upper_bound
 from app.stats.early_stopping import early_stopping
-from app.stats.typical import Rounds, marks_of
-from tests.simulated.coverage import Covered
+from app.stats.typical import Rounds
+from tests.simulated.coverage import Covered, counted
 from tests.simulated.streams import Stream
 
 
@@ -17,27 +15,20 @@ def bounded(
     stream: Stream, rounds: int, runs: int, quantiles: tuple[float, ...], tries: int
 ) -> dict[float, Covered]:
     """By quantile, for rounds of so many runs."""
-    rng = np.random.default_rng(zlib.crc32(f"bound {stream.name} {rounds} {runs}".encode()))
-    claimed, held = dict.fromkeys(quantiles, 0), dict.fromkeys(quantiles, 0)
-    marks: tuple[str, ...] = ()
-    for _ in range(tries):
-        drawn = Rounds.of(stream.rounds(rng, rounds, runs))
-        marks = marks_of(drawn)
-        for quantile in quantiles:
-            bound = upper_bound(drawn, quantile).value
-            if bound is not None:
-                claimed[quantile] += 1
-                held[quantile] += stream.truth(quantile) <= bound
-    return {q: Covered(tries, claimed[q], held[q], marks) for q in quantiles}
+    return counted("bound ", _bound, stream, rounds, runs, quantiles, tries)
 
 
 def early_stopped(stream: Stream, rounds: int, runs: int, quantile: float, tries: int) -> Covered:
-    """The same of MLPerf's estimate from all samples together."""
-    rng = np.random.default_rng(zlib.crc32(f"mlperf {stream.name} {rounds} {runs}".encode()))
-    claimed = held = 0
-    for _ in range(tries):
-        found = early_stopping(Rounds.of(stream.rounds(rng, rounds, runs)).pooled, quantile)
-        if found.estimate is not None:
-            claimed += 1
-            held += stream.truth(quantile) <= found.estimate
-    return Covered(tries, claimed, held, ())
+    """The same of MLPerf's estimate from all samples together, which has no marks."""
+    told = counted("mlperf ", _estimate, stream, rounds, runs, (quantile,), tries)
+    return replace(told[quantile], marks=())
+
+
+def _bound(drawn: Rounds, quantile: float, truth: float) -> bool | None:
+    bound = upper_bound(drawn, quantile).value
+    return None if bound is None else truth <= bound
+
+
+def _estimate(drawn: Rounds, quantile: float, truth: float) -> bool | None:
+    estimate = early_stopping(drawn.pooled, quantile).estimate
+    return None if estimate is None else truth <= estimate

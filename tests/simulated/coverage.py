@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,19 +32,41 @@ class Covered:
         return self.claimed < self.tries / 10
 
 
-def covered(
-    stream: Stream, rounds: int, runs: int, quantiles: tuple[float, ...], tries: int
+Holds = Callable[[Rounds, float, float], bool | None]
+"""Whether what is claimed of a quantile holds the truth; None where nothing is claimed."""
+
+
+def counted(
+    what: str,
+    holds: Holds,
+    stream: Stream,
+    rounds: int,
+    runs: int,
+    quantiles: tuple[float, ...],
+    tries: int,
 ) -> dict[float, Covered]:
-    """By quantile, for rounds of so many runs."""
-    rng = np.random.default_rng(zlib.crc32(f"{stream.name} {rounds} {runs}".encode()))
+    """By quantile, for rounds of so many runs; `what` draws other streams than another."""
+    rng = np.random.default_rng(zlib.crc32(f"{what}{stream.name} {rounds} {runs}".encode()))
     claimed, held = dict.fromkeys(quantiles, 0), dict.fromkeys(quantiles, 0)
     marks: tuple[str, ...] = ()
     for _ in range(tries):
         drawn = Rounds.of(stream.rounds(rng, rounds, runs))
         marks = marks_of(drawn)
         for quantile in quantiles:
-            interval = typical_quantile(drawn, quantile).interval
-            if interval is not None:
+            held_here = holds(drawn, quantile, stream.truth(quantile))
+            if held_here is not None:
                 claimed[quantile] += 1
-                held[quantile] += interval.low <= stream.truth(quantile) <= interval.high
+                held[quantile] += held_here
     return {q: Covered(tries, claimed[q], held[q], marks) for q in quantiles}
+
+
+def covered(
+    stream: Stream, rounds: int, runs: int, quantiles: tuple[float, ...], tries: int
+) -> dict[float, Covered]:
+    """Of the interval, by quantile."""
+    return counted("", _interval, stream, rounds, runs, quantiles, tries)
+
+
+def _interval(drawn: Rounds, quantile: float, truth: float) -> bool | None:
+    interval = typical_quantile(drawn, quantile).interval
+    return None if interval is None else interval.low <= truth <= interval.high

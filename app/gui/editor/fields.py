@@ -96,7 +96,7 @@ class ChoicesField(QWidget):
 
 
 class ValuesField(QLineEdit):
-    """Values of an option or an axis in text, with commas; empty is its default.
+    """Values of an option or an axis in text, with a separator; empty is its default.
 
     `parse` makes a value of a word, or raises ValueError with a sentence.
     """
@@ -104,12 +104,16 @@ class ValuesField(QLineEdit):
     edited = Signal(tuple)
 
     def __init__(
-        self, name: str, default: OptionValue, parse: Callable[[str], OptionValue]
+        self,
+        name: str,
+        default: OptionValue,
+        parse: Callable[[str], OptionValue],
+        separator: str = ",",
     ) -> None:
         super().__init__()
         self.setAccessibleName(name)
         self.setPlaceholderText(str(default))
-        self._default, self._parse_word = default, parse
+        self._default, self._parse_word, self._separator = default, parse, separator
         self.problem = ""
         self.textEdited.connect(self._read)
 
@@ -118,7 +122,7 @@ class ValuesField(QLineEdit):
         if tuple(values) == (self._default,) and not self.text():
             return
         if self._parse(self.text()) != tuple(values):
-            self.setText(", ".join(map(str, values)))
+            self.setText(f"{self._separator} ".join(map(str, values)))
 
     def _read(self, text: str) -> None:
         self.edited.emit(self._parse(text))
@@ -126,7 +130,8 @@ class ValuesField(QLineEdit):
     def _parse(self, text: str) -> tuple[OptionValue, ...] | None:
         self.problem = ""
         try:
-            values = [self._parse_word(word.strip()) for word in text.split(",") if word.strip()]
+            words = [word.strip() for word in text.split(self._separator)]
+            values = [self._parse_word(word) for word in words if word]
         except ValueError as error:
             self.problem = str(error)
             return None

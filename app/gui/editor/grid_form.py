@@ -62,7 +62,12 @@ class GridForm(QWidget):
         }
         # An axis that asks for no field of its own is a list in text.
         self._plain = {
-            axis: ValuesField(axis.field, getattr(EMPTY_GRID, axis.key)[0], axis.parse)
+            axis: ValuesField(
+                axis.field,
+                getattr(EMPTY_GRID, axis.key)[0],
+                axis.parse,
+                ";" if axis.repeated else ",",
+            )
             for axis in AXES
             if axis.key not in self._parts
         }
@@ -96,7 +101,7 @@ class GridForm(QWidget):
         scenario.addRow(self.scenarios)
         add_row(scenario, "&Wait policy", self.wait_policy, "wait policy")
         for axis, values in self._plain.items():
-            add_row(scenario, axis.field.capitalize(), values, axis.help)
+            add_row(scenario, axis.field.capitalize(), values, axis.field)
         layout.addWidget(_group("Scenario", scenario))
         layout.addWidget(_group("Runtime options", self.options))
 

@@ -6,30 +6,19 @@ all cores on to the batch process.
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
-from app.machine.cores import usable_cores
+from app.machine.cores import keep_to, on_cores, usable_cores
 
 _ALL = frozenset(usable_cores())
 
 
 def leave_last_core() -> None:
     """Keep the calling thread, and the threads it starts from now on, off the last core."""
-    if hasattr(os, "sched_setaffinity") and len(_ALL) > 1:
-        os.sched_setaffinity(0, _ALL - {max(_ALL)})
+    if len(_ALL) > 1:
+        keep_to(_ALL - {max(_ALL)})
 
 
-@contextlib.contextmanager
-def all_cores() -> Iterator[None]:
+def all_cores() -> AbstractContextManager[None]:
     """A process that is started inside may use every core that the window was given."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    mine = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, _ALL)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, mine)
+    return on_cores(_ALL)

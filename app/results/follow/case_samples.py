@@ -11,9 +11,13 @@ from app.results.follow.sample_tail import SampleTail, no_counts
 
 
 class CaseSamples:
-    """Keeps one tail for each round; `follow` is told which files there are."""
+    """Keeps one tail for each round; `follow` is told which files there are.
 
-    def __init__(self) -> None:
+    `from_schedule`: latencies count from when a run was due.
+    """
+
+    def __init__(self, from_schedule: bool = False) -> None:
+        self._from_schedule = from_schedule
         self._tails: dict[int, SampleTail] = {}
         self._counts = no_counts()
 
@@ -24,7 +28,7 @@ class CaseSamples:
             del self._tails[number]
             changed = True
         for number, path in files.items():
-            tail = self._tails.setdefault(number, SampleTail(path))
+            tail = self._tails.setdefault(number, SampleTail(path, self._from_schedule))
             changed |= tail.poll()
         if changed:
             parts = [tail.counts for tail in self._tails.values()]

@@ -60,11 +60,16 @@ class RunReader:
         self._chosen: tuple[str, ...] = ()
         self._current = ""
         self._reading = False
+        self._all_summarised = False
         self._state = RunState(folder, self._journal.ledger.manifest)
 
     def choose(self, keys: Sequence[str]) -> None:
         """Show these cases; none means the ones that are measured now or were last."""
         self._chosen = tuple(key for key in keys if key in self._cases)
+
+    def summarise_all(self) -> None:
+        """Have summaries of every case from now on, and not only of those that are shown."""
+        self._all_summarised = True
 
     def poll(self) -> RunState | None:
         """The new state, or None if nothing moved since the last call."""
@@ -83,7 +88,7 @@ class RunReader:
         changed |= set(shown) ^ set(before.shown)
         first = not self._series
         told = bool(changed) or first or alive != before.alive
-        self._samples = {key: self._samples.get(key) or CaseSamples() for key in shown}
+        self._samples = {key: self._samples.get(key) or self._samples_of(key) for key in shown}
         read = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
         self._reading = bool(read)
         changed |= read
@@ -176,6 +181,9 @@ class RunReader:
         a, b = self._cases[one], self._cases[other]
         return a.model != b.model, a.axes != b.axes, a.scenario != b.scenario
 
+    def _samples_of(self, key: str) -> CaseSamples:
+        return CaseSamples(self._cases[key].scenario.is_open_loop)
+
     def _files(self, key: str, live: Live | None) -> dict[int, Path]:
         """The sample files of a case by round, the one in flight with them."""
         rounds = self._journal.ledger.run.rounds.get(key, {})
@@ -204,7 +212,9 @@ class RunReader:
         if self._summaries.died:
             return
         wanted = list(shown)
-        if not alive:
+        if self._all_summarised:
+            wanted += self._journal.ledger.run.rounds
+        elif not alive:
             wanted += [key for key in self._journal.ledger.run.rounds if self._row_is_behind(key)]
         due = [
             key

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.cases.round import MEASURED, RECORD
+from app.cases.round import MEASURED, RECORD, latency_ns
 from app.stats.histogram import BINS, Histogram
 
 CHUNK = 1 << 17
@@ -20,10 +20,13 @@ CHUNK = 1 << 17
 
 
 class SampleTail:
-    """`poll` reads what was added and says whether anything was."""
+    """`poll` reads what was added and says whether anything was.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `from_schedule`: latencies count from when a run was due.
+    """
+
+    def __init__(self, path: Path, from_schedule: bool = False) -> None:
+        self.path, self._from_schedule = path, from_schedule
         self._begin_again()
 
     def _begin_again(self) -> None:
@@ -67,7 +70,7 @@ class SampleTail:
 
     def _add(self, records: np.ndarray) -> None:
         measured = records[records["phase"] == MEASURED]
-        self._histogram.add(measured["finished_ns"] - measured["started_ns"])
+        self._histogram.add(latency_ns(measured, self._from_schedule))
         self.records += len(records)
 
     def map(self) -> np.ndarray:

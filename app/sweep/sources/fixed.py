@@ -10,17 +10,19 @@ import random
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
+from app.sweep.sources.batches import points as batch_points
 from app.sweep.sources.conditions import limits_under, neighbour_case
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
     Schedule,
     model_export,
+    null_export,
     refused_without_model,
     round_work,
     settled,
@@ -28,7 +30,8 @@ from app.sweep.sources.rounds import (
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
-from exporters.request import ExportReply
+from exporters.request import ExportReply, ExportRequest
+from exporters.twins import is_null, original_of
 from exporters.types import Precision
 
 ModelKey = tuple[str, Precision]
@@ -47,6 +50,7 @@ class FixedSweep:
     _wanted: dict[str, int] = field(default_factory=dict)
     _open: dict[str, Case] = field(default_factory=dict)
     _exports: deque[ExportWork] = field(default_factory=deque)
+    _twins: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = field(default_factory=dict)
     _exporting: int = 0
     _settled: deque[SettledRound] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
@@ -73,7 +77,7 @@ class FixedSweep:
         for work in finished:
             if isinstance(work, ExportWork) and work.reply is not None:
                 self._exporting -= 1
-                self.models[work.request.model, work.request.precision] = work.reply
+                self._take_export(work.request, work.reply)
             elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
                 if isinstance(work, RoundWork):
@@ -84,6 +88,7 @@ class FixedSweep:
             return self._settled.popleft()
         if self._exports and not self.schedule.budget.export_fits:
             self._exports.clear()
+            self._twins.clear()
         if self._exports:
             self._exporting += 1
             return self._exports.popleft()
@@ -118,7 +123,7 @@ class FixedSweep:
     @property
     def exports_left(self) -> int:
         """How many exports have not been handed out."""
-        return len(self._exports)
+        return len(self._exports) + len(self._twins)
 
     def all_rounds_left(self) -> int:
         """How many rounds of all cases are still to be measured."""
@@ -145,17 +150,32 @@ class FixedSweep:
             self._wanted[result.case_id] = self.enough.wanted(self._open[result.case_id])
 
     def _queue_exports(self, cases: Sequence[Case]) -> None:
+        """Each model once, with all its points; a null twin is made of what its model became."""
         points: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
         for case in cases:
-            _, wanted = points.setdefault((case.model, case.precision), (case, []))
-            if case.axes not in wanted:
-                wanted.append(case.axes)
-        for case in filter(None, map(neighbour_case, cases)):
-            _, wanted = points.setdefault((case.model, case.precision), (case, []))
-            if case.axes not in wanted:
-                wanted.append(case.axes)
-        for case, wanted in points.values():
-            self._exports.append(model_export(self.schedule, case, wanted))
+            own = replace(case, model=original_of(case.model))
+            wanted = [points.setdefault((own.model, own.precision), (own, []))[1]]
+            if is_null(case.model):
+                wanted += [self._twins.setdefault((own.model, own.precision), (case, []))[1]]
+            for sizes in wanted:
+                sizes += [point for point in batch_points(case) if point not in sizes]
+        for beside in filter(None, map(neighbour_case, cases)):
+            _, sizes = points.setdefault((beside.model, beside.precision), (beside, []))
+            if beside.axes not in sizes:
+                sizes.append(beside.axes)
+        for case, sizes in points.values():
+            self._exports.append(model_export(self.schedule, case, sizes))
+
+    def _take_export(self, request: ExportRequest, reply: ExportReply) -> None:
+        """Keep it, and go on to the model's null twin, which can't be if the model is not."""
+        self.models[request.model, request.precision] = reply
+        case, points = self._twins.pop((request.model, request.precision), (None, []))
+        if case is None:
+            return
+        if reply.model is None:
+            self.models[case.model, case.precision] = reply
+        else:
+            self._exports.append(null_export(self.schedule, case, points, reply.model))
 
     def _queue_rounds(self) -> bool:
         """Queue the next round of all that want it, once all rounds before it have ended."""

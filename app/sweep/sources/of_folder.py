@@ -12,14 +12,17 @@ from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.afterwards import Afterwards
 from app.sweep.sources.budget import Budget, WithinBudget
+from app.sweep.sources.cold_start import WithColdStarts
 from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
+from app.sweep.sources.highest_rate import HighestRate
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Source
+from exporters.twins import is_null
 
-RoundSource = FixedSweep | LargestBatch
+RoundSource = FixedSweep | LargestBatch | HighestRate
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
 EXPORT_LIMIT_S = 600.0
@@ -47,26 +50,46 @@ def sources(
         Budget(plan.budget_s or math.inf),
         plan.checked,
         plan.tolerance,
+        plan.chosen_cores,
+        plan.lock_memory,
+        plan.realtime,
     )
     statuses = _known(recorded)
     rounds: RoundSource
     if plan.largest_batch:
         tried = {case_id: known[0] for case_id, known in statuses.items() if known}
         rounds = LargestBatch(schedule, tried)
+    elif plan.slo:
+        rounds = HighestRate(schedule, recorded)
     else:
         rule = plan.stopping
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
         rounds = FixedSweep(schedule, statuses, enough)
     afterwards: list[Afterwards] = []
+    # What comes after the rounds is of models: a null twin has no operators and no answers.
+    models = [case for case in manifest.cases if not is_null(case.model)]
     ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
     limit_s = manifest.time_limit_s
     source: Source = rounds
+    if plan.cold_start is not None:
+        cold = WithColdStarts(
+            source,
+            models,
+            ran,
+            recorded.cold_starts,
+            limit_s,
+            plan.cold_start,
+            plan.page_cache,
+            manifest.seed,
+        )
+        afterwards.append(cold)
+        source = cold
     if plan.profile_ops:
-        operators = WithOperators(source, manifest.cases, ran, recorded.operators, limit_s)
+        operators = WithOperators(source, models, ran, recorded.operators, limit_s)
         afterwards.append(operators)
         source = operators
     done = list(recorded.accuracies)
-    accuracy = WithAccuracy(source, manifest.cases, plan.accuracy, ran, done, limit_s)
+    accuracy = WithAccuracy(source, models, plan.accuracy, ran, done, limit_s)
     afterwards.append(accuracy)
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 

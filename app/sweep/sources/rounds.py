@@ -19,12 +19,14 @@ from app.machine import engines
 from app.machine.available import availability, runtime
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
+from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
 from app.sweep.sources.conditions import limits_under, neighbour_job, why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
+from exporters.types import ExportedModel
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
@@ -41,7 +43,8 @@ class Schedule:
     `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
     export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
     `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
-    they may be off by, None for what follows from the arithmetic.
+    they may be off by, None for what follows from the arithmetic. `cores` are those that were
+    chosen, () where each case has the last ones that it needs; `realtime` is a priority.
     """
 
     cases: Sequence[Case]
@@ -55,6 +58,9 @@ class Schedule:
     budget: Budget = field(default_factory=Budget)
     checked: bool = True
     tolerance: float | None = None
+    cores: tuple[int, ...] = ()
+    lock_memory: bool = False
+    realtime: int | None = None
 
 
 def round_work(
@@ -79,12 +85,13 @@ def round_work(
     model = reply.model.at(case.axes)
     try:
         engine.refuse(model, model.axes, settings)
+        together = batches(case, reply.model)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
     if beside is not None and beside.model is None:
         reason = f"the neighbour {case.condition.model}: {beside.reason}"
         return settled(case, number, as_status(beside.status), reason, tried)
-    sessions = sessions_of(engine.options, case.options)
+    sessions, usable = sessions_of(engine.options, case.options), usable_cores()
     neighbour = neighbour_job(case, settings, beside)
     at_once = sessions + (neighbour is not None)
     job = MeasureJob(
@@ -99,11 +106,16 @@ def round_work(
         limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=cores_for(case.threads * at_once, usable_cores()),
+        affinity=schedule.cores or cores_for(case.threads * at_once, usable),
+        shared=not usable.isdisjoint(schedule.cores),
+        lock_memory=schedule.lock_memory,
+        realtime=schedule.realtime,
         tolerance=schedule.tolerance,
         arrivals_seed=round_seed(schedule.seed, "arrivals", number),
         condition=case.condition,
         neighbour=neighbour,
+        batcher=case.batcher,
+        batches=together,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -135,6 +147,16 @@ def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, i
     work = export_work(
         case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.checked
     )
+    work.budget_ends_s = schedule.budget.ends_s
+    return work
+
+
+def null_export(
+    schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]], of: ExportedModel
+) -> ExportWork:
+    """The null twin of a model that has been exported, for a case that measures it."""
+    request = ExportRequest(case.model, case.precision, tuple(points), null_of=of)
+    work = ExportWork(request, schedule.export_limit_s, schedule.memory_limit_bytes)
     work.budget_ends_s = schedule.budget.ends_s
     return work
 

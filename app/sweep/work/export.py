@@ -7,7 +7,6 @@ import json
 import math
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 import psutil
 
@@ -15,6 +14,7 @@ from app.cases.status import Status
 from app.machine.telemetry import Telemetry
 from app.results.folder import RunFolder
 from app.results.inputs import inputs_to_keep
+from app.results.labels import file_name
 from app.results.lines import Exported, Line
 from app.results.live import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work, json_line
@@ -110,7 +110,8 @@ class ExportWork(Work):
         live.exports_done += 1
         live.exporting = tuple(m for m in live.exporting if m != self.request.model)
         if self.reply is not None and self.reply.model is not None:
-            if folder.manifest.asked.save_inputs:
+            # A null twin is fed what its model is.
+            if folder.manifest.asked.save_inputs and self.request.null_of is None:
                 for name, data in inputs_to_keep(self.reply.model):
                     folder.write(name, data)
             yield Exported(self.request.model, self.request.precision, self.reply.model)
@@ -120,7 +121,7 @@ class ExportWork(Work):
         return self.reply is None or self.reply.model is None
 
     def text(self) -> str:
-        name, reply = Path(self.request.model).name, self.reply
+        name, reply = file_name(self.request.model), self.reply
         if reply is None:
             return f"export of {name} was not finished"
         if reply.model is None:

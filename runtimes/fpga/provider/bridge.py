@@ -30,6 +30,7 @@ from runtimes.fpga.provider.graph import (
 )
 from runtimes.fpga.provider.partition import claims, predecessors
 from runtimes.fpga.provider.shim import PROVIDER_NAME
+from runtimes.ort.c_api import ABI_VERSION, OrtApi
 
 _VENDOR = b"Graphlap"
 _VENDOR_ID = 0xF96A
@@ -83,7 +84,7 @@ class Bridge:
     def __init__(self, shim: c.CDLL) -> None:
         self._shim = shim
         self._hooks = _Hooks.in_dll(shim, "hooks")
-        self._api: abi.OrtApi
+        self._api: OrtApi
         self._ep_api: abi.OrtEpApi
         self._device = c.c_void_p()
         self._factories = 0
@@ -146,7 +147,7 @@ class Bridge:
         vendor = self._callbacks.text(_VENDOR)
         own_version = self._callbacks.text(_package_version().encode())
         return abi.EpFactory(
-            version=abi.ABI_VERSION,
+            version=ABI_VERSION,
             GetName=self._get_name,
             GetVendor=self._callbacks.function(lambda _this: vendor, _P, _P),
             GetSupportedDevices=self._callbacks.checked(
@@ -224,7 +225,7 @@ class Bridge:
             target = read_target(self._own_options(session_options))
         except GraphlapError as error:
             target = error
-        structure = abi.Ep(version=abi.ABI_VERSION, **self._provider_callbacks)
+        structure = abi.Ep(version=ABI_VERSION, **self._provider_callbacks)
         address = c.addressof(structure)
         self._providers[address] = _Provider(structure, target, logger)
         made[0] = address
@@ -260,7 +261,7 @@ class Bridge:
         self._tell(provider.logger, shown, reasons)
         supported = [i for i, reason in reasons.items() if reason is None]
         before = predecessors(shown.depends_on, [node.outputs for node in shown.graph.nodes])
-        fusion = abi.NodeFusionOptions(abi.ABI_VERSION, True)
+        fusion = abi.NodeFusionOptions(ABI_VERSION, True)
         for claim in claims(before, supported):
             nodes = abi.array_of(c.c_void_p, len(claim))(*(shown.nodes[i] for i in claim))
             self._ep_api.EpGraphSupportInfo_AddNodesToFuse(
@@ -313,7 +314,7 @@ class Bridge:
         """One claim made ready; Unsupported if the card has too few tiles for it."""
         emulation = Emulation(self._claimed_graph(graph, fused))
         return _Computation(
-            abi.NodeComputeInfo(version=abi.ABI_VERSION, **self._computation_callbacks),
+            abi.NodeComputeInfo(version=ABI_VERSION, **self._computation_callbacks),
             emulation,
             compile_graph(emulation.graph, target.card, target.release.name),
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
 from runtimes.fpga.provider import abi
+from runtimes.ort.c_api import Get, GetList, OrtApi, OrtError, text
 from runtimes.ort.element_types import ELEMENT_TYPES
 
 _WRITABLE = 0x200
@@ -36,12 +37,12 @@ class OrtGraph:
     unfixed: Mapping[str, str]
 
 
-def read_graph(api: abi.OrtApi, handle: int) -> OrtGraph:
+def read_graph(api: OrtApi, handle: int) -> OrtGraph:
     """The OrtGraph at `handle`; nodes come in topological order, as ONNX Runtime lists them."""
     return _Reader(api).read(handle)
 
 
-def read_tensor(api: abi.OrtApi, value: int) -> np.ndarray:
+def read_tensor(api: OrtApi, value: int) -> np.ndarray:
     """An OrtValue's tensor as a view of its own memory; TypeError for a type numpy lacks."""
     info = c.c_void_p()
     api.GetTensorTypeAndShape(value, c.byref(info))
@@ -61,7 +62,7 @@ def read_tensor(api: abi.OrtApi, value: int) -> np.ndarray:
     return np.ndarray(shape, kind, _memory(data, size * kind.itemsize, _WRITABLE))
 
 
-def read_metadata(api: abi.OrtApi, graph: int, key: str) -> str | None:
+def read_metadata(api: OrtApi, graph: int, key: str) -> str | None:
     """What the model that holds an OrtGraph says under `key`; None if it says nothing."""
     metadata, allocator, found = c.c_void_p(), c.c_void_p(), c.c_void_p()
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))
@@ -70,19 +71,19 @@ def read_metadata(api: abi.OrtApi, graph: int, key: str) -> str | None:
         api.ModelMetadataLookupCustomMetadataMap(metadata, allocator, key.encode(), c.byref(found))
         if not found.value:
             return None
-        text = c.string_at(found.value).decode()
+        value = c.string_at(found.value).decode()
         api.AllocatorFree(allocator, found)
-        return text
+        return value
     finally:
         api.ReleaseModelMetadata(metadata)
 
 
-def value_names(api: abi.OrtApi, values: Iterable[int | None]) -> tuple[str, ...]:
+def value_names(api: OrtApi, values: Iterable[int | None]) -> tuple[str, ...]:
     """The names of OrtValueInfos; "" for an optional one that is not there."""
-    return tuple(abi.text(api.GetValueInfoName, value) if value else "" for value in values)
+    return tuple(text(api.GetValueInfoName, value) if value else "" for value in values)
 
 
-def _type_and_shape(api: abi.OrtApi, info: c.c_void_p) -> tuple[int, tuple[int, ...]]:
+def _type_and_shape(api: OrtApi, info: c.c_void_p) -> tuple[int, tuple[int, ...]]:
     dtype, rank = c.c_int(), c.c_size_t()
     api.GetTensorElementType(info, c.byref(dtype))
     api.GetDimensionsCount(info, c.byref(rank))
@@ -93,7 +94,7 @@ def _type_and_shape(api: abi.OrtApi, info: c.c_void_p) -> tuple[int, tuple[int, 
 
 
 class _Reader:
-    def __init__(self, api: abi.OrtApi) -> None:
+    def __init__(self, api: OrtApi) -> None:
         self._api = api
         self._constants: dict[str, np.ndarray] = {}
         self._values: dict[str, Value] = {}
@@ -110,7 +111,7 @@ class _Reader:
             for node in found
         ]
         graph = Graph(
-            name=abi.text(api.Graph_GetName, handle),
+            name=text(api.Graph_GetName, handle),
             inputs=inputs,
             outputs=outputs,
             nodes=nodes,
@@ -120,7 +121,7 @@ class _Reader:
         depends_on = tuple(node.inputs + more for node, more in zip(nodes, implicit, strict=True))
         return OrtGraph(graph, tuple(found), depends_on, self._unfixed)
 
-    def _names(self, count: abi.Get, get: abi.GetList, owner: int) -> tuple[str, ...]:
+    def _names(self, count: Get, get: GetList, owner: int) -> tuple[str, ...]:
         values = abi.handles(count, get, owner)
         names = value_names(self._api, values)
         for name, value in zip(names, values, strict=True):
@@ -171,9 +172,9 @@ class _Reader:
         since = c.c_int()
         api.Node_GetSinceVersion(node, c.byref(since))
         return Node(
-            name=abi.text(api.Node_GetName, node),
-            op=abi.text(api.Node_GetOperatorType, node),
-            domain=abi.text(api.Node_GetDomain, node),
+            name=text(api.Node_GetName, node),
+            op=text(api.Node_GetOperatorType, node),
+            domain=text(api.Node_GetDomain, node),
             since_version=since.value,
             inputs=self._names(api.Node_GetNumInputs, api.Node_GetInputs, node),
             outputs=self._names(api.Node_GetNumOutputs, api.Node_GetOutputs, node),
@@ -189,7 +190,7 @@ class _Reader:
             api.OpAttr_GetType(attribute, c.byref(kind))
             data = self._attribute_bytes(attribute or 0, kind.value)
             if data is not None:
-                name = abi.text(api.OpAttr_GetName, attribute or 0)
+                name = text(api.OpAttr_GetName, attribute or 0)
                 read[name] = _decode(kind.value, data)
         return read
 
@@ -201,7 +202,7 @@ class _Reader:
             buffer = c.create_string_buffer(room)
             try:
                 self._api.ReadOpAttr(attribute, kind, buffer, room, c.byref(size))
-            except abi.OrtError:
+            except OrtError:
                 # Too little room is a failure that tells how much is needed.
                 if size.value <= room:
                     raise

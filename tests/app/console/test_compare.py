@@ -13,6 +13,7 @@ import pytest
 from app.__main__ import main
 from app.cases.case import Case
 from app.results.folder import RunFolder
+from tests.app.console.telling import told
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 
@@ -28,11 +29,6 @@ def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -
             record(folder, CASE, number, (latency_us * factor).round(3).tolist())
             record(folder, OTHER, number, (latency_us * 2).round(3).tolist())
     return path
-
-
-def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    code = main([str(argument) for argument in arguments])
-    return code, capsys.readouterr().out
 
 
 def test_the_same_twice_passes_and_says_that_the_runs_were_apart(

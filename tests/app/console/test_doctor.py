@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from app.console.doctor import doctor
+from app.console.permitted import permitted as told_here
 from app.console.probes import probe_all
+from app.machine.cores import as_list, usable_cores
+from app.machine.privileges import memory_locked, scheduler
 from runtimes.registry import RUNTIMES
+from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.checkout import ROOT
 
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt"}
@@ -68,6 +76,51 @@ def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_pa
     assert set(verdicts) <= {"fine", "doubtful", "not told"}
     for line, verdict in zip(told, verdicts, strict=True):
         assert ("; " in line) == (verdict == "doubtful")
+
+
+PERMITTED = "from app.console.permitted import permitted; print(*permitted(), sep='\\n')"
+
+
+def permitted(before: Callable[[], None] | None = None) -> dict[str, str]:
+    """What it says in a process of its own, by what it is said of."""
+    done = subprocess.run(
+        [sys.executable, "-c", PERMITTED],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+        preexec_fn=before,
+    )
+    return {line[2:15].strip(): line[17:] for line in done.stdout.splitlines()}
+
+
+def test_who_may_not_lock_memory_nor_take_a_priority_hears_the_remedy() -> None:
+    said = permitted(give_up)
+    assert said["--lock-memory"].startswith("not permitted")
+    assert "ulimit -l" in said["--lock-memory"]
+    assert said["--realtime"].startswith("not permitted")
+    assert "ulimit -r" in said["--realtime"]
+    assert said["--cores"] == as_list(usable_cores())
+
+
+def test_a_limit_on_priorities_is_told() -> None:
+    def limited() -> None:
+        give_up()
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (7, 7))
+
+    try:
+        said = permitted(limited)
+    except subprocess.SubprocessError:
+        pytest.skip("no limit can be raised here")
+    assert said["--realtime"].startswith("permitted up to 7")
+
+
+@needs_realtime
+def test_what_is_tried_is_undone() -> None:
+    before = scheduler(), memory_locked()
+    said = "\n".join(told_here())
+    assert "--realtime     permitted" in said
+    assert (scheduler(), memory_locked()) == before
 
 
 def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> None:

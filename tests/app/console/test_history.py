@@ -14,15 +14,11 @@ import pytest
 
 from app.__main__ import main
 from app.results.folder import RESULTS
+from tests.app.console.telling import told
 from tests.app.results.pasts import night_at, nights_at
 from tests.app.results.runs import CASE
 
 SLOWER = [1.0] * 8 + [1.1] * 6
-
-
-def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    code = main([str(argument) for argument in arguments])
-    return code, capsys.readouterr().out
 
 
 def test_a_slowdown_is_told_with_its_run_and_what_came_with_it(

@@ -90,6 +90,15 @@ def test_a_scenario_is_told_as_it_was_asked_for(path: Path, word: str) -> None:
     assert word in table and "closed_loop" in table
 
 
+def test_the_share_of_late_runs_is_a_column_where_a_deadline_was_asked_for(path: Path) -> None:
+    rows = measured(path, MLP)
+    assert "> 100 µs" not in shown(rows)
+    late = {"deadline_us": 100.0, "late_share": 0.00013}
+    late |= {"late_share_ci_low": 0.00009, "late_share_ci_high": 0.00021}
+    told = shown([replace(one, row={**one.row, **late}) for one in rows])
+    assert "> 100 µs" in told and "0.013 %" in told and "0.0090 % to 0.021 %" in told
+
+
 def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: Path) -> None:
     lines = answered(path, Case("lstm_large", "fake"), MLP).splitlines()
     ours, published, other = (

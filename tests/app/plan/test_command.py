@@ -61,6 +61,15 @@ def test_what_is_compared_and_how_is_part_of_the_command(tmp_path: Path) -> None
     assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
 
 
+def test_where_it_is_measured_is_part_of_the_command(tmp_path: Path) -> None:
+    sweeps = [{"models": ["mlp"], "runtimes": ["fake"]}]
+    place = {"cores": "2-5,8", "lock_memory": True, "realtime": 10}
+    plan = parse_plan({"name": "sweep", "sweeps": sweeps, **place}, "test")
+    line = command_line(plan, tmp_path)
+    assert "--cores 2-5,8 --lock-memory --realtime 10" in line
+    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+
+
 @pytest.mark.parametrize(
     ("compared", "flags"),
     [

@@ -9,11 +9,14 @@ from pathlib import Path
 from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.column import Row
+from app.cases.condition import Condition
 from app.cases.given import Given
 from app.cases.interference import Interference
+from app.cases.open_loop import OpenLoop
 from app.cases.reading import Reading
 from app.cases.round import Check
 from app.cases.scenario import Scenario
+from app.plan.null import null_case
 from app.results.folder import TELEMETRY, RunFolder, telemetry_name
 from app.results.lines import Exported
 from app.results.reader import read_run
@@ -21,10 +24,12 @@ from app.results.rows import Rows
 from app.results.table import to_csv
 from exporters.codec import to_json
 from exporters.types import ExportedModel
+from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
-NEVER_FILLED = {"rate_hz", "ci_absent", "upper_bound_absent", "mlperf_absent"}
-"""One waits for scenarios with arrivals of their own, the others tell what is empty."""
+NEVER_FILLED = {"ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent"}
+"""They tell what is empty."""
+OPEN_LOOP = OpenLoop("a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3)
 ROUNDS = 5
 LATENCY_US = 400.0
 RUNS = 24_000
@@ -33,6 +38,7 @@ FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
 }
+PLACE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
 INTERFERENCE = Interference(
     seconds=9.0,
     steal_share=0.01,
@@ -85,8 +91,12 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     )
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
     beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
-    manifest = manifest_of((*cases, *beside), ROUNDS)
-    manifest = replace(manifest, plan={**manifest.plan, "baseline": "ort-cpu"})
+    arriving = Case("net", "ort-cpu", scenario=Scenario.parse("burst:8@10ms"))
+    cold = replace(beside[0], condition=Condition.parse("cold:64MB"))
+    planned = (*cases, arriving, *beside, cold, *cases_asked_for(beside[0]))
+    manifest = manifest_of((*planned, *map(null_case, planned)), ROUNDS)
+    asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50, "null": True}
+    manifest = replace(manifest, plan={**manifest.plan, **asked})
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(Exported(case.model, case.precision, MODEL))
@@ -95,8 +105,13 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
             for number in range(ROUNDS):
                 _measured(folder, one, number)
         for number in range(ROUNDS):
+            record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
             for one, apart in zip(beside, (1.0, 1.0 + number / 10), strict=True):
                 record(folder, one, number, [LATENCY_US * apart] * 600)
+        record(
+            folder, cold, 0, [LATENCY_US] * 600, facts={"polluted_mb": 64.0, "pollution_ms": 9.0}
+        )
+        fill_asked_for(folder, beside[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))
         folder.write("results.csv", to_csv(rows))
     return rows, path / "results.csv"
@@ -131,7 +146,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         device_memory_peak_mb=45.0,
         options={"sessions": 2},
         concurrency=2,
-        environment={"load_1min": 0.5},
+        environment={"load_1min": 0.5, **PLACE},
         interference=INTERFERENCE,
     )
     counted = [

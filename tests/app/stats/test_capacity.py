@@ -20,7 +20,7 @@ from app.stats.capacity import (
     next_rate,
     rounded,
 )
-from app.stats.judging import requests_wanted
+from app.stats.judging import cluster, requests_wanted
 from tests.simulated.queues import constant, exponential
 from tests.simulated.servers import Server, search
 
@@ -78,7 +78,8 @@ def test_a_target_on_the_mean_is_found_likewise() -> None:
 def test_rounds_as_a_sweep_has_them_bracket_the_rate(utilisation: float) -> None:
     """A bracket is wrong if either of its ends is: at most 1 in 10, 2 of 20 in the mean."""
     target = exponential_target(utilisation)
-    server = Server(drawn, 1000.0, requests_wanted(target, 1000.0))
+    wanted = requests_wanted(target, cluster(target, 1000.0, utilisation))
+    server = Server(drawn, 1000.0, wanted)
     held = 0
     for seed in range(20):
         found, _ = search(server, target, seed=100 * seed)
@@ -130,14 +131,16 @@ def test_it_gives_up_where_no_rate_can_be_asked_for() -> None:
 def test_both_sides_of_what_stays_undecided_are_looked_at() -> None:
     steps: list[Step] = []
     while (rate := next_rate(steps, 1000.0)) is not None:
-        verdict: Verdict = "holds" if rate < 600 else "undecided" if rate < 800 else "breaks"
+        verdict: Verdict = "holds" if rate < 400 else "undecided" if rate < 800 else "breaks"
         steps.append(Step(rate, verdict))
     found = bracket(steps)
     undecided = [step.rate_hz for step in steps if step.verdict == "undecided"]
     assert found.low_hz is not None
     assert found.high_hz is not None
-    assert min(undecided) <= (1.0 + RESOLUTION) * found.low_hz
-    assert found.high_hz <= (1.0 + RESOLUTION) * max(undecided)
+    gain = (found.high_hz - found.low_hz) / 8.0
+    assert min(undecided) - found.low_hz <= gain, "closer would hardly narrow the bracket"
+    assert found.high_hz - max(undecided) <= gain
+    assert min(undecided) - found.low_hz > gain / 4.0, "and closer than that nobody looked"
 
 
 def test_a_rate_that_could_not_be_offered_bounds_the_search_and_says_so() -> None:

@@ -14,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from app.cases.batcher import Batcher
 from app.cases.condition import Condition
 from app.cases.neighbour import NeighbourJob
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
@@ -88,11 +89,16 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         samples: Path = tmp_path / "samples.bin",
         model: ExportedModel = counter,
         affinity: tuple[int, ...] = (),
+        shared: bool = False,
+        lock_memory: bool = False,
+        realtime: int | None = None,
+        before: Callable[[], None] | None = None,
         threads: int = 1,
         precision: Precision = "fp32",
         tolerance: float | None = None,
         condition: str = "none",
         neighbour: NeighbourJob | None = None,
+        batcher: Batcher | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -107,9 +113,14 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             seed=7,
             samples_path=str(samples),
             affinity=affinity,
+            shared=shared,
+            lock_memory=lock_memory,
+            realtime=realtime,
             tolerance=tolerance,
             condition=Condition.parse(condition),
             neighbour=neighbour,
+            batcher=batcher,
+            batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],
@@ -117,6 +128,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=before,  # noqa: PLW1509 - the tests have no other threads
         ) as child:
             assert child.stdin is not None
             assert child.stdout is not None

@@ -200,3 +200,8 @@ def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:
     crowded, _, _ = measure("fake", options={"sessions": 2}, affinity=core)
     assert not any("share 1 core" in warning for warning in quiet.warnings)
     assert any("2 sessions of 1 thread share 1 core" in warning for warning in crowded.warnings)
+
+
+def test_more_threads_than_cores_are_warned_of(measure: Measure) -> None:
+    result, _, _ = measure("fake", threads=2, affinity=(min(usable_cores()),))
+    assert any("2 threads share 1 core" in warning for warning in result.warnings)

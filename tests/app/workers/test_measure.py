@@ -290,9 +290,9 @@ def test_the_memory_peak_is_the_rounds_own_and_not_that_of_who_started_it(
 
 
 def test_a_graph_that_runs_in_a_wider_precision_than_asked_has_no_latency(
-    measure: Measure,
+    measure: Measure, counter: ExportedModel
 ) -> None:
-    result, records, _ = measure(precision="int8")
+    result, records, _ = measure(precision="int8", model=replace(counter, precision="int8"))
     assert (result.status, result.precision, result.samples) == ("unsupported", "fp32", "")
     assert "this int8 graph in fp32" in result.reason
     assert len(records) == 0

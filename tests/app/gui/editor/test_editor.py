@@ -79,6 +79,20 @@ def test_what_is_clicked_and_typed_becomes_the_plan(editor: SweepEditor) -> None
     assert sweep.options == {"ort-cpu.memory_arena": (True, False)}
 
 
+def test_batchers_are_typed_with_semicolons_since_their_words_hold_commas(
+    editor: SweepEditor,
+) -> None:
+    _check(editor, "cnn_tiny")
+    form = editor.grid_form
+    (field,) = (field for axis, field in form._plain.items() if axis.field == "batcher")
+    QTest.keyClicks(field, "none; max=8,wait=2ms")
+    (sweep,) = editor.plan().sweeps
+    assert sweep.batcher == ("none", "max=8,wait=2ms")
+    field.clear()
+    form.show_grid(sweep)
+    assert field.text() == "none; max=8,wait=2ms"
+
+
 def test_every_step_can_be_undone_and_done_again(editor: SweepEditor) -> None:
     _check(editor, "cnn_tiny")
     QTest.keyClicks(editor.grid_form.batch, "16")

@@ -1,0 +1,14 @@
+"""The columns of runs that were later than a deadline; empty where none was asked for."""
+
+from __future__ import annotations
+
+from app.cases.column import count, less, number, text
+
+LATE = (
+    number("deadline_us", "Deadline (µs)", "us", "What --deadline asked for."),
+    count("late_runs", "Late", "How many runs of all rounds took longer."),
+    less("late_share", "Late share", "", "The share of all runs that took longer."),
+    less("late_share_ci_low", "Late from", "", "The lower end of its 95 % interval."),
+    less("late_share_ci_high", "Late to", "", "The upper end of its 95 % interval."),
+    text("late_absent", "Late not bounded", "Why that interval is empty."),
+)

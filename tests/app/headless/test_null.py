@@ -1,0 +1,98 @@
+"""`--null` as a user has it: twins beside the models, and what is left of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.headless.batch import FAKE, launch, rows, run, samples_of, wait_for_rounds
+
+SHORT = ("--headless", "--profile", "glance", "--rounds", "3")
+
+
+def by_name(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
+    return {(row["model"], row["runtime"]): row for row in rows(folder)}
+
+
+def test_a_model_minus_its_twin_is_its_compute(work: Path) -> None:
+    code, out, errors = run(
+        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu,openvino-cpu,torch-cpu", "--null",
+        "--batch", "64", "--out", "run",
+    )  # fmt: skip
+    assert code == 0, errors
+    found = by_name(work / "run")
+    for runtime in ("ort-cpu", "openvino-cpu", "torch-cpu"):
+        model, twin = found["mlp", runtime], found["null(mlp)", runtime]
+        assert (model["status"], twin["status"]) == ("ok", "ok")
+        assert twin["output_ok"] == "true"
+        assert model["null"] == twin["case_id"]
+        assert model["null_p50_us"] == twin["latency_p50_us"]
+        assert model["null_p99_us"] == twin["latency_p99_us"]
+        assert 0.0 < float(twin["latency_p50_us"]) < float(model["latency_p50_us"])
+        low, compute, high = (
+            float(model[f"compute_p50_{name}us"]) for name in ("ci_low_", "", "ci_high_")
+        )
+        assert low < compute < high
+        both = float(model["latency_p50_us"]) - float(model["null_p50_us"])
+        assert compute == pytest.approx(both)
+        assert not twin["compute_p50_us"]
+        assert (twin["parameters"], twin["macs"]) == ("0", "0")
+    assert "model minus null" in out
+    assert "null(mlp): " not in out.partition("fastest, by the median")[2]
+
+
+def test_a_runtime_that_does_not_take_the_twin_says_so_in_its_row(work: Path) -> None:
+    """A user's file has no torch module behind it, nor has its twin."""
+    code, out, _ = run(
+        *SHORT, "--models", "add.onnx", "--runtimes", "ort-cpu,torch-cpu", "--null", "--out", "run"
+    )
+    assert code == 0
+    found = by_name(work / "run")
+    assert found["null(add.onnx)", "torch-cpu"]["status"] == "unsupported"
+    assert found["add.onnx", "torch-cpu"]["compute_absent"].startswith("it is unsupported: ")
+    assert found["add.onnx", "ort-cpu"]["compute_p50_us"]
+    assert "no compute of add · torch-cpu: it is unsupported" in out
+
+
+def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> None:
+    code, _, errors = run(
+        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--precision", "int8", "--null",
+        "--out", "run",
+    )  # fmt: skip
+    assert code == 0, errors
+    twin = by_name(work / "run")["null(mlp)", "ort-cpu"]
+    assert (twin["status"], twin["precision_asked"], twin["precision"]) == ("ok", "int8", "fp32")
+    assert "was asked for" not in twin["warnings"]
+
+
+def test_a_resumed_run_measures_the_twins_that_it_lacks(work: Path) -> None:
+    process = launch(*SHORT, "--models", "add.onnx", *FAKE, "--null", "--out", "run")
+    wait_for_rounds(work / "run", 3, process)
+    process.kill()
+    process.communicate()
+    before = samples_of(work / "run")
+    code, out, _ = run("--resume", "run")
+    assert code == 0
+    after = samples_of(work / "run")
+    assert len(after) == 6 and before.items() <= after.items()
+    assert by_name(work / "run")["add.onnx", "fake"]["compute_p50_us"]
+    assert "model minus null" in out
+
+
+def test_a_model_that_is_no_graph_has_no_twin_either(work: Path) -> None:
+    (work / "bad.onnx").write_bytes(b"no graph")
+    code, _, _ = run(*SHORT, "--models", "bad.onnx", *FAKE, "--null", "--out", "run")
+    assert code == 1
+    found = by_name(work / "run")
+    assert {row["status"] for row in found.values()} == {"export_failed"}
+    assert len(found) == 2
+
+
+def test_what_comes_after_the_rounds_is_of_models_alone(work: Path) -> None:
+    code, out, _ = run(
+        *SHORT, "--models", "add.onnx", "--runtimes", "ort-cpu", "--null", "--profile-ops",
+        "--out", "run",
+    )  # fmt: skip
+    assert code == 0
+    assert "operators of add.onnx" in out and "operators of null(" not in out

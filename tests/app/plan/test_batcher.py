@@ -1,0 +1,103 @@
+"""A plan says which batchers are compared, and refuses one that could collect nothing."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.batcher import Batcher
+from app.cases.errors import PlanError
+from app.plan.command import command_line
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan, load_plan, parse_plan
+from app.plan.toml_text import plan_toml
+from app.results.labels import labels
+from app.sweep.sources.batches import points
+from tests.app.sweep.sweeps import write_add_graph
+
+SEVERAL = ["max=8,wait=2ms", "max=3,wait=0us", "none"]
+
+
+def plan_of(**grid: Any) -> Plan:
+    usual = {"models": ["mlp"], "runtimes": ["fake"], "scenarios": ["poisson:200/s"]}
+    return parse_plan({"name": "sweep", "sweeps": [{**usual, **grid}]}, "the plan")
+
+
+def test_several_batchers_are_cases_of_their_own_and_their_labels_tell_them_apart() -> None:
+    cases = expand(plan_of(batcher=SEVERAL))
+    assert [case.batcher for case in cases] == [Batcher(8, 2000.0), Batcher(3, 0.0), None]
+    assert {case.axes["batch"] for case in cases} == {1}
+    assert [label.rpartition(" · ")[2] for label in labels(cases).values()] == [
+        "batcher max=8,wait=2ms",
+        "batcher max=3,wait=0us",
+        "batcher none",
+    ]
+
+
+def test_a_plan_without_a_batcher_has_the_cases_that_it_had() -> None:
+    (case,) = expand(plan_of())
+    assert case.batcher is None
+    assert "batcher" not in case.identity
+
+
+def test_the_command_line_and_the_plan_file_say_the_same_batchers(tmp_path: Path) -> None:
+    plan = plan_of(batcher=SEVERAL)
+    words = shlex.split(command_line(plan, tmp_path).partition("--headless ")[2])
+    assert words.count("--batcher") == len(SEVERAL)
+    assert plan_from_flags(parse(words)) == plan
+    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
+    assert load_plan(tmp_path / "p.toml").sweeps == plan.sweeps
+
+
+def test_a_model_is_exported_for_every_batch_that_is_sent() -> None:
+    with_batcher, without = expand(plan_of(batcher=["max=6,wait=1ms", "none"]))
+    assert [point["batch"] for point in points(with_batcher)] == [1, 2, 4, 6]
+    assert [point["batch"] for point in points(without)] == [1]
+
+
+def test_an_axis_of_another_name_may_be_the_batch(tmp_path: Path) -> None:
+    path = str(write_add_graph(tmp_path / "open.onnx", ("N", 3)))
+    (case,) = expand(plan_of(models=[path], batcher=["max=2,wait=1ms"]))
+    assert list(points(case)) == [{"N": 1}, {"N": 2}]
+
+
+@pytest.mark.parametrize(
+    ("grid", "whole", "told"),
+    [
+        ({"scenarios": ["closed_loop"]}, {}, "closed_loop waits for answers"),
+        ({"scenarios": ["rate:9/s", "paced:1ms"]}, {}, "paced:1000us waits for answers"),
+        ({"scenarios": ["multistream:8"]}, {}, "multistream:8 waits for answers"),
+        ({"batch_size": [4]}, {}, "the batch is to be 4: leave --batch out, or make it 1"),
+        ({"axes": {"batch": [1, 2]}}, {}, "the batch is to be 2"),
+        ({"options": {"fake.sessions": [1, 2]}}, {}, "one server, and fake.sessions makes several"),
+        ({}, {"rotate_inputs": True}, "leave --rotate-inputs or --batcher out"),
+        ({}, {"largest_batch": True}, "leave --largest-batch or --batcher out"),
+        ({}, {"profile_ops": True}, "leave --profile-ops or --batcher out"),
+        ({}, {"states": {"y": "x"}}, "leave --state or --batcher out"),
+    ],
+)
+def test_what_goes_with_no_batcher_is_told_in_one_sentence(
+    grid: dict[str, Any], whole: dict[str, Any], told: str
+) -> None:
+    plan = plan_of(batcher=["max=8,wait=2ms"], **grid).model_copy(update=whole)
+    with pytest.raises(PlanError, match=told):
+        expand(plan)
+
+
+def test_a_model_whose_batch_is_fixed_is_named(tmp_path: Path) -> None:
+    path = write_add_graph(tmp_path / "fixed.onnx", (2, 3))
+    with pytest.raises(PlanError, match=r"fixed\.onnx has no open batch axis"):
+        expand(plan_of(models=["mlp", str(path)], batcher=["max=8,wait=2ms"]))
+
+
+@pytest.mark.parametrize("word", ["max=8", "max=0,wait=1ms", "8"])
+def test_a_word_that_is_no_batcher_is_refused_with_a_remedy(word: str) -> None:
+    with pytest.raises(PlanError, match=r"use (none|max=1)"):
+        plan_of(batcher=[word])
+    flags = f"--headless --models mlp --scenario rate:9/s --batcher {word}"
+    with pytest.raises(PlanError, match=r"use (none|max=1)"):
+        plan_from_flags(parse(flags.split()))

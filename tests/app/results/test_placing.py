@@ -1,0 +1,40 @@
+"""A row says where its rounds ran, by what each of them read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.cases.round import RoundResult
+from app.results.placing import placing_columns
+
+HERE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
+
+
+def measured(**environment: Any) -> RoundResult:
+    return RoundResult("case", 0, "ok", samples="one.bin", environment={**HERE, **environment})
+
+
+def test_rounds_alike_are_told_once() -> None:
+    assert placing_columns([measured(), measured()]) == {
+        "cores": "2-3",
+        "numa_node": "0",
+        "memory_locked": True,
+        "scheduler": "fifo 10",
+    }
+
+
+def test_a_round_that_had_less_shows() -> None:
+    other = measured(affinity=[5], numa_nodes=[1], scheduler="other", memory_locked=False)
+    assert placing_columns([measured(), other]) == {
+        "cores": "2-3; 5",
+        "numa_node": "0; 1",
+        "memory_locked": False,
+        "scheduler": "fifo 10; other",
+    }
+
+
+def test_what_older_rounds_did_not_tell_is_empty() -> None:
+    old = RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})
+    told = placing_columns([old])
+    assert told == {"cores": "1", "numa_node": None, "memory_locked": None, "scheduler": None}
+    assert set(placing_columns([]).values()) == {None}

@@ -1,0 +1,104 @@
+"""Whoever chooses cores has them to himself: the batch process and its helpers keep off them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.__main__ import main
+from app.cases.column import Row
+from app.machine.cores import as_list, listed, on_cores, usable_cores
+from app.machine.environment import describe_host
+from app.plan.plan import Plan, Sweep
+from app.sweep.begin import begin
+from app.sweep.place import ThisMachine
+from app.sweep.run import SweepRun
+from runtimes.options import OptionValue
+from tests.app.machine.unprivileged import needs_cores, needs_realtime
+from tests.app.sweep.sweeps import script, write_add_graph
+
+pytestmark = needs_cores
+ALL, LAST = usable_cores(), max(usable_cores())
+SAYS_ITS_CORES = "print(sorted(os.sched_getaffinity(0)), flush=True); sys.stdin.readline()"
+
+
+def test_what_measures_has_the_cores_and_nobody_else(tmp_path: Path) -> None:
+    command = script(tmp_path / "cores.py", SAYS_ITS_CORES)
+    kinds = {"round": [LAST], "operators": [LAST], "accuracy": [LAST], "export": sorted(ALL)}
+    with ThisMachine(commands=dict.fromkeys(kinds, command), cores=(LAST,)) as place:
+        assert usable_cores() == ALL - {LAST}
+        for kind, cores in kinds.items():
+            worker = place.start(kind)
+            while not (lines := worker.lines()):
+                time.sleep(0.01)
+            worker.close()
+            assert lines == [str(cores)], kind
+    assert usable_cores() == ALL
+
+
+def test_who_takes_all_cores_stays_on_them(tmp_path: Path) -> None:
+    with ThisMachine(cores=tuple(ALL)):
+        assert usable_cores() == ALL
+
+
+def run(folder: Path, cores: str, *, realtime: int | None = None, **of_fake: OptionValue) -> Row:
+    """The row of a run of the scripted runtime, whose batch process kept off the cores."""
+    graph = write_add_graph(folder / "add.onnx")
+    options: dict[str, tuple[OptionValue, ...]] = {
+        f"fake.{name}": (value,) for name, value in of_fake.items()
+    }
+    grid = Sweep(models=(str(graph),), runtimes=("fake",), options=options)
+    plan = Plan(
+        rounds=1, profile="glance", time_limit_s=5.0, cores=cores, realtime=realtime, sweeps=(grid,)
+    )
+    others = ALL.difference(listed(cores)) or ALL
+    with begin(plan, folder / "run") as written, SweepRun(written, describe_host()) as sweep:
+        while not sweep.finished:
+            sweep.step(0.2)
+            assert sweep.finished or usable_cores() == others
+        sweep.close(0)
+        (row,) = sweep.rows()
+    assert usable_cores() == ALL
+    return row
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_row_says_where_it_was_measured(tmp_path: Path) -> None:
+    row = run(tmp_path, str(LAST))
+    assert (row["status"], row["cores"], row["scheduler"]) == ("ok", str(LAST), "other")
+    assert row["memory_locked"] is False
+    assert "batch process" not in str(row["warnings"])
+
+
+def test_a_row_on_all_cores_says_that_the_batch_process_is_there_too(tmp_path: Path) -> None:
+    row = run(tmp_path, as_list(ALL))
+    assert row["cores"] == as_list(ALL)
+    assert "the batch process shares the measured cores" in str(row["warnings"])
+
+
+@pytest.mark.parametrize("again", [["--resume"], ["--headless", "--plan"]])
+def test_a_run_goes_on_only_where_its_cores_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], again: list[str]
+) -> None:
+    run(tmp_path, str(LAST))
+    with on_cores({min(ALL)}):
+        assert main([*again, str(tmp_path / "run")]) == 2
+    assert f"core {LAST} is not allowed to this process" in capsys.readouterr().err
+
+
+@needs_realtime
+@pytest.mark.alone
+def test_a_real_time_loop_that_never_ends_is_ended_by_the_time_limit(tmp_path: Path) -> None:
+    """Its run spins for a minute, and nothing else has a turn on its core."""
+    begun = time.monotonic()
+    row = run(tmp_path, str(LAST), realtime=1, latency_us=60e6, wait="spin")
+    assert row["status"] == "timeout"
+    assert time.monotonic() - begun < 60
+    assert not psutil.Process().children(recursive=True)

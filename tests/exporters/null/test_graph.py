@@ -1,0 +1,152 @@
+"""A null twin's graph and module write every output from what they are fed, and agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from exporters.null.factory import null_factory
+from exporters.null.graph import null_graph
+from exporters.null.module import NullModule
+from exporters.null.recipe import Recipe, recipe
+from exporters.semantics.evaluator import Evaluator
+from exporters.types import StatePair, TensorSpec
+from exporters.validate import check_file
+
+AXES = {"batch": 3, "sequence": 5}
+
+
+def spec(name: str, *shape: int | str, dtype: str = "float32") -> TensorSpec:
+    return TensorSpec(name, dtype, shape)
+
+
+IDS = spec("ids", "batch", "sequence", dtype="int64")
+MODELS: Mapping[str, tuple[Sequence[TensorSpec], Sequence[TensorSpec]]] = {
+    "fixed sizes": ([spec("x", 1, 3, 8, 8)], [spec("y", 1, 10)]),
+    "more dimensions out than in": ([spec("x", 4)], [spec("y", 2, 3, 4)]),
+    "an open batch": ([spec("x", "batch", 3, 8, 8)], [spec("y", "batch", 10)]),
+    "an open batch that moves": ([spec("x", "batch", 7)], [spec("y", 2, "batch", 5)]),
+    "two open sizes": ([IDS], [spec("logits", "batch", "sequence", 11)]),
+    "two open sizes that change places": (
+        [spec("x", "batch", "sequence", 2)],
+        [spec("y", "sequence", "batch", 3)],
+    ),
+    "a size twice": ([spec("x", "sequence", 4)], [spec("y", "sequence", "sequence")]),
+    "alike": ([spec("x", "batch", 4)], [spec("y", "batch", 4)]),
+    "several inputs": (
+        [IDS, spec("mask", "batch", "sequence", dtype="bool"), spec("x", "batch", 4)],
+        [spec("y", "batch", 2)],
+    ),
+    "two inputs alike, one output": ([spec("a", 2, 3), spec("b", 2, 3)], [spec("y", 2, 3)]),
+    "scalars": ([spec("x"), spec("n", dtype="int64")], [spec("y"), spec("z", 4, dtype="int64")]),
+    "a scalar of a matrix": ([spec("x", 2, 3)], [spec("y")]),
+    "to small integers": ([spec("x", 2)], [spec("y", 2, 2, dtype="uint8")]),
+    "to bool": ([spec("x", 2)], [spec("y", 2, 2, dtype="bool")]),
+    "to float16": ([IDS], [spec("y", "batch", 2, dtype="float16")]),
+    "names like our own": ([spec("null_0", 2)], [spec("null_0_Slice", 3)]),
+    "an input that comes out as it is": (
+        [spec("x", 2), spec("k", 3)],
+        [spec("k", 3), spec("y", 4)],
+    ),
+}
+
+
+def fed(of: Recipe) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(7)
+    drawn = {}
+    for one in of.inputs:
+        values = rng.uniform(70_000, 90_000, one.shape_at(AXES))
+        drawn[one.name] = np.asarray(values, one.dtype)
+    return drawn
+
+
+def computed(path: Path, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    evaluator = Evaluator(str(path))
+    with np.errstate(over="ignore"):
+        values = evaluator.run(None, dict(inputs))
+    return dict(zip(evaluator.output_names, map(np.asarray, values), strict=True))
+
+
+@pytest.fixture(params=MODELS)
+def twin(request: pytest.FixtureRequest) -> Recipe:
+    return recipe(*MODELS[request.param])
+
+
+@pytest.fixture
+def path(twin: Recipe, tmp_path: Path) -> Path:
+    file = tmp_path / "null.onnx"
+    onnx.save(null_graph("null", twin), file)
+    return file
+
+
+def test_the_graph_is_valid_and_its_outputs_have_the_models_types_and_sizes(
+    twin: Recipe, path: Path
+) -> None:
+    check_file(path)
+    found = computed(path, fed(twin))
+    for part in twin.parts:
+        output = part.output
+        assert found[output.name].shape == output.shape_at(AXES)
+        assert found[output.name].dtype == np.dtype(output.dtype)
+
+
+def test_every_input_is_read(twin: Recipe, path: Path) -> None:
+    graph = onnx.load(path).graph
+    read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
+    assert {one.name for one in twin.inputs} <= read
+    assert not twin.unread
+
+
+def test_no_output_can_be_known_beforehand(twin: Recipe, path: Path) -> None:
+    """An engine that folds an output away would leave its copy out."""
+    ones = fed(twin)
+    zeros = {name: np.zeros_like(array) for name, array in ones.items()}
+    first, second = computed(path, ones), computed(path, zeros)
+    assert all((first[name] != second[name]).all() for name in first)
+
+
+def test_onnx_runtime_and_the_torch_module_write_the_same(twin: Recipe, path: Path) -> None:
+    import onnxruntime
+
+    inputs = fed(twin)
+    expected = computed(path, inputs)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for output, array in zip(session.get_outputs(), session.run(None, inputs), strict=True):
+        np.testing.assert_array_equal(array, expected[output.name])
+    module = NullModule(**null_factory(twin).arguments)
+    tensors = [torch.from_numpy(inputs[one.name]) for one in twin.inputs]
+    for part, tensor in zip(twin.parts, module(*tensors), strict=True):
+        np.testing.assert_array_equal(tensor.numpy(), expected[part.output.name])
+
+
+def test_a_state_comes_out_as_it_went_in() -> None:
+    inputs = [spec("x", 1, 4), spec("h", 1, 4), spec("c", 1, 4)]
+    outputs = [spec("y", 1, 4), spec("c_out", 1, 4), spec("h_out", 1, 4)]
+    states = [StatePair("h", "h_out"), StatePair("c", "c_out")]
+    found = {part.output.name: part for part in recipe(inputs, outputs, states).parts}
+    assert found["h_out"].reads == ("h",)
+    assert found["c_out"].reads == ("c",)
+    assert all(part.is_copy for part in found.values())
+
+
+def test_inputs_that_no_output_can_read_are_named() -> None:
+    """Where every output is a state, an engine may leave the other inputs where they are."""
+    states = [StatePair("h", "h_out")]
+    made = recipe([spec("x", 4), spec("h", 2)], [spec("h_out", 2)], states)
+    assert made.unread == ("x",)
+
+
+def test_an_input_without_elements_is_not_read(tmp_path: Path) -> None:
+    """The cache of a first step is empty: there is no first element of it."""
+    inputs = [spec("x", 1, 4), spec("past", 1, 0, 4)]
+    made = recipe(inputs, [spec("y", 1, 2)], empty={"past"})
+    file = tmp_path / "null.onnx"
+    onnx.save(null_graph("null", made), file)
+    check_file(file)
+    found = computed(file, {"x": np.full((1, 4), 5, np.float32), "past": np.zeros((1, 0, 4))})
+    np.testing.assert_array_equal(found["y"], np.full((1, 2), 5))
