@@ -28,10 +28,4 @@ BATCHER = (
         )
         for name, meaning in (("p50", "The median"), ("p99", "p99"))
     ),
-    number(
-        "batcher_late_p99_us",
-        "Batcher late p99 (µs)",
-        "us",
-        "How much later than by the batcher's rule 99 of 100 batches began at most.",
-    ),
 )

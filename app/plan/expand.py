@@ -22,7 +22,8 @@ from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
 from app.plan.batcher import batched
-from app.plan.conditions import refuse_impossible
+from app.plan.cold_start import refuse_cold_start
+from app.plan.conditions import refuse_impossible, refuse_unfit_neighbours
 from app.plan.labelled import refuse_unusable
 from app.plan.load import refuse_too_rare
 from app.plan.null import null_case, refuse_open_loop
@@ -73,6 +74,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             [subject for text in sweep.models for subject in _subjects(text, given, outlines)]
             for sweep in plan.sweeps
         ]
+        refuse_unfit_neighbours(plan, lambda name: _subjects(name, NOTHING, outlines))
     for sweep, subjects in zip(plan.sweeps, named, strict=True):
         if plan.largest_batch:
             sweep = _first_tries(sweep)  # noqa: PLW2901
@@ -94,6 +96,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
                     twin = null_case(case)
                     cases.setdefault(twin.case_id, twin)
     _refuse_if_nothing_can_run(cases.values())
+    refuse_cold_start(plan)
     if plan.null:
         refuse_open_loop(cases.values())
     refuse_impossible(plan, cases.values())

@@ -18,17 +18,16 @@ def batcher_columns(case: Case, rounds: Sequence[Samples]) -> Row:
     if case.batcher is None:
         return {}
     told = [collected(samples, case.batcher) for samples in rounds]
-    held, places, added_ns, late_ns = (
+    held, places, added_ns = (
         np.concatenate([np.zeros(0, np.int64), *(getattr(one, part) for one in told)])
-        for part in ("held", "places", "added_ns", "late_ns")
+        for part in ("held", "places", "added_ns")
     )
     if not len(held):
         return {}
-    added_us, late_us = np.sort(added_ns) / 1e3, np.sort(late_ns) / 1e3
+    added_us = np.sort(added_ns) / 1e3
     return {
         "batch_mean": float(held.mean()),
         "batch_filled": float(held.sum() / places.sum()),
         "batcher_wait_p50_us": supported_quantile(added_us, 0.5),
         "batcher_wait_p99_us": supported_quantile(added_us, 0.99),
-        "batcher_late_p99_us": supported_quantile(late_us, 0.99),
     }

@@ -56,10 +56,11 @@ def _overload(case: Case, became: Sequence[OpenLoop]) -> list[str]:
     if not over:
         return []
     left = sum(one.left for one in over)
+    more = "larger batches" if case.batcher else "more sessions"
     waiting = f", and {left:,} requests were left waiting" if left else ""
     return [
         f"{case.scenario.arrivals_hz:,.6g}/s were asked for and {_served_hz(over):,.6g}/s served"
-        f"{waiting}: the latency grows as long as it lasts, use a lower rate or more sessions"
+        f"{waiting}: the latency grows as long as it lasts, use a lower rate or {more}"
     ]
 
 

@@ -16,13 +16,15 @@ class Collected:
 
     `added_ns` is how long each request [n] waited while the server was free: what the batcher
     itself added, told apart from waiting for a busy server. `late_ns` is how much later than
-    by its rule each batch [m] began, `service_ns` how long it ran.
+    by its rule each batch [m] began, `idle` whether the server was free by then, `service_ns`
+    how long it ran.
     """
 
     held: np.ndarray
     places: np.ndarray
     added_ns: np.ndarray
     late_ns: np.ndarray
+    idle: np.ndarray
     service_ns: np.ndarray
 
 
@@ -47,6 +49,7 @@ def collected(samples: Samples, batcher: Batcher) -> Collected:
         np.array([batcher.size_for(int(count)) for count in held], np.int64),
         added,
         started[first] - np.maximum(due, free),
+        free <= due,
         samples.service_ns[first],
     )
 

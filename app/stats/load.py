@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.cases.batcher import Batcher
+from app.stats.batching import collected
 from runtimes.execution import Samples
 
 
-def lateness_ns(samples: Samples) -> np.ndarray:
+def lateness_ns(samples: Samples, batcher: Batcher | None = None) -> np.ndarray:
     """How much later each run began than if its lane had begun every one in time, in ns [m].
 
     The latter is Lindley's recursion over the runs of a lane: a run begins when it is due, or
     when the one before it has ended, and the typical time between two runs has passed. So what a
     late start made later runs wait counts too. A lane's first run is left out, since nothing says
-    what was before it.
+    what was before it. With a `batcher` it is how late its batches began after they were to be
+    sent.
     """
+    if batcher is not None:
+        told = collected(samples, batcher)
+        return told.late_ns[told.idle]
     lanes, between_ns = _lanes(samples), _between_ns(samples)
     typical_ns = int(np.median(between_ns)) if len(between_ns) else 0
     late = [np.empty(0, np.int64)]
@@ -23,7 +29,8 @@ def lateness_ns(samples: Samples) -> np.ndarray:
         own = own[np.argsort(samples.started_ns[own], kind="stable")]
         started, due = samples.started_ns[own], samples.scheduled_ns[own].copy()
         due[0] = started[0]
-        took = samples.service_ns[own] + typical_ns
+        waited_for = np.append(due[1:] < samples.finished_ns[own][:-1], False)
+        took = samples.service_ns[own] + typical_ns * waited_for
         before = np.cumsum(took) - took
         in_time = before + np.maximum.accumulate(due - before)
         late.append(np.maximum(started - in_time, 0)[1:])

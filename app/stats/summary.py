@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.latency_columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
@@ -94,11 +95,12 @@ def summarise(
     rounds: Sequence[Samples],
     quantiles: Mapping[str, float] = QUANTILES,
     confidence: float = CONFIDENCE,
+    batcher: Batcher | None = None,
 ) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none.
 
     `quantiles` by their names are told, the default ones among them; `confidence` is that of
-    every interval.
+    every interval. A `batcher` has sent several requests together.
     """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
@@ -116,7 +118,7 @@ def summarise(
     served = Rounds.of([samples.service_ns / 1e3 for samples in timed]) if is_open else latencies
     service = _told(served.pooled, ("p50", "p90", "p99")) if is_open else None
     queue = _pooled([samples.queue_ns for samples in timed])
-    lateness = _pooled([lateness_ns(samples) for samples in timed]) if is_open else queue
+    lateness = _pooled([lateness_ns(samples, batcher) for samples in timed]) if is_open else queue
     response = None if is_open else _pooled([s.finished_ns - s.scheduled_ns for s in timed])
     each = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
     medians = [median for median in each if median is not None]

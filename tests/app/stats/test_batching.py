@@ -7,6 +7,7 @@ import pytest
 
 from app.cases.batcher import Batcher
 from app.stats.batching import batched_utilisation, collected
+from app.stats.load import lateness_ns
 from runtimes.execution import Samples
 
 US = 1_000
@@ -31,16 +32,15 @@ def test_waiting_for_others_is_told_apart_from_waiting_for_the_server() -> None:
 
 def test_a_batch_is_late_from_when_it_was_full_or_had_waited_or_the_server_was_free() -> None:
     batcher = Batcher(2, 100.0)
-    told = collected(
-        samples(
-            ([0], 100, 200),
-            ([210, 230], 231, 300),  # full at 230
-            ([310], 412, 500),  # has waited at 410
-            ([420, 430], 503, 600),  # the server is free at 500
-        ),
-        batcher,
+    timed = samples(
+        ([0], 100, 200),
+        ([210, 230], 231, 300),  # full at 230
+        ([310], 412, 500),  # has waited at 410
+        ([420, 430], 503, 600),  # the server is free at 500
     )
+    told = collected(timed, batcher)
     assert told.late_ns.tolist() == [1 * US, 2 * US, 3 * US]
+    assert lateness_ns(timed, batcher).tolist() == [1 * US, 2 * US], "the third found it busy"
 
 
 def test_the_first_batch_is_not_told_since_nothing_is_known_before_it() -> None:
