@@ -29,7 +29,8 @@ def lateness_ns(samples: Samples, batcher: Batcher | None = None) -> np.ndarray:
         own = own[np.argsort(samples.started_ns[own], kind="stable")]
         started, due = samples.started_ns[own], samples.scheduled_ns[own].copy()
         due[0] = started[0]
-        took = samples.service_ns[own] + typical_ns
+        waited_for = np.append(due[1:] < samples.finished_ns[own][:-1], False)
+        took = samples.service_ns[own] + typical_ns * waited_for
         before = np.cumsum(took) - took
         in_time = before + np.maximum.accumulate(due - before)
         late.append(np.maximum(started - in_time, 0)[1:])

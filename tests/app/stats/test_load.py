@@ -65,3 +65,17 @@ def test_queueing_is_neither_an_outlier_nor_a_drift() -> None:
     assert told is not None
     assert (told.outliers, told.drift) == (0, "flat")
     assert not told.warnings
+
+
+def test_a_pause_between_two_runs_excuses_no_others() -> None:
+    """Of the loop's own time between runs only the typical is no lateness, where runs queue."""
+    due = np.arange(200) * 1_000
+    begun = due.copy()
+    begun[99] += 3_000  # three others come meanwhile, and one of them finds the lane at work
+    begun[100], begun[101], begun[102] = begun[99] + 110, begun[99] + 220, begun[99] + 330
+    late = lateness_ns(
+        samples(*zip(due.tolist(), begun.tolist(), (begun + 100).tolist(), strict=True))
+    )
+    assert late[98] == 3_000
+    assert (late[99:102] > 0).all()
+    assert np.count_nonzero(late) == 4

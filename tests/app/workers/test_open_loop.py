@@ -15,7 +15,7 @@ from app.cases.scenario import Scenario, WaitPolicy
 from app.stats.arrivals import schedule_sha256
 from app.workers.lanes import GIVING_WAIT
 from app.workers.open_loop import OpenLoopSampler
-from app.workers.round_schedule import timed_schedule
+from app.workers.round_schedule import simulated_schedule, timed_schedule
 from app.workers.sampling import Measured
 from app.workers.timing import serving
 from app.workers.watch import Watch
@@ -187,3 +187,20 @@ def test_a_run_that_raises_ends_the_round_with_its_error_and_all_threads() -> No
             policy="sleep",
         )
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("scenario", ["rate:1000/s", "poisson:200000/s", "burst:8@1ms"])
+def test_a_simulated_card_serves_the_same_requests_without_being_late(
+    measure: Measure, scenario: str
+) -> None:
+    limits = replace(SHORT, simulated_samples=800)
+    result, records, _ = measure("fpga", scenario=scenario, limits=limits)
+    if result.status == "unavailable":
+        pytest.skip(result.reason)
+    became = result.open_loop
+    assert became is not None
+    assert (result.stop_reason, became.due, became.left) == ("simulated", 800, 0)
+    due = simulated_schedule(Scenario.parse(scenario), 800, 0).offsets_ns
+    assert records["scheduled_ns"].tolist() == due.tolist()
+    free = np.append(0, records["finished_ns"][:-1])
+    assert (records["started_ns"] == np.maximum(due, free)).all()
