@@ -26,6 +26,7 @@ from app.console.gap_svg import gaps_svg
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
+from app.console.rates import write_rates
 from app.console.report import answer
 from app.console.row_columns import shown_percentiles, sort_column
 from app.console.verdicts import write
@@ -111,6 +112,7 @@ def measure(
             code = code or compared.code
         try:
             run.close(code)
+            write_rates(folder, run.run)
             if export:
                 from app.results.parquet import export_parquet
 

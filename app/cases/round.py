@@ -79,8 +79,8 @@ class MeasureJob:
     open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
     outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
     run on, () for any; `shared` says that the batch process could not leave those that were
-    chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of
-    the `batcher`, ascending.
+    chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
+    `batcher`, ascending.
     """
 
     case_id: str
@@ -100,9 +100,9 @@ class MeasureJob:
     realtime: int | None = None
     tolerance: float | None = None
     arrivals_seed: int = 0
+    condition: Condition = NO_CONDITION
     batcher: Batcher | None = None
     batches: tuple[ExportedModel, ...] = ()
-    condition: Condition = NO_CONDITION
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from typing import Self
 
 from app.cases.percentiles import refusal, share, written
 
+LEAST_ROUNDS, MOST_ROUNDS = 3, 8
+"""Fewer rounds at a rate have no interval; so many it has at most, unless a plan says."""
 _FORM = re.compile(r"(?P<what>mean|p\d+(?:\.\d+)?)=(?P<time>\d+(?:\.\d+)?)(?P<unit>us|ms|s)")
 _MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
 _LEAST_PERCENTILE = 50.0
@@ -51,4 +53,10 @@ class Target:
         return self.limit_us if self.percentile is None else 1.0 - share(self.percentile)
 
     def __str__(self) -> str:
-        return f"{self.name}={written(self.limit_us)}us"
+        unit = next(unit for unit in ("s", "ms", "us") if _fits(self.limit_us, unit))
+        return f"{self.name}={written(self.limit_us / _MICROSECONDS[unit])}{unit}"
+
+
+def _fits(limit_us: float, unit: str) -> bool:
+    """Whether there is one of this unit; the last one takes all."""
+    return limit_us >= _MICROSECONDS[unit] or unit == "us"

@@ -1,4 +1,4 @@
-"""What the plan asked for beside the rows: searches, batchers, null twins, operators, pauses."""
+"""What the plan asked for beside the rows: ends of searches, null twins, operators and more."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from app.console.batchers import batcher_table
 from app.console.gap_table import gap_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
+from app.console.rates import rate_tables
 from app.results import text
 from app.results.gap_curves import idleness
 from app.results.labels import model_labels
@@ -26,8 +27,9 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     """One after the other, for a console of so many columns."""
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
-    yield from batcher_table(run.cases, rows)
+    yield from rate_tables(run)
     yield from null_tables(run, rows)
+    yield from batcher_table(run.cases, rows)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
 

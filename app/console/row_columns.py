@@ -24,7 +24,7 @@ _VARIABLE = (
     "clock",
     "accuracy_top1",
 )
-_EMPTY_IS_USUAL = ("options", "batcher", "condition")
+_EMPTY_IS_USUAL = ("options", "condition", "batcher")
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
 SHOWN = ("p50", "p99")

@@ -94,6 +94,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--profile-ops"
     if plan.largest_batch:
         yield "--largest-batch"
+    if plan.slo:
+        yield from ("--slo", plan.slo)
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
     if plan.cores:

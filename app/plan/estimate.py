@@ -72,8 +72,8 @@ def check_plan(draft: Plan, plan: Plan) -> Estimate:
 
 def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
-    least = most = 1 if draft.largest_batch else draft.lengths.rounds
-    if draft.precise and not draft.largest_batch:
+    least = most = 1 if draft.is_search else draft.lengths.rounds
+    if draft.precise and not draft.is_search:
         least, most = FIRST_LOOK, draft.rounds or MOST_ROUNDS
     limits = profile.limits
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
@@ -91,7 +91,7 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
         min(budget_s, cases * least * shortest + after_s),
         min(budget_s, exports_s + cases * most * longest + after_s + runs_s),
         exact,
-        draft.largest_batch,
+        draft.is_search,
         exports_s,
         most,
     )

@@ -27,6 +27,7 @@ from app.plan.labelled import refuse_unusable
 from app.plan.null import null_case, refuse_open_loop
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
+from app.plan.slo import refuse_beside_slo
 from exporters.factory_file import is_factory_file, is_hugging_face, locate
 from exporters.files.outline_request import OutlineRequest
 from exporters.models import catalogue
@@ -61,6 +62,7 @@ class _Subject:
 
 def expand(plan: Plan) -> tuple[Case, ...]:
     """The plan's cases in its order, each once; PlanError names what it can't resolve."""
+    refuse_beside_slo(plan)
     if plan.accuracy:
         refuse_unusable(plan.accuracy)
     given = _given(plan)
@@ -85,7 +87,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             )
         _refuse_unknown_options(sweep, runtimes)
         for subject in subjects:
-            for case in _grid(sweep, subject, runtimes, given):
+            for case in _grid(sweep, subject, runtimes, given, waits=bool(plan.slo)):
                 cases.setdefault(case.case_id, case)
                 if plan.null:
                     twin = null_case(case)
@@ -138,7 +140,10 @@ def _given(plan: Plan) -> Given:
     )
 
 
-def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given) -> Iterator[Case]:
+def _grid(
+    sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given, waits: bool
+) -> Iterator[Case]:
+    """`waits` says that there will be pauses even where the scenario of the plan has none."""
     points = list(_points(sweep, subject))
     for name in runtimes:
         values: dict[str, Sequence[Any]] = {
@@ -152,7 +157,7 @@ def _grid(sweep: Sweep, subject: _Subject, runtimes: Sequence[str], given: Given
             case = Case(model=subject.model, runtime=name, suite=subject.suite, **varied)
             yield replace(
                 case,
-                wait_policy=sweep.wait_policy if case.scenario.waits else "spin",
+                wait_policy=sweep.wait_policy if waits or case.scenario.waits else "spin",
                 given=given.at(case.precision),
             )
 

@@ -227,6 +227,8 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["null"] = True
     if flags.largest_batch:
         given["largest_batch"] = True
+    if flags.slo is not None:
+        given["slo"] = flags.slo
     if flags.rotate_inputs:
         given["rotate_inputs"] = True
     if flags.save_inputs:

@@ -17,6 +17,7 @@ examples:
   graphlap --headless --models mlp --precise p50=1%,p99=10% --percentiles 50,99,99.99
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
+  graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
@@ -120,6 +121,11 @@ def parser() -> argparse.ArgumentParser:
         "--largest-batch",
         action="store_true",
         help="search for the largest batch that fits, from --batch or 1 on",
+    )
+    what.add_argument(
+        "--slo",
+        metavar="P=TIME",
+        help="search for the highest rate of requests that keeps a target, such as p99=5ms",
     )
     what.add_argument(
         "--baseline",

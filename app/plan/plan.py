@@ -25,6 +25,8 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.size import parse_size
+from app.cases.target import MOST_ROUNDS as MOST_AT_A_RATE
+from app.cases.target import Target
 from app.cases.verdict import BAND
 from app.machine.cores import as_list, listed
 from app.machine.privileges import HIGHEST_PRIORITY
@@ -66,8 +68,8 @@ class Sweep(_Part):
     )
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
     wait_policy: WaitPolicy = "spin"
-    batcher: tuple[str, ...] = Field(default=(NO_BATCHER,), min_length=1)
     conditions: tuple[str, ...] = Field(default=("none",), min_length=1)
+    batcher: tuple[str, ...] = Field(default=(NO_BATCHER,), min_length=1)
 
     @field_validator("options", mode="before")
     @classmethod
@@ -89,14 +91,6 @@ class Sweep(_Part):
         except ValueError as error:
             raise ValueError(f"scenario {error}") from None
 
-    @field_validator("batcher")
-    @classmethod
-    def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(str(parsed(word) or NO_BATCHER) for word in words)
-        except ValueError as error:
-            raise ValueError(f"batcher {error}") from None
-
     @field_validator("conditions")
     @classmethod
     def _known_conditions(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,6 +98,14 @@ class Sweep(_Part):
             return tuple(str(Condition.parse(text)) for text in texts)
         except ValueError as error:
             raise ValueError(f"condition {error}") from None
+
+    @field_validator("batcher")
+    @classmethod
+    def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(parsed(word) or NO_BATCHER) for word in words)
+        except ValueError as error:
+            raise ValueError(f"batcher {error}") from None
 
 
 class Plan(_Part):
@@ -127,9 +129,10 @@ class Plan(_Part):
     `null` measures of each case a twin that computes next to nothing too.
     `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
     intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
-    `rounds`. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`, `2-5`) is where
-    a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is its priority among
-    real-time processes.
+    `rounds`. `slo` makes each case a search for the highest rate that keeps this target, of at most
+    `rounds` at a rate. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`,
+    `2-5`) is where a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is
+    its priority among real-time processes.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -141,6 +144,7 @@ class Plan(_Part):
     accuracy: str = ""
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
+    slo: str = ""
     memory_limit: str = ""
     cores: str = ""
     lock_memory: Annotated[bool, Field(strict=True)] = False
@@ -172,6 +176,14 @@ class Plan(_Part):
         if name not in named_lengths():
             raise ValueError(f"is not a profile; {suggestion(name, named_lengths())}")
         return name
+
+    @field_validator("slo")
+    @classmethod
+    def _known_target(cls, text: str) -> str:
+        try:
+            return str(Target.parse(text)) if text else text
+        except ValueError as error:
+            raise ValueError(f"slo {error}") from None
 
     @field_validator("memory_limit")
     @classmethod
@@ -228,19 +240,30 @@ class Plan(_Part):
         return listed(self.cores) if self.cores else ()
 
     @property
+    def target(self) -> Target | None:
+        """What `slo` asks for."""
+        return Target.parse(self.slo) if self.slo else None
+
+    @property
+    def is_search(self) -> bool:
+        """Whether each case only begins a search, of which nobody knows how long it takes."""
+        return self.largest_batch or bool(self.slo)
+
+    @property
     def input_files(self) -> tuple[str, ...]:
         """The files that `inputs` names."""
         return tuple(word.strip() for word in self.inputs.split(",") if word.strip())
 
     @property
     def lengths(self) -> Lengths:
-        """The profile with this plan's own rounds, the most of them where it is `precise`, and its
+        """The profile with this plan's own rounds, the most of them where intervals decide, and its
         time limit in place.
 
         A comparison of a case with itself takes two sides of so many rounds.
         """
         profile = named_lengths()[self.profile]
-        rounds = self.rounds or (MOST_ROUNDS if self.precise else profile.rounds)
+        usual = MOST_ROUNDS if self.precise else MOST_AT_A_RATE if self.slo else profile.rounds
+        rounds = self.rounds or usual
         return Lengths(
             rounds * (2 * self.aa if self.aa else 1),
             self.time_limit_s or profile.time_limit_s,

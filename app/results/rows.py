@@ -104,8 +104,7 @@ class Rows:
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
-            values |= around | load_columns(rounds, summary)
-            values |= placing_columns(rounds)
+            values |= around | load_columns(rounds, summary) | placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
@@ -134,10 +133,10 @@ class Rows:
             confidence = CONFIDENCE if rule is None else rule.confidence
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
-            around |= batcher_columns(case, samples)
             model = run.models.get((case.model, case.precision))
             around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
+            around |= batcher_columns(case, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             known = len(timed), summary, around, disturbed

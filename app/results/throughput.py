@@ -42,9 +42,7 @@ def block_columns(case: Case, rounds: Sequence[Samples], batch_size: object) -> 
 
 
 def _inputs_at_once(case: Case, known: Row) -> int | None:
-    """How many inputs the mean latency is of; None for what pauses, and for other scenarios."""
-    if case.condition.kind == "cold":
-        return None
+    """How many inputs the mean latency is of; None for what has no such figure."""
     at_once = {"closed_loop": known["concurrency"], "multistream": case.scenario.count}
     batch_size, count = known["batch_size"], at_once.get(case.scenario.kind)
     if not isinstance(batch_size, int) or not isinstance(count, int):

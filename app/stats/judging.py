@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import betaincinv
 
-from app.cases.target import Target
-from app.stats.between import LEAST_ROUNDS, interval_between, reaches, skewness_of, typical
+from app.cases.target import LEAST_ROUNDS, MOST_ROUNDS, Target
+from app.stats.between import interval_between, reaches, skewness_of, typical
 from app.stats.dependence import extremal_index
 from app.stats.quantiles import CONFIDENCE, Interval, order_statistic
 
@@ -26,11 +26,11 @@ Judgement = Literal["holds", "breaks", "undecided"]
 FIRST_LOOK = 4
 """Rounds after which a rate is judged for the first time; the second and last time is after the
 most that it may have. A verdict is one-sided, 2.5 % at each look, so wrong at most once in 20."""
-MOST_ROUNDS = 8
-LATE_IN_A_ROUND = 20
-"""So many late requests a round is long enough for, where the target is just kept."""
-CLUSTERS_IN_A_ROUND = 200
-"""And for so many clusters of requests, each as long as a queue stays above the target."""
+LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND = 20, 2
+"""A round is long enough for so many late requests, and so many clusters of them, where the target
+is just kept."""
+AS_A_MEAN = 0.01
+"""A mean takes as many requests as a percentile that so many are beyond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +44,29 @@ class Seen:
     figure_us: float | None
 
 
-def cluster(target: Target, service_hz: float) -> float:
-    """How many requests are late at a time, where a queue just keeps the target; at least 1.
+def cluster(target: Target, service_hz: float, utilisation: float) -> float:
+    """How many requests are late together, once one is; at least 1, rather too many than too few.
 
     In heavy traffic the wait is a Brownian motion with drift -d and variance s^2 that is reflected
-    at 0. It exceeds x with probability exp(-2 d x / s^2), and once it does, stays above for
-    s^2 / (2 d^2) services in the mean (D. Aldous, Probability Approximations via the Poisson
-    Clumping Heuristic, 1989). With the target for x and 1 - q for the probability that is
-    2 (x / ln(1 / (1 - q)))^2 / s^2, most where services are constant: s^2 = 1.
+    at 0: it exceeds x with probability exp(-2 d x / s^2), and once it does, stays above for
+    s^2 / (2 d^2) services (D. Aldous, Probability Approximations via the Poisson Clumping
+    Heuristic, 1989). d is 1 - utilisation, s^2 is 1 of constant services and 2 of exponential
+    ones. Where the target x is just kept, with probability p of being late, that is
+    2 (x / ln(1 / p))^2 / s^2. Taken is the lesser of 2 (x / ln(1 / p))^2 and 2 / d^2.
     """
     depth = target.limit_us * 1e-6 * service_hz / _tail(target)
+    if utilisation < 1.0:
+        depth = min(depth, 1.0 / (1.0 - utilisation))
     return max(1.0, 2.0 * depth**2)
 
 
-def requests_wanted(target: Target, service_hz: float) -> int:
-    """How many requests a round is to have."""
-    at_least = LATE_IN_A_ROUND * math.exp(_tail(target))
-    return math.ceil(max(at_least, CLUSTERS_IN_A_ROUND * cluster(target, service_hz)))
+def requests_wanted(target: Target, late_together: float) -> int:
+    """How many requests a round is to have, where so many are late together."""
+    beyond = AS_A_MEAN if target.percentile is None else target.allowed
+    return math.ceil(max(LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND * late_together) / beyond)
 
 
-def seen(latencies_us: np.ndarray, target: Target, service_hz: float) -> Seen:
+def seen(latencies_us: np.ndarray, target: Target, late_together: float) -> Seen:
     """One round's latencies [n], in the order of the arrivals.
 
     Late requests come in clusters, each of which counts once: clusters as the round shows them
@@ -71,7 +74,7 @@ def seen(latencies_us: np.ndarray, target: Target, service_hz: float) -> Seen:
     """
     requests, late = len(latencies_us), int(np.count_nonzero(latencies_us > target.limit_us))
     shown = extremal_index(latencies_us, target.limit_us)
-    independent = requests * min(shown, 1.0 / cluster(target, service_hz))
+    independent = requests * min(shown, 1.0 / late_together)
     return Seen(requests, independent, late, _figure_us(latencies_us, target))
 
 

@@ -1,7 +1,7 @@
 """One ONNX Runtime session over host buffers of ours, ready to be timed.
 
-Inputs and outputs are bound once to numpy memory, so the timed call allocates nothing; it
-is the engine's C binding itself where that private entry is there, else the public method.
+The timed call is the engine's C binding itself where that private entry is there, else the public
+method.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from functools import partial
 import numpy as np
 import onnxruntime as ort
 
-from runtimes.base import Arrays
+from runtimes.ort.bound_lane import BoundLane, End
 from runtimes.ort.element_types import no_numbers
 from runtimes.request import Request
-from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
 DIRECT_CALL = "run_with_iobinding of the C binding"
 PUBLIC_CALL = "run_with_iobinding"
@@ -36,62 +35,36 @@ _DTYPES = {
 }
 
 
-class OrtLane(HostLane):
-    """An output whose shape is not known beforehand the engine allocates in each run."""
+class OrtLane(BoundLane):
+    """Over the Python interface."""
 
     def __init__(self, engine: ort.InferenceSession, request: Request) -> None:
-        states = request.model.states
-        inputs = input_buffers(request)
-        state_shapes = {pair.output: inputs[pair.input].shape for pair in states}
-        outputs: dict[str, np.ndarray] = {}
-        binding = engine.io_binding()
-        for name, array in inputs.items():
-            binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
-        for value in engine.get_outputs():
-            dtype, shape = tensor_type(value), state_shapes.get(value.name, tuple(value.shape))
-            if all(isinstance(size, int) for size in shape):
-                outputs[value.name] = aligned_empty(shape, dtype)
-                owned = ort.OrtValue.ortvalue_from_numpy(outputs[value.name])
-                binding.bind_ortvalue_output(value.name, owned)
-            else:
-                binding.bind_output(value.name)
-        super().__init__(inputs, outputs, states)
-        self._binding = binding
-        self._names = [value.name for value in engine.get_outputs()]
-        self._allocated = [name for name in self._names if name not in outputs]
-        self.run, self.call_path = timed_call(engine, binding)
-        if self._allocated:
-            self.call_path += ", outputs allocated by the engine"
-
-    def bind(self, inputs: Arrays) -> None:
-        super().bind(inputs)
-        self._renew()
-
-    def feed(self, inputs: Arrays) -> None:
-        super().feed(inputs)
-        self._renew()
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        arrays = super().outputs()
-        if self._allocated:
-            values = dict(zip(self._names, self._binding.get_outputs(), strict=True))
-            for name in self._allocated:
-                arrays[name] = values[name].numpy() if values[name].has_value() else np.empty(0)
-        return arrays
-
-    def poison(self) -> None:
-        super().poison()
-        self._renew()
+        self._binding = engine.io_binding()
+        super().__init__(map(_end, engine.get_outputs()), request)
+        self.run, call = timed_call(engine, self._binding)
+        self.call_path = self._path(call)
 
     def close(self) -> None:
         super().close()
         self._binding = None
-        self._allocated = []
 
-    def _renew(self) -> None:
-        """Forget what the engine has allocated: other inputs may ask for another size."""
-        for name in self._allocated:
-            self._binding.bind_output(name)
+    def _bind_input(self, name: str, array: np.ndarray) -> None:
+        self._binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
+
+    def _bind_output(self, name: str, array: np.ndarray) -> None:
+        self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+
+    def _allocate(self, name: str) -> None:
+        self._binding.bind_output(name)
+
+    def _values(self) -> list[np.ndarray]:
+        values = self._binding.get_outputs()
+        return [value.numpy() if value.has_value() else np.empty(0) for value in values]
+
+
+def _end(value: ort.NodeArg) -> End:
+    known = all(isinstance(size, int) for size in value.shape)
+    return value.name, tensor_type(value), tuple(value.shape) if known else None
 
 
 def tensor_type(value: ort.NodeArg) -> np.dtype:

@@ -185,11 +185,14 @@ class Engine:
 
 
 class Binding:
-    """Inputs and outputs of one lane of an engine, and its run."""
+    """Inputs and outputs of one lane of an engine, and its `run`, which raises OrtError."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._api = engine, engine.native.api
         self._handle = engine.binding()
+        self.run: Callable[[], object] = partial(
+            self._api.RunWithBinding, engine.handle, None, self._handle
+        )
         self._kept: list[np.ndarray] = []
 
     def bind_input(self, name: str, array: np.ndarray) -> None:
@@ -208,12 +211,8 @@ class Binding:
         """Let the engine allocate this output in every run."""
         self._api.BindOutputToDevice(self._handle, name.encode(), self._engine.memory)
 
-    def run(self) -> None:
-        """One run; raises OrtError."""
-        self._api.RunWithBinding(self._engine.handle, None, self._handle)
-
     def call(self) -> Call:
-        """The same for C."""
+        """The same run for C."""
         native = self._engine.native
         return Call(
             native.run_address,
@@ -221,10 +220,6 @@ class Binding:
             native.error,
             returns_pointer=True,
         )
-
-    def timed(self) -> Callable[[], object]:
-        """The same as an object without arguments."""
-        return partial(self._api.RunWithBinding, self._engine.handle, None, self._handle)
 
     def values(self) -> list[np.ndarray]:
         """Copies of all outputs, in the order in which they were bound."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.cases.scenario import Scenario
-from app.cases.target import Target
+from app.cases.target import MOST_ROUNDS, Target
 from app.stats.arrivals import arrivals_ns
 from app.stats.capacity import Bracket, Step, bracket, next_rate
-from app.stats.judging import MOST_ROUNDS, Seen, judged, seen
+from app.stats.judging import Seen, cluster, judged, seen
 from app.stats.queueing import served
 
 Services = Callable[[int, int], np.ndarray]
@@ -31,7 +31,8 @@ class Server:
         """One round at this rate, which begins with nobody waiting."""
         arrivals = arrivals_ns(Scenario("poisson", rate_hz=rate_hz), self.requests / rate_hz, seed)
         samples = served(arrivals, self.services(len(arrivals), seed + 1), self.servers)
-        return seen(samples.latency_ns / 1e3, target, self.service_hz)
+        late_together = cluster(target, self.service_hz, rate_hz / self.service_hz)
+        return seen(samples.latency_ns / 1e3, target, late_together)
 
 
 def search(server: Server, target: Target, seed: int = 0) -> tuple[Bracket, list[Step]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from PySide6.QtCore import QStringListModel, Qt, Signal
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QCompleter, QFormLayout, QVBoxLayout, Q
 
 from app.gui.editor.fold import Fold
 from app.gui.editor.form_rows import add_row
-from app.gui.editor.plan_text import FIGURES, FILES, LIMITS, PlanText, PlanTextField
+from app.gui.editor.plan_text import FIGURES, FILES, LIMITS, PLACES, PlanTextField
 from app.gui.look.terms import TERMS
 from app.plan.draft import EMPTY
 from app.plan.plan import Plan
@@ -19,6 +19,21 @@ from runtimes.registry import parse_spec
 
 _LABELS = {"aa": "With itself", "custom_ops": "Operators", "accuracy": "Labelled data"}
 """Where a term is too long for a form's first column."""
+_ROWS = {row.key: row for row in (*FIGURES, *LIMITS, *PLACES, *FILES)}
+_BOXES = (
+    ("null", "Null twin of each case", "null twin"),
+    ("checked", "Compare outputs", "compare outputs"),
+    ("lock_memory", "Lock memory", "lock memory"),
+    ("rotate_inputs", "Rotate inputs", "rotate inputs"),
+    ("save_inputs", "Save inputs", "save inputs"),
+)
+_FOLDS: dict[str, tuple[str, ...]] = {
+    "Figures and verdicts of the sweep": (*(row.key for row in FIGURES), "null"),
+    "Limits and checks of the sweep": (*(row.key for row in LIMITS), "checked"),
+    "Where it runs": (*(row.key for row in PLACES), "lock_memory"),
+    "Files and parts of models": (*(row.key for row in FILES), "rotate_inputs", "save_inputs"),
+}
+"""Titles, and the keys of the plan below each."""
 
 
 class PlanForm(QWidget):
@@ -29,28 +44,19 @@ class PlanForm(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._draft = EMPTY
-        rows = (*FIGURES, *LIMITS, *FILES)
-        self.fields = {row.key: PlanTextField(row) for row in rows}
-        self.boxes = {
-            "checked": _box("Compare outputs", "compare outputs"),
-            "rotate_inputs": _box("Rotate inputs", "rotate inputs"),
-            "save_inputs": _box("Save inputs", "save inputs"),
-        }
+        self.fields = {row.key: PlanTextField(row) for row in _ROWS.values()}
+        self.boxes = {key: _box(text, term) for key, text, term in _BOXES}
         self._baselines = QStringListModel(self)
         completer = QCompleter(self._baselines, self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.activated.connect(self.fields["baseline"].textEdited)
         self.fields["baseline"].setCompleter(completer)
-        self.folds = (
-            self._fold("Figures and verdicts of the sweep", FIGURES),
-            self._fold("Limits and checks of the sweep", LIMITS, "checked"),
-            self._fold("Files and parts of models", FILES, "rotate_inputs", "save_inputs"),
-        )
+        self.folds = {title: self._fold(title, *keys) for title, keys in _FOLDS.items()}
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
-        for fold in self.folds:
+        for fold in self.folds.values():
             layout.addWidget(fold)
         for key, field in self.fields.items():
             field.edited.connect(lambda value, key=key: self._typed(key, value))
@@ -58,17 +64,19 @@ class PlanForm(QWidget):
             box.clicked.connect(lambda checked, key=key: self._edit(key, checked))
         self.show_draft(self._draft)
 
-    def _fold(self, title: str, rows: Sequence[PlanText], *boxes: str) -> Fold:
+    def _fold(self, title: str, *keys: str) -> Fold:
         content = QWidget()
         form = QFormLayout(content)
         form.setContentsMargins(8, 2, 0, 6)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        for row in rows:
-            label = _LABELS.get(row.key, row.term.capitalize())
-            add_row(form, label, self.fields[row.key], row.term)
-        for key in boxes:
-            form.addRow("", self.boxes[key])
-        told = ", ".join(row.term for row in rows)
+        for key in keys:
+            if key in self.boxes:
+                form.addRow("", self.boxes[key])
+            else:
+                term = _ROWS[key].term
+                label = _LABELS.get(key, term.capitalize())
+                add_row(form, label, self.fields[key], term)
+        told = ", ".join(_ROWS[key].term for key in keys if key in _ROWS)
         return Fold(title, f"Of all grids of the sweep: {told}.", content)
 
     @property
@@ -84,18 +92,9 @@ class PlanForm(QWidget):
         for key, box in self.boxes.items():
             box.setChecked(getattr(draft, key))
         self._baselines.setStringList(list(dict.fromkeys(_candidates(draft))))
-        for fold, keys in zip(self.folds, self._keys(), strict=True):
+        for title, keys in _FOLDS.items():
             if any(getattr(draft, key) != getattr(EMPTY, key) for key in keys):
-                fold.open()
-
-    @staticmethod
-    def _keys() -> tuple[list[str], ...]:
-        """The keys of the plan in each fold."""
-        return (
-            [row.key for row in FIGURES],
-            [*(row.key for row in LIMITS), "checked"],
-            [*(row.key for row in FILES), "rotate_inputs", "save_inputs"],
-        )
+                self.folds[title].open()
 
     def _typed(self, key: str, value: Any) -> None:
         if self.fields[key].fault:

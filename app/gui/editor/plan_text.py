@@ -72,17 +72,26 @@ def _pairs(pairs: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in pairs.items())
 
 
+def _microseconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.15g}us"
+
+
 FIGURES = (
     PlanText("percentiles", "--percentiles", "percentiles", "50, 90, 95, 99, 99.9", _percentiles),
     PlanText("precise", "--precise", "precise", "p50=1%, p99=10% … (Rounds as given)", _precise),
     PlanText("baseline", "--baseline", "baseline", "ort-cpu … (none)", _plain),
     PlanText("band", "--band", "band", "2%", _share),
     PlanText("aa", "--aa", "comparisons with itself", "20 … (none)", _number),
+    PlanText("deadline_us", "--deadline", "deadline", "100us … (none)", _microseconds),
 )
 LIMITS = (
     PlanText("budget_s", "--budget", "budget", "10m … (none)", _seconds),
     PlanText("time_limit_s", "--time-limit", "time limit", "90s … (the profile's)", _seconds),
     PlanText("tolerance", "--tolerance", "tolerance", "1e-3 … (as the types round)", _number),
+)
+PLACES = (
+    PlanText("cores", "--cores", "cores", "2,3 … (as the system likes)", _plain),
+    PlanText("realtime", "--realtime", "priority", "1 to 99 … (the usual)", _number),
 )
 FILES = (
     PlanText("accuracy", "--accuracy", "accuracy data", "each model's own", _plain),

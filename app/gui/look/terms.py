@@ -63,6 +63,13 @@ TERMS: dict[str, str] = {
     "band": "A change within it counts as none, such as 2%.",
     "comparisons with itself": "Each case is compared with itself so many times: it tells the "
     "machine's own wrong verdicts, and the smallest change that it can find.",
+    "deadline": "A time such as 100us: each row tells the share of its runs that take longer.",
+    "null twin": "The same case with a graph that computes next to nothing: what the model takes "
+    "more is its compute, the rest is the call, the copies and the boundary.",
+    "cores": "Where the measuring process runs, such as 2,3 or 2-5; empty leaves it free.",
+    "priority": "Of SCHED_FIFO, 1 to 99, where the system permits it; it needs cores that leave "
+    "one to all others.",
+    "lock memory": "Lock the measuring process into memory, so that nothing of it is paged out.",
     "budget": "Bounds the whole run, such as 10m: every case has its first round before any has "
     "a second.",
     "time limit": "When a round or an export is ended, such as 90s.",

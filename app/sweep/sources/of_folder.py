@@ -14,13 +14,14 @@ from app.sweep.sources.afterwards import Afterwards
 from app.sweep.sources.budget import Budget, WithinBudget
 from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
+from app.sweep.sources.highest_rate import HighestRate
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Source
 from exporters.twins import is_null
 
-RoundSource = FixedSweep | LargestBatch
+RoundSource = FixedSweep | LargestBatch | HighestRate
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
 EXPORT_LIMIT_S = 600.0
@@ -57,6 +58,8 @@ def sources(
     if plan.largest_batch:
         tried = {case_id: known[0] for case_id, known in statuses.items() if known}
         rounds = LargestBatch(schedule, tried)
+    elif plan.slo:
+        rounds = HighestRate(schedule, recorded)
     else:
         rule = plan.stopping
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)

@@ -99,9 +99,9 @@ def round_work(
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
         arrivals_seed=round_seed(schedule.seed, "arrivals", number),
+        condition=case.condition,
         batcher=case.batcher,
         batches=together,
-        condition=case.condition,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(

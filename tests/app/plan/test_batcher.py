@@ -78,6 +78,7 @@ def test_an_axis_of_another_name_may_be_the_batch(tmp_path: Path) -> None:
         ({}, {"largest_batch": True}, "leave --largest-batch or --batcher out"),
         ({}, {"profile_ops": True}, "leave --profile-ops or --batcher out"),
         ({}, {"states": {"y": "x"}}, "leave --state or --batcher out"),
+        ({"scenarios": ["closed_loop"]}, {"slo": "p99=5ms"}, "leave --slo or --batcher out"),
     ],
 )
 def test_what_goes_with_no_batcher_is_told_in_one_sentence(

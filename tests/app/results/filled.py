@@ -9,6 +9,7 @@ from pathlib import Path
 from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.column import Row
+from app.cases.condition import Condition
 from app.cases.given import Given
 from app.cases.interference import Interference
 from app.cases.open_loop import OpenLoop
@@ -24,7 +25,7 @@ from exporters.codec import to_json
 from exporters.types import ExportedModel
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
-NEVER_FILLED = {"ci_absent", "upper_bound_absent", "mlperf_absent"}
+NEVER_FILLED = {"ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent"}
 """They tell what is empty."""
 OPEN_LOOP = OpenLoop("a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3)
 ROUNDS = 5
@@ -89,8 +90,10 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
     beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
     arriving = Case("net", "ort-cpu", scenario=Scenario.parse("burst:8@10ms"))
-    manifest = manifest_of((*cases, arriving, *beside), ROUNDS)
-    manifest = replace(manifest, plan={**manifest.plan, "baseline": "ort-cpu"})
+    cold = replace(beside[0], condition=Condition.parse("cold:64MB"))
+    manifest = manifest_of((*cases, arriving, *beside, cold), ROUNDS)
+    asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50}
+    manifest = replace(manifest, plan={**manifest.plan, **asked})
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(Exported(case.model, case.precision, MODEL))
@@ -102,6 +105,9 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
             record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
             for one, apart in zip(beside, (1.0, 1.0 + number / 10), strict=True):
                 record(folder, one, number, [LATENCY_US * apart] * 600)
+        record(
+            folder, cold, 0, [LATENCY_US] * 600, facts={"polluted_mb": 64.0, "pollution_ms": 9.0}
+        )
         rows = Rows().of(read_run(path))
         folder.write("results.csv", to_csv(rows))
     return rows, path / "results.csv"

@@ -20,7 +20,7 @@ from app.stats.capacity import (
     next_rate,
     rounded,
 )
-from app.stats.judging import requests_wanted
+from app.stats.judging import cluster, requests_wanted
 from tests.simulated.queues import constant, exponential
 from tests.simulated.servers import Server, search
 
@@ -78,7 +78,8 @@ def test_a_target_on_the_mean_is_found_likewise() -> None:
 def test_rounds_as_a_sweep_has_them_bracket_the_rate(utilisation: float) -> None:
     """A bracket is wrong if either of its ends is: at most 1 in 10, 2 of 20 in the mean."""
     target = exponential_target(utilisation)
-    server = Server(drawn, 1000.0, requests_wanted(target, 1000.0))
+    wanted = requests_wanted(target, cluster(target, 1000.0, utilisation))
+    server = Server(drawn, 1000.0, wanted)
     held = 0
     for seed in range(20):
         found, _ = search(server, target, seed=100 * seed)

@@ -19,8 +19,8 @@ from app.stats.judging import (
 )
 
 TARGET = Target(99.0, 5000.0)
-SLOW_HZ = 10.0
-"""A server of which a request waits for no other within the target."""
+ALONE = 1.0
+"""A request that is late makes no other one late."""
 
 
 def rounds_of(share: float, requests: int, count: int) -> list[Seen]:
@@ -52,23 +52,33 @@ def test_requests_that_are_late_together_count_once() -> None:
     apart[::100] = 9000.0
     for begin in (500, 1500):
         together[begin : begin + 10] = 9000.0
-    assert seen(apart, TARGET, SLOW_HZ).independent == 2000
-    found = seen(together, TARGET, SLOW_HZ)
+    assert seen(apart, TARGET, ALONE).independent == 2000
+    found = seen(together, TARGET, ALONE)
     assert found.late == 20
     assert found.independent < 500
 
 
 def test_a_long_queue_is_late_for_long_even_where_a_round_does_not_show_it() -> None:
     latencies = np.full(2000, 1000.0)
-    assert cluster(TARGET, SLOW_HZ) == 1.0
-    assert cluster(TARGET, 10_000.0) > 100.0
-    assert seen(latencies, TARGET, 10_000.0).independent < 20.0
+    together = cluster(TARGET, 10_000.0, 0.95)
+    assert together > 100.0
+    assert seen(latencies, TARGET, together).independent < 20.0
+
+
+def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
+    assert cluster(TARGET, 100.0, 0.9) == 1.0, "one service fits into the target"
+    assert cluster(TARGET, 10_000.0, 0.0) == 2.0, "hardly a request meets another"
+    assert cluster(TARGET, 10_000.0, 0.9) == pytest.approx(200.0)
+    assert cluster(TARGET, 10_000.0, 1.5) == pytest.approx(2 * (50 / np.log(100)) ** 2)
+    assert cluster(TARGET, 0.0, 0.0) == 1.0, "a closed loop has no queue"
 
 
 def test_a_round_is_long_enough_for_its_percentile_and_its_queue() -> None:
-    assert requests_wanted(TARGET, SLOW_HZ) == pytest.approx(2000, abs=1)
-    assert requests_wanted(Target(99.9, 5000.0), SLOW_HZ) == pytest.approx(20_000, abs=1)
-    assert requests_wanted(TARGET, 10_000.0) > 20_000
+    assert requests_wanted(TARGET, ALONE) == pytest.approx(2000, abs=1)
+    assert requests_wanted(Target(99.9, 5000.0), ALONE) == pytest.approx(20_000, abs=1)
+    assert requests_wanted(TARGET, 100.0) == pytest.approx(20_000, abs=1)
+    assert requests_wanted(Target(50.0, 5000.0), ALONE) == 40
+    assert requests_wanted(Target(None, 5000.0), ALONE) == requests_wanted(TARGET, ALONE)
 
 
 def test_the_interval_holds_the_share_and_widens_with_rounds_that_differ() -> None:
@@ -92,7 +102,7 @@ def test_all_late_is_a_share_of_one() -> None:
 
 def test_a_mean_is_judged_by_the_means_of_the_rounds() -> None:
     target = Target(None, 5000.0)
-    rounds = [seen(np.full(10, mean), target, SLOW_HZ) for mean in (4000.0, 4100.0, 4200.0, 3900.0)]
+    rounds = [seen(np.full(10, mean), target, ALONE) for mean in (4000.0, 4100.0, 4200.0, 3900.0)]
     assert judged(rounds, target) == "holds"
     assert judged(rounds, Target(None, 3000.0)) == "breaks"
     assert judged(rounds, Target(None, 4050.0), most=4) == "undecided"
@@ -100,9 +110,9 @@ def test_a_mean_is_judged_by_the_means_of_the_rounds() -> None:
 
 
 def test_a_percentile_is_told_only_of_rounds_that_have_a_request_beyond_it() -> None:
-    few = seen(np.arange(1.0, 100.0), TARGET, SLOW_HZ)
-    enough = seen(np.arange(1.0, 101.0), TARGET, SLOW_HZ)
+    few = seen(np.arange(1.0, 100.0), TARGET, ALONE)
+    enough = seen(np.arange(1.0, 101.0), TARGET, ALONE)
     assert few.figure_us is None
     assert enough.figure_us == 99.0
     assert figure_us([few, enough]) is None
-    assert seen(np.array([]), TARGET, SLOW_HZ).figure_us is None
+    assert seen(np.array([]), TARGET, ALONE).figure_us is None

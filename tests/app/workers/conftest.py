@@ -95,8 +95,8 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         threads: int = 1,
         precision: Precision = "fp32",
         tolerance: float | None = None,
-        batcher: Batcher | None = None,
         condition: str = "none",
+        batcher: Batcher | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -115,9 +115,9 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             lock_memory=lock_memory,
             realtime=realtime,
             tolerance=tolerance,
+            condition=Condition.parse(condition),
             batcher=batcher,
             batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
-            condition=Condition.parse(condition),
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],

@@ -23,6 +23,7 @@ TYPED = {
     "precise": ("p50=1%, p99=0.1", {"p50": 0.01, "p99": 0.1}),
     "baseline": ("cnn_tiny", "cnn_tiny"),
     "band": ("3.5%", 0.035),
+    "deadline_us": ("2ms", 2000.0),
     "budget_s": ("2m", 120.0),
     "time_limit_s": ("90", 90.0),
     "tolerance": ("1e-3", 0.001),
@@ -45,7 +46,7 @@ def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
     made.resize(380, 900)
     made.show()
     made.set_draft(FIRST, "first")
-    for fold in made.plan_form.folds:
+    for fold in made.plan_form.folds.values():
         fold.button.click()
     yield made
     made.close_background()

@@ -1,0 +1,95 @@
+"""The latency over the rate as a picture: a small plot for each search, its target and its knee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from xml.sax.saxutils import escape
+
+from app.cases.target import Target
+from app.results import text
+from app.results.plain import storable
+from app.results.rate_answer import kept, rate, sentence
+from app.results.rate_curve import knee_hz
+from app.results.rate_search import Searched
+from app.stats.capacity import bracket
+from app.stats.judging import figure_us
+
+SVG = "rates.svg"
+_WIDTH, _LEFT, _RIGHT, _TITLE, _PLOT, _BELOW = 800, 80, 20, 30, 200, 40
+_PANEL = _TITLE + _PLOT + _BELOW
+_BOTTOM = _TITLE + _PLOT
+_LINE, _TARGET, _KNEE, _BETWEEN = "#1f5f99", "#b3261e", "#1b7f3b", "#f4dcda"
+
+
+def as_svg(found: Sequence[tuple[str, Searched]], target: Target) -> bytes:
+    """An SVG document of the searches with their subjects; hovering over a point names it."""
+    height = _PANEL * len(found)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">',
+        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
+    ]
+    for place, (subject, searched) in enumerate(found):
+        parts.append(f'<g transform="translate(0 {place * _PANEL})">')
+        parts += _panel(subject, searched, target)
+        parts.append("</g>")
+    return ("\n".join([*parts, "</svg>"]) + "\n").encode()
+
+
+def _panel(subject: str, searched: Searched, target: Target) -> Iterator[str]:
+    """Rates from 0 on, latencies on a logarithmic scale."""
+    yield _text(10, 18, sentence(subject, searched, target), 'font-weight="bold"')
+    told = [(point.rate_hz, figure_us(point.rounds)) for point in searched.points]
+    curve = [(hz, us) for hz, us in told if hz is not None and us is not None]
+    if not curve:
+        return
+    most_hz = max(hz for hz, _ in curve)
+    heights = [math.log(us) for us in (*(us for _, us in curve), target.limit_us)]
+    least, tall = min(heights), (max(heights) - min(heights)) or 1.0
+
+    def x(hz: float) -> float:
+        return _LEFT + hz / most_hz * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(us: float) -> float:
+        return _BOTTOM - (math.log(us) - least) / tall * _PLOT
+
+    ends = bracket(searched.decided)
+    if ends.low_hz is not None and ends.high_hz is not None:
+        left, right = x(ends.low_hz), x(min(ends.high_hz, most_hz))
+        yield (
+            f'<rect x="{left:.1f}" y="{_TITLE}" width="{right - left:.1f}" height="{_PLOT}" '
+            f'fill="{_BETWEEN}"/>'
+        )
+    yield _line(_LEFT, y(target.limit_us), _WIDTH - _RIGHT, y(target.limit_us), _TARGET)
+    yield _text(_LEFT + 4, y(target.limit_us) - 4, kept(target), f'fill="{_TARGET}"')
+    bend = knee_hz(searched)
+    if bend is not None:
+        yield _line(x(bend), _TITLE, x(bend), _BOTTOM, _KNEE)
+        yield _text(x(bend) + 4, _TITLE + 12, f"knee at {rate(bend)}", f'fill="{_KNEE}"')
+    for us in (math.exp(least), math.exp(least + tall)):
+        yield _text(_LEFT - 8, y(us) + 4, text.latency(us), 'text-anchor="end"')
+    yield _text(_LEFT, _BOTTOM + 18, "0/s")
+    yield _text(_WIDTH - _RIGHT, _BOTTOM + 18, rate(most_hz), 'text-anchor="end"')
+    points = " ".join(f"{x(hz):.1f},{y(us):.1f}" for hz, us in curve)
+    yield f'<polyline points="{points}" fill="none" stroke="{_LINE}" stroke-width="1.5"/>'
+    for hz, us in curve:
+        yield (
+            f'<circle cx="{x(hz):.1f}" cy="{y(us):.1f}" r="3" fill="{_LINE}">'
+            f"<title>{_escaped(f'{rate(hz)}: {target.name} {text.latency(us)}')}</title></circle>"
+        )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
+    return (
+        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+        f'stroke="{colour}" stroke-dasharray="4 3"/>'
+    )
+
+
+def _text(x: float, y: float, told: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{_escaped(told)}</text>'
+
+
+def _escaped(told: str) -> str:
+    return escape(storable(told))

@@ -1,0 +1,128 @@
+"""Run folders of searches for the highest rate whose rounds come from the virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.open_loop import OpenLoop
+from app.cases.round import MEASURED, RECORD, Limits, RoundResult
+from app.plan.plan import Plan, Sweep
+from app.results.folder import RunFolder, samples_name
+from app.results.lines import Tried
+from app.results.manifest import new_manifest
+from app.results.rate_search import RateSearch, Searched, rate_searches
+from app.results.reader import read_run
+from app.stats.arrivals import arrivals_ns
+from app.stats.queueing import served
+from runtimes.execution import Samples
+from tests.app.results.runs import ENVIRONMENT
+
+ONE = Case(model="mlp", runtime="fake")
+TWO = Case(model="mlp", runtime="fake", options={"sessions": 2})
+REQUESTS = 4000
+UNLOADED_RUNS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Constant services on so many lanes; from `most_hz` on arrivals themselves come late, and from
+    `fails_at_hz` on rounds end without figures."""
+
+    service_ns: int = 1_000_000
+    lanes: int = 1
+    most_hz: float = float("inf")
+    fails_at_hz: float = float("inf")
+
+
+def new_search(path: Path, slo: str, cases: Sequence[Case] = (ONE,), **plan: Any) -> RunFolder:
+    """The folder of a run that has measured nothing yet."""
+    asked = Plan(sweeps=(Sweep(models=("mlp",)),), slo=slo, **plan)
+    manifest = new_manifest(
+        name="test",
+        seed=3,
+        rounds=1,
+        time_limit_s=60.0,
+        limits=Limits(),
+        plan=asked,
+        cases=cases,
+        environment=ENVIRONMENT,
+    )
+    return RunFolder.create(path, manifest)
+
+
+def play(folder: RunFolder, script: Script, most_rounds: int = 1000) -> list[Searched]:
+    """Measure what the searches ask for, one after another, until they are over or had so many."""
+    folder.begin(ENVIRONMENT)
+    for search in rate_searches(read_run(folder.path)):
+        while most_rounds and _measure_next(folder, search, script):
+            most_rounds -= 1
+    return searched(folder)
+
+
+def searched(folder: RunFolder) -> list[Searched]:
+    """As someone sees it who reads the folder anew."""
+    run = read_run(folder.path)
+    return [search.of(run) for search in rate_searches(run)]
+
+
+def _measure_next(folder: RunFolder, search: RateSearch, script: Script) -> bool:
+    point = search.of(read_run(folder.path)).following
+    if point is None:
+        return False
+    rate_hz, case, number = point.rate_hz, point.case, point.number
+    if rate_hz is None:
+        folder.record(_round(folder, case, number, _closed(script), script))
+        return True
+    if not number:
+        folder.record(Tried(case))
+    if rate_hz >= script.fails_at_hz:
+        failed = RoundResult(case.case_id, number, "run_failed", "the engine said no: ask it why")
+        folder.record(failed)
+        return True
+    arrivals = arrivals_ns(case.scenario, REQUESTS / rate_hz, seed=number)
+    service = np.full(len(arrivals), script.service_ns)
+    samples = served(arrivals, service, script.lanes)
+    open_loop = OpenLoop(
+        schedule_sha256="0" * 64,
+        due=len(arrivals),
+        left=0,
+        seconds=float(samples.finished_ns.max()) / 1e9,
+        utilisation=rate_hz * script.service_ns / 1e9 / script.lanes,
+    )
+    valid = rate_hz < script.most_hz and not open_loop.overloaded
+    folder.record(_round(folder, case, number, samples, script, open_loop=open_loop, valid=valid))
+    return True
+
+
+def _closed(script: Script) -> Samples:
+    """Runs one after another."""
+    begun = np.arange(UNLOADED_RUNS) * script.service_ns
+    return Samples(begun, begun, begun + script.service_ns, "wall")
+
+
+def _round(
+    folder: RunFolder, case: Case, number: int, samples: Samples, script: Script, **facts: Any
+) -> RoundResult:
+    records = np.zeros(len(samples.started_ns), RECORD)
+    records["scheduled_ns"] = samples.scheduled_ns
+    records["started_ns"] = samples.started_ns
+    records["finished_ns"] = samples.finished_ns
+    records["phase"] = MEASURED
+    name = samples_name(case.case_id, number)
+    (folder.samples / name).write_bytes(records.tobytes())
+    return RoundResult(
+        case_id=case.case_id,
+        round=number,
+        status="ok",
+        samples=name,
+        iterations=len(records),
+        duration_s=1.0,
+        concurrency=script.lanes,
+        **facts,
+    )

@@ -1,0 +1,186 @@
+"""A search for the highest rate as its run folder tells it: steps, ends, and the answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.cases.target import Target
+from app.console.rate_svg import SVG
+from app.console.rates import rate_tables, write_rates
+from app.results.rate_answer import sentence, subjects
+from app.results.rate_curve import RATES
+from app.results.rate_search import Searched
+from app.results.reader import read_run
+from app.stats.capacity import bracket
+from app.stats.judging import FIRST_LOOK
+from tests.app.results.searched import ONE, TWO, Script, new_search, play, searched
+
+TARGET = Target(99.0, 5000.0)
+SLO = str(TARGET)
+TRUE_HZ = 561.0
+"""Where the p99 of constant services of 1 ms is 5 ms, by the distribution of Erlang, 1909."""
+
+
+def told(found: Searched, target: Target = TARGET) -> str:
+    return sentence("fake", found, target)
+
+
+def test_a_search_is_bracketed_and_told_with_its_bracket(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (found,) = play(folder, Script())
+    ends = bracket(found.decided)
+    assert ends.low_hz is not None
+    assert ends.high_hz is not None
+    assert ends.low_hz <= TRUE_HZ <= ends.high_hz
+    said = told(found)
+    middle_hz = (ends.low_hz + ends.high_hz) / 2.0
+    assert said.startswith(
+        f"fake holds {middle_hz:.0f}/s ({ends.low_hz:.0f} to {ends.high_hz:.0f})"
+    )
+    assert "at p99 <= 5.00 ms" in said
+
+
+def test_every_rate_of_the_curve_is_below_the_answer_and_judged_once(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (found,) = play(folder, Script())
+    assert len(found.curve) >= 2
+    assert all((point.rate_hz or 0.0) < TRUE_HZ for point in found.curve)
+    assert {len(point.rounds) for point in found.curve} == {FIRST_LOOK}
+    rates = [point.rate_hz for point in found.points]
+    assert rates == sorted(set(rates), key=lambda hz: hz or 0.0)
+
+
+def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path) -> None:
+    with new_search(tmp_path / "whole", SLO) as folder:
+        (whole,) = play(folder, Script())
+    with new_search(tmp_path / "parts", SLO) as folder:
+        for _ in range(100):
+            (found,) = play(folder, Script(), most_rounds=3)
+            if found.following is None:
+                break
+            assert "--resume" in told(found) or found.following in found.curve
+    assert found == whole
+    assert searched(folder) == [whole]
+
+
+def test_what_requests_have_to_wait_for_is_in_their_latency(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (found,) = play(folder, Script())
+    figures = [point.rounds[0].figure_us or 0.0 for point in found.measured]
+    assert figures[0] == 1000.0, "unloaded it is the service alone"
+    assert figures[-1] > TARGET.limit_us
+    assert figures == sorted(figures)
+
+
+def test_more_lanes_hold_more_and_are_named(tmp_path: Path) -> None:
+    with new_search(tmp_path / "one", SLO) as folder:
+        (one,) = play(folder, Script())
+    with new_search(tmp_path / "two", SLO, (TWO,)) as folder:
+        (two,) = play(folder, Script(lanes=2))
+    assert (bracket(two.decided).low_hz or 0.0) > 2.0 * (bracket(one.decided).high_hz or 0.0)
+    assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
+    assert subjects((ONE,))[ONE.case_id] == "fake"
+
+
+def test_a_target_below_the_unloaded_latency_says_the_least_possible(tmp_path: Path) -> None:
+    target = Target(99.0, 900.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (found,) = play(folder, Script())
+    assert not found.steps
+    assert told(found, target) == (
+        "fake holds no rate at p99 <= 900 µs: unloaded its p99 is 1.00 ms, the least possible"
+    )
+
+
+def test_a_target_that_no_waiting_fits_into_ends_at_the_lowest_rate(tmp_path: Path) -> None:
+    target = Target(99.0, 1001.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (found,) = play(folder, Script())
+    assert "misses it, and in a closed loop its p99 is 1.00 ms" in told(found, target)
+
+
+def test_a_rate_that_cannot_be_offered_is_told_and_is_no_fault_of_the_runtime(
+    tmp_path: Path,
+) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (found,) = play(folder, Script(most_hz=300.0))
+    said = told(found)
+    assert "or more at p99 <= 5.00 ms: requests of " in said
+    assert "themselves came late on this machine" in said
+    ends = bracket(found.decided)
+    assert (ends.low_hz or 0.0) < 300.0 <= (ends.high_hz or 0.0)
+
+
+def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> None:
+    """A round is over before its queue is as long as the target."""
+    target = Target(99.0, 10_000_000.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (found,) = play(folder, Script())
+    ends = bracket(found.decided)
+    assert 1000.0 <= (ends.high_hz or 0.0) < 1100.0
+    broken = [point for point in found.steps if point.verdict == "breaks"]
+    assert all(len(point.rounds) == 2 for point in broken), "two such rounds are enough"
+
+
+def test_a_round_that_fails_ends_the_search_with_its_reason(tmp_path: Path) -> None:
+    with new_search(tmp_path / "all", SLO) as folder:
+        (found,) = play(folder, Script(fails_at_hz=1.0))
+    assert told(found) == "fake holds no rate at p99 <= 5.00 ms: the engine said no: ask it why"
+    lenient = Target(99.0, 10_000_000.0)
+    with new_search(tmp_path / "some", str(lenient)) as folder:
+        (found,) = play(folder, Script(fails_at_hz=900.0))
+    assert told(found, lenient) == (
+        "fake holds 700/s or more at p99 <= 10.0 s: the engine said no: ask it why"
+    )
+
+
+def test_fewer_rounds_are_judged_once(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO, rounds=3) as folder:
+        (found,) = play(folder, Script())
+    assert {len(point.rounds) for point in found.measured} <= {2, 3}
+    assert found.following is None
+
+
+def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
+        one, two = play(folder, Script())
+        run = read_run(folder.path)
+        write_rates(folder, run)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
+    assert len(rows) == len(one.measured) + len(two.measured)
+    assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
+    knees = [row for row in rows if row["knee"] == "true"]
+    assert len(knees) == 2
+    assert all(0.25 * TRUE_HZ < float(row["rate_hz"]) < TRUE_HZ for row in knees)
+    unloaded = [row for row in rows if not row["rate_hz"]]
+    assert [float(row["value_us"]) for row in unloaded] == pytest.approx([1000.0, 1000.0])
+    picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
+    circles = [element for element in picture.iter() if element.tag.endswith("circle")]
+    assert len(circles) == len(one.points) + len(two.points)
+    table, *sentences = rate_tables(run)
+    assert len(sentences) == 2
+    assert table.row_count == len(rows)  # type: ignore[union-attr]
+
+
+def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
+    target = Target(None, 2000.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (found,) = play(folder, Script())
+    ends = bracket(found.decided)
+    # The mean response of M/D/1: 1 + rho / (2 (1 - rho)) services are 2 at rho = 2/3.
+    assert (ends.low_hz or 0.0) <= 1000.0 * 2 / 3 <= (ends.high_hz or 0.0)
+    assert "at mean <= 2.00 ms" in told(found, target)
+
+
+def test_another_plan_has_no_search(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", "") as folder:
+        run = read_run(folder.path)
+        write_rates(folder, run)
+        assert searched(folder) == []
+    assert not list(rate_tables(run))
+    assert not (tmp_path / "run" / RATES).exists()
