@@ -128,7 +128,8 @@ AXES: tuple[Axis, ...] = (
         "conditions",
         "--condition",
         "C,…",
-        "cold:64MB (caches polluted between runs) or none (default)",
+        "cold:64MB (caches polluted between runs), sustained:30min (first minute against last), "
+        "with:MODEL (another model at work), or none (default)",
         lambda word: str(Condition.parse(word)),
         Condition.parse,
         lambda case: "no condition" if case.condition.kind == "none" else str(case.condition),

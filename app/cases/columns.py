@@ -8,6 +8,7 @@ page that documents them follow from it.
 from __future__ import annotations
 
 from app.cases.batcher_columns import BATCHER
+from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.late_columns import LATE
@@ -94,7 +95,7 @@ _MEASURING = (
         "Stopped by",
         "What ended the rounds, and with precise what the case had reached when it ended.",
     ),
-    count("iterations", "Samples", "Measured runs, of all rounds."),
+    count("iterations", "Samples", "Measured runs, of all rounds; of multistream its queries."),
     number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
     number("gap_had_p50_us", "Gap p50 (µs)", "us", "The median of the pauses between two runs."),
     number("gap_had_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
@@ -195,6 +196,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
+    "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
     "Outputs": _OUTPUT,

@@ -6,21 +6,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from app.cases.duration import duration_text, parse_duration
 from app.cases.size import parse_size, size_text
 
-ConditionKind = Literal["none", "cold"]
+ConditionKind = Literal["none", "cold", "sustained", "with"]
 
 LEAST_COLD_BYTES = 4096
 """A page: less pollutes nothing."""
-_EXAMPLES = "none or cold:64MB"
+LEAST_SUSTAINED_S, MOST_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
+_EXAMPLES = "none, cold:64MB, sustained:30min or with:MODEL"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`cold`: between two runs so many `bytes` go through the caches of the core that runs."""
+    """`cold`: between two runs so many `bytes` go through the caches of the core that runs.
+
+    `sustained`: each round measures for `seconds`, so that its end can be held against its
+    beginning. `with`: another `model` is at work beside the one that is measured.
+    """
 
     kind: ConditionKind = "none"
     bytes: int = 0
+    seconds: float = 0.0
+    model: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -41,7 +49,12 @@ class Condition:
             raise ValueError(f"{text!r} {error}") from None
 
     def __str__(self) -> str:
-        return f"cold:{size_text(self.bytes)}" if self.kind == "cold" else self.kind
+        figures = {
+            "cold": size_text(self.bytes),
+            "sustained": duration_text(self.seconds),
+            "with": self.model,
+        }
+        return f"{self.kind}:{figures[self.kind]}" if self.kind in figures else self.kind
 
 
 def _cold(figure: str) -> dict[str, Any]:
@@ -51,6 +64,23 @@ def _cold(figure: str) -> dict[str, Any]:
     return {"kind": "cold", "bytes": size}
 
 
-_KINDS: dict[str, Callable[[str], dict[str, Any]]] = {"cold": _cold}
+def _sustained(figure: str) -> dict[str, Any]:
+    seconds = round(parse_duration(figure), 3)
+    if not LEAST_SUSTAINED_S <= seconds <= MOST_SUSTAINED_S:
+        raise ValueError("is too short or too long; use 1s to 168h")
+    return {"kind": "sustained", "seconds": seconds}
+
+
+def _with(model: str) -> dict[str, Any]:
+    if not model:
+        raise ValueError("names no model; write it like with:mlp")
+    return {"kind": "with", "model": model}
+
+
+_KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "cold": _cold,
+    "sustained": _sustained,
+    "with": _with,
+}
 
 NO_CONDITION = Condition()

@@ -2,9 +2,60 @@
 
 from __future__ import annotations
 
-from app.cases.column import number
+from app.cases.column import less, number, text
 
 CONDITION = (
     number("polluted_mb", "Polluted (MB)", "MB", "What went through the caches between two runs."),
     number("pollution_ms", "Pollution (ms)", "ms", "How long that took, outside the runs."),
+    number(
+        "neighbour_per_s",
+        "Neighbour runs/s",
+        "1/s",
+        "How often the model beside it ran in a second of the measured time.",
+    ),
+    number(
+        "neighbour_at_work",
+        "Neighbour at work",
+        "",
+        "The share of the measured time in which it was running.",
+    ),
+    number(
+        "kept_share",
+        "Kept",
+        "",
+        "The share of a sustained round's runs that are in its samples, drawn evenly over time.",
+    ),
+    text(
+        "sustained_compared",
+        "Compared",
+        "What of a sustained round is compared: its first and last minute, or tenths of it.",
+    ),
+    *(
+        column
+        for name in ("p50", "p99")
+        for column in (
+            less(f"first_{name}_us", f"First {name} (µs)", "us", f"The {name} at the beginning."),
+            less(f"last_{name}_us", f"Last {name} (µs)", "us", f"The {name} at the end."),
+            less(
+                f"last_to_first_{name}",
+                f"Last to first {name}",
+                "",
+                f"The {name} at the end over that at the beginning.",
+            ),
+        )
+    ),
+    number(
+        "slower_after_s",
+        "Slower after (s)",
+        "s",
+        "When the level had gone half of the way to a slower end for good; empty: it stayed.",
+    ),
+    *(
+        number(f"{place}_{name}", f"{place.capitalize()} {title}", unit, f"{meaning} {then}.")
+        for name, title, unit, meaning in (
+            ("clock_mhz", "clock (MHz)", "MHz", "The mean clock of what computed"),
+            ("temperature_c", "temperature (°C)", "C", "The mean temperature of what computed"),
+        )
+        for place, then in (("first", "at the beginning"), ("last", "at the end"))
+    ),
 )

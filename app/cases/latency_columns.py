@@ -133,7 +133,7 @@ LATENCY = (
         "Lateness p50 (µs)",
         "us",
         "How late the generator was: the median from the scheduled start to the true one, of an "
-        "open loop for runs whose lane was waiting for them, with a batcher for its batches.",
+        "open loop for runs whose lane was waiting for them.",
     ),
     less(
         "start_lateness_p99_us",

@@ -16,6 +16,7 @@ import numpy as np
 from app.cases.batcher import Batcher
 from app.cases.condition import NO_CONDITION, Condition
 from app.cases.interference import Interference
+from app.cases.neighbour import NeighbourJob
 from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
@@ -103,6 +104,7 @@ class MeasureJob:
     condition: Condition = NO_CONDITION
     batcher: Batcher | None = None
     batches: tuple[ExportedModel, ...] = ()
+    neighbour: NeighbourJob | None = None
 
 
 @dataclass(frozen=True, slots=True)

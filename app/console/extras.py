@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from app.cases.column import Row
 from app.console.batchers import batcher_table
+from app.console.cold_start import cold_tables
 from app.console.gap_table import gap_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
 from app.console.rates import rate_tables
+from app.console.sustained_table import sustained_tables
 from app.results import text
 from app.results.gap_curves import idleness
 from app.results.labels import model_labels
@@ -30,8 +32,10 @@ def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderab
     yield from rate_tables(run)
     yield from null_tables(run, rows)
     yield from batcher_table(run.cases, rows)
+    yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
+    yield from sustained_tables(rows)
 
 
 def largest_table(run: Run) -> Table:

@@ -24,7 +24,7 @@ _WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not fini
 
 
 def rate_tables(run: Run) -> Iterator[RenderableType]:
-    """The table of all steps, then a sentence for each search; nothing of another plan."""
+    """The table of all steps, then their sentences; nothing of another plan."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -47,8 +47,7 @@ def rate_tables(run: Run) -> Iterator[RenderableType]:
             table.add_row(name, *_cells(point, target, bend))
         sentences.append(sentence(name, searched, target))
     yield table
-    for told in sentences:
-        yield Text(printable(told), style="bold")
+    yield Text("\n".join(map(printable, sentences)), style="bold")
 
 
 def write_rates(folder: RunFolder, run: Run) -> None:

@@ -62,7 +62,19 @@ class RunFeed(QObject):
         self.close_run()
         self._follower = Follower(folder, self)
         self._follower.failed.connect(self._not_a_run)
+        if self.compared.is_open:
+            self._follower.summarise_all()
         self._follower.start()
+
+    def compare(self, folder: Path) -> None:
+        """Lay a second run beside whichever is open."""
+        self.compared.open(folder)
+        self.summarise_all()
+
+    def summarise_all(self) -> None:
+        """Have the rounds' own figures of every case, as comparing takes them."""
+        if self._follower is not None:
+            self._follower.summarise_all()
 
     def close_run(self) -> None:
         """Follow nothing; what was shown stays until another run is open."""

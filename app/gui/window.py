@@ -120,6 +120,7 @@ class MainWindow(QMainWindow):
         self.feed.changed.connect(self._show_run)
         self.feed.beat.connect(self.log.read_on)
         self.table.selected.connect(self.feed.select)
+        self.table.baseline_chosen.connect(self.feed.summarise_all)
         self.docks.page_changed.connect(self._page_changed)
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
         self.welcome.suite_asked.connect(self._begin_with_starter)
@@ -145,7 +146,7 @@ class MainWindow(QMainWindow):
 
     def compare_with(self, folder: Path) -> None:
         """Lay this run beside the open one, and show that view."""
-        self.feed.compared.open(folder)
+        self.feed.compare(folder)
         self.docks.show("compare")
 
     def show_error(self, error: Exception) -> ErrorDialog:

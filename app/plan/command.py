@@ -82,6 +82,10 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--baseline", plan.baseline)
     if plan.aa is not None:
         yield from ("--aa", str(plan.aa))
+    if plan.cold_start is not None:
+        yield from ("--cold-start", str(plan.cold_start))
+    if plan.page_cache != "warm":
+        yield from ("--page-cache", plan.page_cache)
     if plan.null:
         yield "--null"
     if plan.band != BAND:

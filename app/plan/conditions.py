@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Protocol
 
 import psutil
 
 from app.cases.case import Case
+from app.cases.condition import Condition
 from app.cases.errors import PlanError
+from app.cases.given import NOTHING
 from app.cases.size import size_text
 from app.plan.plan import Plan
 
@@ -33,8 +37,35 @@ def refuse_impossible(plan: Plan, cases: Iterable[Case]) -> None:
                 f"{condition} takes time between two runs, and {kind} has none to give",
                 f"use --scenario {' or '.join(_BETWEEN_RUNS)}",
             )
+        if condition.kind == "with" and replace(case.given, custom_ops=(), digests={}) != NOTHING:
+            raise PlanError(
+                f"{condition} is measured beside as it is, and files and nodes are given for all",
+                "leave out what is of your own, or --condition",
+            )
         if condition.bytes > most:
             raise PlanError(
                 f"{condition} is more than a quarter of this machine's memory",
                 f"use at most {size_text(most // 10**6 * 10**6)}",
+            )
+
+
+class Subject(Protocol):
+    """A model that a plan names, with the sizes of its axes; None for one that nobody gave."""
+
+    @property
+    def axes(self) -> Mapping[str, int | None]: ...
+
+    @property
+    def readable(self) -> bool: ...
+
+
+def refuse_unfit_neighbours(plan: Plan, subjects_of: Callable[[str], Iterable[Subject]]) -> None:
+    """PlanError for a neighbour that is not one model, or whose sizes nobody knows."""
+    words = dict.fromkeys(word for sweep in plan.sweeps for word in sweep.conditions)
+    for name in filter(None, (Condition.parse(word).model for word in words)):
+        first, *more = subjects_of(name)
+        if more or not first.readable or None in first.axes.values():
+            raise PlanError(
+                f"with:{name} names no single model whose sizes are all known",
+                "name one of --list, or an .onnx file with fixed sizes",
             )

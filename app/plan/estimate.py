@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from app.cases.axes import AXES
+from app.cases.condition import Condition
 from app.machine.available import available_names
 from app.plan.expand import expand
 from app.plan.labelled import data_for
@@ -83,13 +84,17 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     own = cases // 2 if draft.null else cases
     if draft.profile_ops:
         after_s += own * 2 * PROCESS_START_S
+    if draft.cold_start is not None:
+        after_s += own * (draft.cold_start + 1) * PROCESS_START_S
+    # Of cases that a longer condition has, on top of what every round takes.
+    sustained_s = sum(map(_sustained_s, draft.sweeps))
     runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     return Estimate(
         cases,
         least,
-        min(budget_s, cases * least * shortest + after_s),
-        min(budget_s, exports_s + cases * most * longest + after_s + runs_s),
+        min(budget_s, cases * least * shortest + least * sustained_s + after_s),
+        min(budget_s, exports_s + cases * most * longest + most * sustained_s + after_s + runs_s),
         exact,
         draft.is_search,
         exports_s,
@@ -98,8 +103,9 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
 
 
 def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:
-    """What is exported: each model once in each precision."""
-    yield from product(grid.models, grid.precisions)
+    """What is exported: each model once in each precision, neighbours among them."""
+    beside = filter(None, (Condition.parse(word).model for word in grid.conditions))
+    yield from product((*grid.models, *beside), grid.precisions)
 
 
 def _exports_s(exported: tuple[str, Precision]) -> float:
@@ -111,6 +117,12 @@ def _grid_cases(grid: Sweep) -> int:
     models = sum(_axis_points(grid, name) for name in grid.models)
     settings = math.prod(len(getattr(grid, axis.key)) for axis in AXES)
     return models * _per_runtime(grid) * settings
+
+
+def _sustained_s(grid: Sweep) -> float:
+    """What a round of each of the grid's cases takes for their conditions."""
+    lasting_s = sum(Condition.parse(word).seconds for word in grid.conditions)
+    return _grid_cases(grid) / len(grid.conditions) * lasting_s
 
 
 def _subjects(grid: Sweep, given: str) -> int:

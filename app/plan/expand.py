@@ -22,8 +22,10 @@ from app.cases.given import NOTHING, Given
 from app.machine.available import availability, available_names, runtime
 from app.plan.baseline import refuse_useless
 from app.plan.batcher import batched
-from app.plan.conditions import refuse_impossible
+from app.plan.cold_start import refuse_cold_start
+from app.plan.conditions import refuse_impossible, refuse_unfit_neighbours
 from app.plan.labelled import refuse_unusable
+from app.plan.load import refuse_too_rare
 from app.plan.null import null_case, refuse_open_loop
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
@@ -72,6 +74,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
             [subject for text in sweep.models for subject in _subjects(text, given, outlines)]
             for sweep in plan.sweeps
         ]
+        refuse_unfit_neighbours(plan, lambda name: _subjects(name, NOTHING, outlines))
     for sweep, subjects in zip(plan.sweeps, named, strict=True):
         if plan.largest_batch:
             sweep = _first_tries(sweep)  # noqa: PLW2901
@@ -93,9 +96,11 @@ def expand(plan: Plan) -> tuple[Case, ...]:
                     twin = null_case(case)
                     cases.setdefault(twin.case_id, twin)
     _refuse_if_nothing_can_run(cases.values())
+    refuse_cold_start(plan)
     if plan.null:
         refuse_open_loop(cases.values())
     refuse_impossible(plan, cases.values())
+    refuse_too_rare(plan, cases.values())
     refuse_useless(plan, tuple(cases.values()))
     return tuple(cases.values())
 

@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from app.cases.axes import AXES, whole
+from app.cases.cold_start import PageCache
 from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
@@ -225,6 +226,10 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["profile_ops"] = True
     if flags.null:
         given["null"] = True
+    if flags.cold_start is not None:
+        given["cold_start"] = _number(flags.cold_start, "--cold-start", least=1)
+    if flags.page_cache is not None:
+        given["page_cache"] = _one_of(flags.page_cache, get_args(PageCache), "--page-cache")
     if flags.largest_batch:
         given["largest_batch"] = True
     if flags.slo is not None:

@@ -138,6 +138,16 @@ def parser() -> argparse.ArgumentParser:
         help="compare each case with itself N times: wrong verdicts, smallest findable change",
     )
     what.add_argument(
+        "--cold-start",
+        metavar="N",
+        help="start N fresh processes of each case: what they take to their first answer",
+    )
+    what.add_argument(
+        "--page-cache",
+        metavar="STATE",
+        help="of --cold-start: files warm in memory (default), or dropped from it",
+    )
+    what.add_argument(
         "--null",
         action="store_true",
         help="of each case a twin that computes next to nothing too: model minus null is compute",

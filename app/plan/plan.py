@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from app.cases.batcher import NO_BATCHER, parsed
+from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
@@ -126,13 +127,14 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
-    `null` measures of each case a twin that computes next to nothing too.
-    `percentiles` are told beside the default ones. `precise` maps percentiles to how far their
-    intervals may reach, as a share: cases get rounds until theirs do not reach farther, at most
-    `rounds`. `slo` makes each case a search for the highest rate that keeps this target, of at most
-    `rounds` at a rate. `deadline_us` adds the share of runs that take longer. `cores` (`2,3`,
-    `2-5`) is where a measuring process runs, `lock_memory` keeps it in memory, and `realtime` is
-    its priority among real-time processes.
+    `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
+    many fresh processes of each case after the rounds, for their first answer; `page_cache` says
+    where their files are to be. `percentiles` are told beside the default ones. `precise` maps
+    percentiles to how far their intervals may reach, as a share: cases get rounds until theirs do
+    not reach farther, at most `rounds`. `slo` makes each case a search for the highest rate that
+    keeps this target, of at most `rounds` at a rate. `deadline_us` adds the share of runs that take
+    longer. `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
+    memory, and `realtime` is its priority among real-time processes.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
@@ -165,6 +167,8 @@ class Plan(_Part):
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     null: Annotated[bool, Field(strict=True)] = False
+    cold_start: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    page_cache: PageCache = "warm"
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
     deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None

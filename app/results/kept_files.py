@@ -38,8 +38,9 @@ def kept_files(cases: Iterable[Case], accuracy: str = "") -> tuple[KeptFile, ...
 
 
 def _paths(case: Case) -> Iterator[str]:
-    if is_factory_file(case.model):
-        yield str(factory_path(case.model))
+    for model in (case.model, case.condition.model):
+        if is_factory_file(model):
+            yield str(factory_path(model))
     yield from case.given.files
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
+from app.cases.cold_start import ColdStart
 from app.cases.round import RoundResult
 from app.results.lines import Exported, Line, Operators, Tried, Writer
 from app.results.manifest import Manifest
@@ -34,6 +35,7 @@ class Ledger:
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
     _tried: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
+    _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
 
     def take(self, source: str, line: Line) -> str:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
@@ -58,6 +60,8 @@ class Ledger:
             case Tried():
                 self._tried.setdefault(line.case.case_id, line.case)
                 return line.case.case_id
+            case ColdStart():
+                self._cold_starts.setdefault(line.subject, {}).setdefault(line.process, line)
             case Operators():
                 self._operators.setdefault(line.case_id, line)
                 return line.case_id
@@ -75,4 +79,5 @@ class Ledger:
             self._accuracies,
             tuple(self._tried.values()),
             self._operators,
+            self._cold_starts,
         )

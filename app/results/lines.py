@@ -12,6 +12,7 @@ from typing import Any
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
+from app.cases.cold_start import ColdStart
 from app.cases.operators import Peak
 from app.cases.round import RoundResult
 from exporters.codec import CodecError, from_json, to_json
@@ -63,7 +64,7 @@ class Operators:
     peak: Peak | None = None
 
 
-Line = Writer | Exported | RoundResult | AccuracyResult | Tried | Operators
+Line = Writer | Exported | RoundResult | AccuracyResult | Tried | Operators | ColdStart
 KINDS: dict[str, type[Line]] = {
     "writer": Writer,
     "model": Exported,
@@ -71,6 +72,7 @@ KINDS: dict[str, type[Line]] = {
     "accuracy": AccuracyResult,
     "case": Tried,
     "operators": Operators,
+    "cold_start": ColdStart,
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 

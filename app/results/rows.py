@@ -24,6 +24,7 @@ from app.results.baseline import baseline_columns
 from app.results.batching import batcher_columns
 from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
+from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
@@ -36,6 +37,7 @@ from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
 from app.results.stopping import ended_by, rounds_wanted, shortfall
+from app.results.sustained import sustained_columns, sustained_warnings
 from app.results.telemetry import device_columns
 from app.results.throughput import block_columns, throughput_columns
 from app.results.warned import joined, sentences
@@ -46,7 +48,15 @@ from app.stats.typical import METHOD
 from exporters.types import Dimension, ExportedModel
 from runtimes.registry import parse_spec
 
-_SPANS = ("h2d_p50_us", "device_p50_us", "d2h_p50_us")
+_OF_ROUNDS = (
+    "h2d_p50_us",
+    "device_p50_us",
+    "d2h_p50_us",
+    "pollution_ms",
+    "kept_share",
+    "neighbour_per_s",
+    "neighbour_at_work",
+)
 """Facts that are figures of each round and not of the compiled graph."""
 NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 
@@ -101,6 +111,7 @@ class Rows:
             )
         values |= _setting_columns(run, case)
         values["profile"] = run.manifest.plan.get("profile")
+        values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
             values |= _round_columns(rounds)
@@ -111,6 +122,7 @@ class Rows:
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *disturbed]
+                said += sustained_warnings(case, rounds)
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
@@ -137,6 +149,7 @@ class Rows:
             around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
+            around |= sustained_columns(case, run.path, timed, samples)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             known = len(timed), summary, around, disturbed
@@ -276,7 +289,7 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
             "output_ok": check.output_ok,
         }
     values |= {name: value for name, value in last.facts.items() if name in BY_NAME}
-    return values | {name: _median(timed, partial(_fact, name)) for name in _SPANS}
+    return values | {name: _median(timed, partial(_fact, name)) for name in _OF_ROUNDS}
 
 
 def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:

@@ -10,6 +10,8 @@ import numpy as np
 
 from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
+from app.cases.cold_start import ColdStart
+from app.cases.cold_start import subject_of as cold_subject_of
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.lines import Operators
@@ -25,7 +27,8 @@ class Run:
     """`rounds` maps a case's id to its finished rounds by number, `hosts` to who measured it.
 
     `models` are keyed by the model as the cases name it and the precision asked for,
-    `accuracies` by the id of their subject, `operators` by the case. `tried` are the cases
+    `accuracies` by the id of their subject, `operators` by the case,
+    `cold_starts` by the id of their subject and by process. `tried` are the cases
     that a search added to those of the plan.
     """
 
@@ -37,6 +40,7 @@ class Run:
     accuracies: Mapping[str, AccuracyResult] = field(default_factory=dict)
     tried: tuple[Case, ...] = ()
     operators: Mapping[str, Operators] = field(default_factory=dict)
+    cold_starts: Mapping[str, Mapping[int, ColdStart]] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -52,6 +56,12 @@ class Run:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
         model = self.models.get((case.model, case.precision))
         return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
+
+    def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
+        """The processes that started cold for a case, in their order; cases share them where only
+        their later runs differ."""
+        known = self.cold_starts.get(cold_subject_of(case).case_id, {})
+        return tuple(known[number] for number in sorted(known))
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""

@@ -10,7 +10,12 @@ from app.stats.summary import MEAN, Summary
 from app.stats.throughput import rate_of
 from runtimes.execution import Samples
 
-OF_ARRIVAL = ("response_p50_us", "response_p99_us", "start_lateness_p99_us")
+OF_ARRIVAL = (
+    "response_p50_us",
+    "response_p99_us",
+    "start_lateness_p50_us",
+    "start_lateness_p99_us",
+)
 """Empty for offline: how long its requests wait follows from how long a block was made."""
 
 

@@ -13,7 +13,8 @@ from app.cases.scenario import LEAST_RATE_HZ, MOST_RATE_HZ
 from app.stats.judging import Judgement
 
 Verdict = Judgement | Literal["not_offered", "failed"]
-"""`not_offered`: the arrivals themselves came late. `failed`: a round ended without figures."""
+"""`not_offered`: it breaks, and the arrivals themselves came late. `failed`: a round ended without
+figures."""
 BEYOND: tuple[Verdict, ...] = ("breaks", "not_offered")
 
 BEGIN_AT = 0.7
@@ -25,6 +26,8 @@ LEAST_SHARE = 0.02
 load."""
 RESOLUTION = 0.025
 """The search ends when what breaks is at most so much above what holds."""
+SIDE = 0.125
+"""Where rates stayed undecided, neither end is looked for closer than so much of the bracket."""
 DIGITS = 4
 """A rate has so many, which people can read and type."""
 CURVE = (0.25, 0.5, 0.75)
@@ -112,5 +115,6 @@ def _between(steps: Sequence[Step], low: float, high: float) -> float | None:
     """The middle of what is open: all of it, or either side of rates that stayed undecided."""
     undecided = [step.rate_hz for step in steps if low < step.rate_hz < high]
     sides = [(low, min(undecided)), (max(undecided), high)] if undecided else [(low, high)]
-    open_sides = ((b + a) / 2.0 for b, a in sides if a > (1.0 + RESOLUTION) * b)
-    return next(open_sides, None)
+    least = SIDE * (high - low)
+    wide = ((b + a) / 2.0 for b, a in sides if a - b > max(RESOLUTION * b, least))
+    return next(wide, None)

@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "export": own.command("exporters.worker"),
     "round": own.command("app.workers.measure"),
     "accuracy": own.command("app.workers.accuracy"),
+    "cold_start": own.command("app.workers.cold"),
     "operators": own.command("app.workers.operators"),
 }
 EXPORTER_LIMIT_BYTES = 3 * 2**30

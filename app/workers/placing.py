@@ -20,6 +20,7 @@ from app.machine.privileges import (
     scheduler,
     take_realtime,
 )
+from runtimes.faults import Unsupported
 
 _FIFO = "run as root, with CAP_SYS_NICE, or raise ulimit -r"
 _LOCK = "run as root, with CAP_IPC_LOCK, or raise ulimit -l"
@@ -35,6 +36,22 @@ def take_place(job: MeasureJob) -> list[str]:
             "leave one out of --cores"
         )
     return said
+
+
+def refuse_crowd(threads: int, result: RoundResult) -> None:
+    """Unsupported where so many real-time threads outnumber the cores that they have.
+
+    Those of one priority don't take turns: one that spins until another has done something waits
+    for ever.
+    """
+    around = result.environment
+    cores = len(around["affinity"])
+    if threads > cores and str(around["scheduler"]).startswith("fifo"):
+        raise Unsupported(
+            f"{threads} threads of one real-time priority take no turns on {cores} "
+            f"core{'s' * (cores > 1)}, so that they may wait for ever",
+            "choose more --cores, or leave --realtime out",
+        )
 
 
 def hold_memory(job: MeasureJob, result: RoundResult) -> dict[str, Any]:

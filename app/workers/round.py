@@ -20,6 +20,7 @@ from app.cases.round import MeasureJob, Phase, RoundResult
 from app.cases.status import Status
 from app.workers.conditions import peak_rss_mb
 from app.workers.doubts import of_crowding, of_precision
+from app.workers.placing import refuse_crowd
 from app.workers.simulated_round import simulate_round
 from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
@@ -89,6 +90,7 @@ def _measure(this: UnderWay) -> None:
         if session.execution.clock != "simulated":  # a card has one precision, and says so
             refuse_wider(job.model.precision, session.execution.precision, job.runtime)
         this.note(concurrency=len(session.lanes))
+        refuse_crowd(len(session.lanes), this.result)
         for lane in reversed(session.lanes):
             lane.enter()
             lane.bind(reference.inputs)
@@ -125,6 +127,7 @@ def _runtime(this: UnderWay) -> Runtime:
         options=all_options(runtime.options, settings.options),
     )
     this.warn(*of_crowding(sessions, settings.threads, cores))
+    refuse_crowd(sessions * (settings.threads or cores), this.result)
     return runtime
 
 

@@ -6,6 +6,7 @@ told how far it is, and a request to stop is heard.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from app.cases.round import WARMUP, Limits, latency_ns
 from app.stats.histogram import Histogram
 from app.stats.steadiness import settled
 from app.workers.lane import Blocks, counted
+from app.workers.thinning import thinned
 from app.workers.watch import Watch
 
 BLOCK_S = 0.2
@@ -64,7 +66,8 @@ class Sampler:
     """Takes blocks from the lanes and appends what they timed to `file`.
 
     `watch` looks at the machine around each measured block; `report` is called between blocks,
-    and `stopped` is asked there whether to end early.
+    and `stopped` is asked there whether to end early. Of the measured runs at most `kept_per_s` are
+    kept for each second of a block.
     """
 
     lanes: Blocks
@@ -73,6 +76,8 @@ class Sampler:
     watch: Watch
     report: Callable[[Progress], None]
     stopped: Callable[[], bool]
+    kept_per_s: float = math.inf
+    left_out: int = 0
 
     def warm_up(self) -> WarmUp:
         """Run windows until their medians have settled."""
@@ -106,6 +111,9 @@ class Sampler:
             self.watch.begin()
             records = self.lanes.block(seconds, least=1)
             self.watch.end(records)
+            timed = len(records)
+            records = thinned(records, self.kept_per_s)
+            self.left_out += timed - len(records)
             self.file.write(records.tobytes())
             latency = latency_ns(counted(records))
             iterations += len(latency)

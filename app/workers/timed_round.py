@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.interference import Interference
+from app.stats.sustained import part_s
 from app.workers.at_once import AllAtOnce, Queries
 from app.workers.batching import batch_serving, warm_up
+from app.workers.beside import beside
 from app.workers.condition import polluting
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
@@ -23,6 +25,7 @@ from app.workers.placing import hold_memory
 from app.workers.pollution import Pollution
 from app.workers.round_schedule import timed_schedule
 from app.workers.sampling import Measured, Sampler
+from app.workers.thinning import kept_per_s
 from app.workers.timing import Loop, loop_of, serving
 from app.workers.under_way import UnderWay
 from app.workers.watch import Watch
@@ -52,10 +55,12 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     gc.disable()
     this.note(**hold_memory(job, this.result))
     watch = Watch(this.result.environment["affinity"])
-    with this.samples_file() as file:
+    this.enter("warmup")
+    with beside(this) as neighbour, this.samples_file() as file:
         with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
-            sampler = Sampler(lanes, job.limits, file, watch, this.report, this.stopped)
-            this.enter("warmup")
+            sampler = Sampler(
+                lanes, job.limits, file, watch, this.report, this.stopped, kept_per_s(job.condition)
+            )
             warm = warm_up(session, reference, job, sampler)
             this.note(
                 warmup_iterations=warm.iterations,
@@ -65,7 +70,11 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             before = this.check(session, reference)
             this.enter("measure")
             measured = _measured(this, session, sets, sampler)
+        if neighbour is not None:
+            neighbour.note(this, *watch.window_ns)
         _note_interference(this, watch.told())
+        if job.condition.kind == "sustained":
+            _note_sustained(this, watch, measured.iterations, sampler.left_out)
         if len(session.lanes) == 1:
             _note_spans(this, session, warm.median_ns)
     gc.enable()
@@ -145,6 +154,13 @@ def _note_interference(this: UnderWay, told: Interference | None) -> None:
     this.note(interference=told)
     if told is not None and told.cpu_mhz_mean is not None:
         this.note(environment={**this.result.environment, "cpu_mhz": told.cpu_mhz_mean})
+
+
+def _note_sustained(this: UnderWay, watch: Watch, kept: int, left_out: int) -> None:
+    """How the machine was at both ends, and how many of the runs are on disk."""
+    told = watch.at_the_ends(part_s(this.job.condition.seconds))
+    told["kept_share"] = kept / max(kept + left_out, 1)
+    this.note(facts={**this.result.facts, **told})
 
 
 def _note_spans(this: UnderWay, session: Session, typical_ns: float) -> None:

@@ -108,6 +108,29 @@ class Watch:
             disturbances=tuple(self._disturbances(max(clocks, default=None))),
         )
 
+    @property
+    def window_ns(self) -> tuple[int, int]:
+        """From the first block's beginning to the last one's end; there must be one."""
+        return self._blocks[0].begun_ns, self._blocks[-1].ended_ns
+
+    def at_the_ends(self, part_s: float) -> dict[str, float]:
+        """Mean clock and temperature in the first and the last so many seconds, where known."""
+        if not self._blocks:
+            return {}
+        begun_ns, ended_ns = self.window_ns
+        parts = {
+            "first": [b for b in self._blocks if b.begun_ns < begun_ns + part_s * 1e9],
+            "last": [b for b in self._blocks if b.ended_ns > ended_ns - part_s * 1e9],
+        }
+        told = {
+            f"{place}_{name}": [
+                value for block in blocks if (value := getattr(block, of)) is not None
+            ]
+            for place, blocks in parts.items()
+            for name, of in (("clock_mhz", "cpu_mhz"), ("temperature_c", "temperature_c"))
+        }
+        return {name: statistics.fmean(values) for name, values in told.items() if values}
+
     def _disturbances(self, highest_mhz: float | None) -> Iterator[Disturbance]:
         """The blocks in which anything was seen that slows runs down."""
         rates = [b.interrupts / b.seconds for b in self._blocks if b.interrupts is not None]

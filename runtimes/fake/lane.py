@@ -45,17 +45,21 @@ class FakeLane(HostLane):
         failure = _FAILURES.get(str(script["fail"]))
         spin = script["wait"] == "spin"
         wrong = script["fail"] == "wrong"
-        left = int(script["fail_after"])
+        left, runs = int(script["fail_after"]), 0
         slowing_per_ns = float(script["slowing"]) * 1e-9
         after_pause_ns = int(float(script["after_pause_us"]) * 1e3)
+        stall_ns, stall_every = int(float(script["stall_us"]) * 1e3), int(script["stall_every"])
         begun_ns = ended_ns = time.perf_counter_ns()
         buffers = self.output_buffers
 
         def run() -> None:
-            nonlocal left, ended_ns
+            nonlocal left, ended_ns, runs
             now = time.perf_counter_ns()
             until = now + int(next(latencies) * (1.0 + slowing_per_ns * (now - begun_ns)))
             until += after_pause_ns * (now - ended_ns > _PAUSE_NS)
+            runs += 1
+            if stall_every and runs % stall_every == 0:
+                until += stall_ns
             failing = left <= 0
             left -= 1
             if failing and failure is not None:
@@ -81,6 +85,8 @@ def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:
         latencies += rng.normal(0.0, spread, _DRAWN)
     elif script["distribution"] == "bimodal":
         latencies += spread * (rng.random(_DRAWN) < _SECOND_MODE_SHARE)
+    elif script["distribution"] == "exponential":
+        latencies = rng.exponential(typical, _DRAWN)
     return np.rint(np.maximum(latencies, 0.0) * 1e3).astype(np.int64)
 
 

@@ -19,8 +19,8 @@ OPTIONS = (
     Option(
         "distribution",
         "constant",
-        "how runs differ: not at all, normally, or a fifth of them in a second mode",
-        ("constant", "normal", "bimodal"),
+        "how runs differ: not at all, normally, a fifth of them in a second mode, or exponentially",
+        ("constant", "normal", "bimodal", "exponential"),
     ),
     Option(
         "spread_us",
@@ -33,6 +33,13 @@ OPTIONS = (
         "after_pause_us",
         0.0,
         "how much longer a run takes that begins over 5 ms after the last one ended",
+        minimum=0,
+    ),
+    Option("stall_us", 0.0, "how much longer a run takes that stalls", minimum=0),
+    Option(
+        "stall_every",
+        0,
+        "of how many runs the last one stalls, again and again; 0 is never",
         minimum=0,
     ),
     Option("wait", "spin", "how a run passes its time", ("spin", "sleep")),

@@ -101,7 +101,7 @@ class GridForm(QWidget):
         scenario.addRow(self.scenarios)
         add_row(scenario, "&Wait policy", self.wait_policy, "wait policy")
         for axis, values in self._plain.items():
-            add_row(scenario, axis.field.capitalize(), values, axis.help)
+            add_row(scenario, axis.field.capitalize(), values, axis.field)
         layout.addWidget(_group("Scenario", scenario))
         layout.addWidget(_group("Runtime options", self.options))
 

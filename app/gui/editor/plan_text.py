@@ -82,6 +82,7 @@ FIGURES = (
     PlanText("baseline", "--baseline", "baseline", "ort-cpu … (none)", _plain),
     PlanText("band", "--band", "band", "2%", _share),
     PlanText("aa", "--aa", "comparisons with itself", "20 … (none)", _number),
+    PlanText("slo", "--slo", "latency target", "p99=5ms … (none)", _plain),
     PlanText("deadline_us", "--deadline", "deadline", "100us … (none)", _microseconds),
 )
 LIMITS = (

@@ -31,7 +31,12 @@ class ComparedRun(QObject):
         self.close()
         self._follower = Follower(folder, self)
         self._follower.failed.connect(self._not_a_run)
+        self._follower.summarise_all()
         self._follower.start()
+
+    @property
+    def is_open(self) -> bool:
+        return self._follower is not None
 
     def close(self) -> None:
         """Follow no second run; what was shown stays."""

@@ -34,12 +34,18 @@ class Follower(QThread):
         self._lock = threading.Lock()
         self._newest: RunState | None = None
         self._choice: tuple[str, ...] | None = None
+        self._all = False
         self._ending = False
 
     def choose(self, keys: Sequence[str]) -> None:
         """Show these cases; none means that the follower chooses."""
         with self._lock:
             self._choice = tuple(keys)
+        self._wake.set()
+
+    def summarise_all(self) -> None:
+        """Have summaries of every case: all of them are to be compared."""
+        self._all = True
         self._wake.set()
 
     def take(self) -> RunState | None:
@@ -71,6 +77,8 @@ class Follower(QThread):
                 choice, self._choice = self._choice, None
             if choice is not None:
                 reader.choose(choice)
+            if self._all:
+                reader.summarise_all()
             state = reader.poll()
             if state is not None:
                 with self._lock:

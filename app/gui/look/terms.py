@@ -63,6 +63,12 @@ TERMS: dict[str, str] = {
     "band": "A change within it counts as none, such as 2%.",
     "comparisons with itself": "Each case is compared with itself so many times: it tells the "
     "machine's own wrong verdicts, and the smallest change that it can find.",
+    "latency target": "Such as p99=5ms: each case becomes a search for the highest rate that keeps "
+    "it, whatever else its scenario says.",
+    "condition": "What is going on beside the runs: cold:64MB pollutes the caches between them; "
+    "none is the default. Several with commas.",
+    "batcher": "A dynamic batcher before the model, such as max=8,wait=2ms: up to so many requests "
+    "are sent together, none waits longer to be. Several with semicolons.",
     "deadline": "A time such as 100us: each row tells the share of its runs that take longer.",
     "null twin": "The same case with a graph that computes next to nothing: what the model takes "
     "more is its compute, the rest is the call, the copies and the boundary.",

@@ -172,6 +172,8 @@ class PlotView(QWidget):
         """Draw, seen or not."""
         self._dirty = False
         missing = self.draw()
+        if missing:
+            self.show_heading("")
         self._missing.setText(missing)
         self._missing.setVisible(bool(missing))
         if missing:

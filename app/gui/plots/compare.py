@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 from app.cases.percentiles import shown as percentile_as_written
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
-from app.gui.plots.axes import LogAxis, NamesAxis
+from app.gui.plots.axes import Levels, LogAxis, NamesAxis
 from app.gui.plots.bars import ROW_HEIGHT
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
@@ -75,7 +75,7 @@ class CompareView(ScrolledView):
     def _draw_ratios(self, column: int, name: str, shared: Sequence[Compared]) -> pg.PlotItem:
         rows, told = NamesAxis(), percentile_as_written(name)
         rows.set_names([_named(case) for case in shared] if column == 0 else [])
-        axis = LogAxis("bottom", lambda value: f"{value:.4g}")
+        axis = _RatioAxis("bottom", lambda value: f"{value:.4g}")
         plot = self.add_plot(1, column, axis, rows, name=told, x_label=f"Ratio of {told}")
         rows.setTextPen(self.theme.text)
         if column:
@@ -92,6 +92,7 @@ class CompareView(ScrolledView):
             limits = (interval.low, interval.high) if interval else (one.ratio,)
             ends += [math.log10(limit) for limit in limits]
         reach = max(0.02, *(abs(end) for end in ends)) * 1.1
+        axis.reach = reach
         plot.setXRange(-reach, reach * 3.2, padding=0)
         self.lay(RatioLayer(plot, found, self.theme))
         return plot
@@ -151,6 +152,16 @@ def _colors(theme: Theme) -> dict[str, QColor]:
     }
 
 
+class _RatioAxis(LogAxis):
+    """Ticks as far as there are ratios: the room to the right is for their texts."""
+
+    reach = math.inf
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
+        levels = super().tickValues(minVal, maxVal, size)
+        return [(kind, [v for v in values if v <= self.reach]) for kind, values in levels]
+
+
 class NotesItem(QGraphicsWidget):
     """A few lines of text, elided to the width."""
 
@@ -203,7 +214,7 @@ class RatioLayer(Overlay):
             middle = self.y_px(row)
             interval = found.verdict.interval
             color = colors[found.verdict.word]
-            text = f"{significant(found.ratio)} {found.verdict.word}"
+            text, limits = f"{significant(found.ratio)} {found.verdict.word}", ""
             right = self.x_px(math.log10(found.ratio))
             painter.setPen(QPen(color, 2.0))
             if interval is not None:
@@ -211,12 +222,16 @@ class RatioLayer(Overlay):
                     self.x_px(math.log10(limit)) for limit in (interval.low, interval.high)
                 )
                 painter.drawLine(QPointF(low, middle), QPointF(high, middle))
-                text += f"  [{significant(interval.low)}, {significant(interval.high)}]"
+                limits = f"{significant(interval.low)} to {significant(interval.high)}"
                 right = high
             painter.setBrush(color)
             painter.drawEllipse(QPointF(self.x_px(math.log10(found.ratio)), middle), 4.0, 4.0)
-            painter.setPen(QColor(self._theme.text))
             left = max(right, one) + 10
-            room = QRectF(left, middle - 10, box.right() - left, 20)
-            told = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, told)
+            line = metrics.height()
+            top = middle - (line if limits else line / 2)
+            for told, color_of_text in ((text, self._theme.text), (limits, self._theme.muted)):
+                room = QRectF(left, top, box.right() - left, line)
+                painter.setPen(QColor(color_of_text))
+                elided = metrics.elidedText(told, Qt.TextElideMode.ElideRight, room.width())
+                painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
+                top += line

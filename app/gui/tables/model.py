@@ -29,7 +29,8 @@ _SEARCHED = tuple(
     for column in COLUMNS
     if column.key in ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 )
-_JUDGED = {f"latency_{name}_us": name for name in COMPARED}
+JUDGED = {f"latency_{name}_us": name for name in COMPARED}
+"""The columns whose figures have a verdict against a baseline row."""
 VERDICTS = tuple(f"baseline_{name}_verdict" for name in COMPARED)
 """The columns in which a row has the verdict of its plan's own baseline."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -198,7 +199,7 @@ class ResultsModel(QAbstractTableModel):
 
     def _sides(self, series: Series, column: Column) -> Sides | None:
         """The figure beside the baseline's; None where it has no verdict."""
-        return self._verdicts.get(series.key, {}).get(_JUDGED.get(column.key, ""))
+        return self._verdicts.get(series.key, {}).get(JUDGED.get(column.key, ""))
 
     def _change(self, series: Series, column: Column) -> float | None:
         """The ratio to the baseline's figure, where both rows may be compared."""

@@ -23,8 +23,8 @@ from app.cases.status import STATUSES
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
-from app.gui.tables.columns import COLUMNS, Column, shown_unasked
-from app.gui.tables.model import SORT_ROLE, VERDICTS, Index, ResultsModel
+from app.gui.tables.columns import COLUMNS, Column, shown_unasked, varying
+from app.gui.tables.model import JUDGED, SORT_ROLE, VERDICTS, Index, ResultsModel
 from app.plan.plan import Plan
 from app.results.series import Series
 
@@ -67,10 +67,12 @@ class ResultsFilter(QSortFilterProxyModel):
 
 
 class ResultsTable(QWidget):
-    """The table with its controls; `selected` tells the keys of the chosen rows."""
+    """The table with its controls; `selected` tells the keys of the chosen rows, `baseline_chosen`
+    that all rows are compared with one."""
 
     title = "Results"
     selected = Signal(list)
+    baseline_chosen = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -102,7 +104,8 @@ class ResultsTable(QWidget):
         self.columns_button.setAccessibleName("Choose columns")
         self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
         self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._lent: frozenset[str] = frozenset()
+        self._lent: set[str] = set()
+        self._judged = False
         self.columns_menu = QMenu(self.columns_button)
         self.columns_button.setMenu(self.columns_menu)
         self.count_label = QLabel()
@@ -195,11 +198,28 @@ class ResultsTable(QWidget):
     def show_plan(self, plan: Plan) -> None:
         """Judge within this run's own band, and show the verdicts on its own baseline's rows."""
         self.model.set_band(plan.band)
+        self._judged = bool(plan.baseline)
+        self._lend()
+
+    def _lend(self) -> None:
+        """Show what tells these rows apart, and no longer what only told others apart."""
+        wanted = {*varying(self.model.series), *(VERDICTS if self._judged else ())}
         for action in self.columns_menu.actions():
             key = action.data()
-            if key in VERDICTS and action.isChecked() == (key in self._lent):
-                action.setChecked(bool(plan.baseline))
-                self._lent = self._lent | {key} if plan.baseline else self._lent - {key}
+            if key in wanted and not action.isChecked():
+                self._lent.add(key)
+                action.setChecked(True)
+            elif key in self._lent and key not in wanted:
+                self._lent.discard(key)
+                action.setChecked(False)
+
+    def _fit_verdicts(self) -> None:
+        """Room for a figure with its distance and its verdict, while there is a baseline."""
+        told = self.view.fontMetrics().horizontalAdvance("10,000  +100 % undecided")
+        for place, column in enumerate(self.model.columns):
+            if column.key in JUDGED:
+                wide = told + 24 if self.model.baseline is not None else column.width
+                self.view.setColumnWidth(place, wide)
 
     def visible_columns(self) -> list[str]:
         """The keys of the columns that the user has shown, for preferences."""
@@ -225,6 +245,7 @@ class ResultsTable(QWidget):
         if columns != self.model.columns:
             reset = True
             self._follow_columns()
+        self._lend()
         if reset and kept:
             self.select(kept)
         self._show_baseline_state()
@@ -257,6 +278,9 @@ class ResultsTable(QWidget):
         current = self.model.baseline
         same = chosen is None or (current is not None and chosen.key == current.key)
         self.model.set_baseline(None if same else chosen)
+        self._fit_verdicts()
+        if not same:
+            self.baseline_chosen.emit()
         self._show_baseline_state()
 
     def _show_baseline_state(self, *_: object) -> None:

@@ -60,11 +60,16 @@ class RunReader:
         self._chosen: tuple[str, ...] = ()
         self._current = ""
         self._reading = False
+        self._all_summarised = False
         self._state = RunState(folder, self._journal.ledger.manifest)
 
     def choose(self, keys: Sequence[str]) -> None:
         """Show these cases; none means the ones that are measured now or were last."""
         self._chosen = tuple(key for key in keys if key in self._cases)
+
+    def summarise_all(self) -> None:
+        """Have summaries of every case from now on, and not only of those that are shown."""
+        self._all_summarised = True
 
     def poll(self) -> RunState | None:
         """The new state, or None if nothing moved since the last call."""
@@ -207,7 +212,9 @@ class RunReader:
         if self._summaries.died:
             return
         wanted = list(shown)
-        if not alive:
+        if self._all_summarised:
+            wanted += self._journal.ledger.run.rounds
+        elif not alive:
             wanted += [key for key in self._journal.ledger.run.rounds if self._row_is_behind(key)]
         due = [
             key

@@ -18,6 +18,7 @@ from app.sweep.work.base import Source, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.request import ExportReply
+from exporters.types import ExportedModel, axes_key
 
 
 class Afterwards(ABC):
@@ -60,7 +61,29 @@ class Afterwards(ABC):
     def _next_of_ours(self) -> Work | None:
         """The next work once the wrapped source has none and nothing is in flight."""
 
+    def _model_or_export(self, case: Case, waiting: Sequence[Case]) -> ExportedModel | Work | None:
+        """The model with a reference for this case, the export that brings it, or None if there
+        can be none; a resumed run exports only what its rounds still need.
+
+        `waiting` are the cases that are to follow: the export is for all that are of the model.
+        """
+        reply = self._models.get((case.model, case.precision))
+        if reply is None or _lacks(reply, case):
+            alike = (c.axes for c in (case, *waiting) if _same_model(c, case))
+            return self._export(case, list({axes_key(axes): axes for axes in alike}.values()))
+        return reply.model
+
     def _export(self, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
         """The model of a case whose rounds this run did not have to measure."""
         # Its outputs are compared with nothing here.
         return export_work(case, points, self._time_limit_s, checked=False)
+
+
+def _lacks(reply: ExportReply, case: Case) -> bool:
+    """Whether the model is there without a reference for this case."""
+    model = reply.model
+    return model is not None and axes_key(model.at(case.axes).axes) not in model.references
+
+
+def _same_model(one: Case, other: Case) -> bool:
+    return (one.model, one.precision) == (other.model, other.precision)

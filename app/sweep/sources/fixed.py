@@ -16,6 +16,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
 from app.sweep.sources.batches import points as batch_points
+from app.sweep.sources.conditions import limits_under, neighbour_case
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
@@ -96,12 +97,14 @@ class FixedSweep:
         while self._rounds or self._queue_rounds():
             case, number = self._rounds.popleft()
             reply = self.models.get((case.model, case.precision))
-            if case.case_id in self._ended or reply is None:
+            neighbour = neighbour_case(case)
+            beside = self.models.get((neighbour.model, case.precision)) if neighbour else None
+            if case.case_id in self._ended or reply is None or (neighbour and beside is None):
                 continue
-            work = round_work(self.schedule, case, number, reply)
+            work = round_work(self.schedule, case, number, reply, beside=beside)
             if isinstance(work, SettledRound):
                 self._ended.add(case.case_id)
-            elif not self.schedule.budget.round_fits(case.case_id, self._guess_s):
+            elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
                 continue
             else:
                 self._measuring += 1
@@ -130,10 +133,10 @@ class FixedSweep:
         """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
         return sum(self._wanted.values())
 
-    @property
-    def _guess_s(self) -> float:
+    def _guess_s(self, case: Case) -> float:
         """How long a round takes of which nothing is known."""
-        return self.schedule.limits.min_s + ROUND_OVERHEAD_S
+        limits = limits_under(case.condition, self.schedule.limits)
+        return limits.min_s + ROUND_OVERHEAD_S
 
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""
@@ -156,6 +159,10 @@ class FixedSweep:
                 wanted += [self._twins.setdefault((own.model, own.precision), (case, []))[1]]
             for sizes in wanted:
                 sizes += [point for point in batch_points(case) if point not in sizes]
+        for case in filter(None, map(neighbour_case, cases)):
+            _, sizes = points.setdefault((case.model, case.precision), (case, []))
+            if case.axes not in sizes:
+                sizes.append(case.axes)
         for case, sizes in points.values():
             self._exports.append(model_export(self.schedule, case, sizes))
 

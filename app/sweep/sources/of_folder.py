@@ -12,6 +12,7 @@ from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.afterwards import Afterwards
 from app.sweep.sources.budget import Budget, WithinBudget
+from app.sweep.sources.cold_start import WithColdStarts
 from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.highest_rate import HighestRate
@@ -70,6 +71,19 @@ def sources(
     ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
     limit_s = manifest.time_limit_s
     source: Source = rounds
+    if plan.cold_start is not None:
+        cold = WithColdStarts(
+            source,
+            models,
+            ran,
+            recorded.cold_starts,
+            limit_s,
+            plan.cold_start,
+            plan.page_cache,
+            manifest.seed,
+        )
+        afterwards.append(cold)
+        source = cold
     if plan.profile_ops:
         operators = WithOperators(source, models, ran, recorded.operators, limit_s)
         afterwards.append(operators)

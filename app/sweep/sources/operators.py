@@ -11,8 +11,6 @@ from app.machine import engines
 from app.sweep.sources.afterwards import Afterwards
 from app.sweep.work.base import Source, Work
 from app.sweep.work.operators import OperatorWork
-from exporters.request import ExportReply
-from exporters.types import axes_key
 
 
 class WithOperators(Afterwards):
@@ -45,23 +43,11 @@ class WithOperators(Afterwards):
             if case.case_id not in self._ran:
                 self._waiting.popleft()
                 continue
-            reply = self._models.get((case.model, case.precision))
-            if reply is None or _lacks(reply, case):
-                # A resumed run exports only what its rounds still need.
-                points = [c.axes for c in self._waiting if _same_model(c, case)]
-                return self._export(case, points)
+            known = self._model_or_export(case, self._waiting)
+            if isinstance(known, Work):
+                return known
             self._waiting.popleft()
-            if reply.model is not None:
-                job = OperatorJob(case, reply.model, str(engines.folder()))
+            if known is not None:
+                job = OperatorJob(case, known, str(engines.folder()))
                 return OperatorWork(job, self._time_limit_s)
         return None
-
-
-def _lacks(reply: ExportReply, case: Case) -> bool:
-    """Whether the model is there without a reference for this case."""
-    model = reply.model
-    return model is not None and axes_key(model.at(case.axes).axes) not in model.references
-
-
-def _same_model(one: Case, other: Case) -> bool:
-    return (one.model, one.precision) == (other.model, other.precision)

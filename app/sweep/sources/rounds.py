@@ -21,7 +21,7 @@ from app.machine.cores import usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
-from app.sweep.sources.conditions import why_not
+from app.sweep.sources.conditions import limits_under, neighbour_job, why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -64,9 +64,17 @@ class Schedule:
 
 
 def round_work(
-    schedule: Schedule, case: Case, number: int, reply: ExportReply, tried: bool = False
+    schedule: Schedule,
+    case: Case,
+    number: int,
+    reply: ExportReply,
+    tried: bool = False,
+    beside: ExportReply | None = None,
 ) -> RoundWork | SettledRound:
-    """One round; settled if what is known now ends the case without a process."""
+    """One round; settled if what is known now ends the case without a process.
+
+    `beside` is the neighbour's export, of a case that has one.
+    """
     if reply.model is None:
         return settled(case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
@@ -80,7 +88,12 @@ def round_work(
         together = batches(case, reply.model)
     except RuntimeFault as fault:
         return settled(case, number, as_status(fault.status), str(fault), tried)
+    if beside is not None and beside.model is None:
+        reason = f"the neighbour {case.condition.model}: {beside.reason}"
+        return settled(case, number, as_status(beside.status), reason, tried)
     sessions, usable = sessions_of(engine.options, case.options), usable_cores()
+    neighbour = neighbour_job(case, settings, beside)
+    at_once = sessions + (neighbour is not None)
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -90,10 +103,10 @@ def round_work(
         settings=settings,
         scenario=case.scenario,
         wait_policy=case.wait_policy,
-        limits=schedule.limits,
+        limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=schedule.cores or cores_for(case.threads * sessions, usable),
+        affinity=schedule.cores or cores_for(case.threads * at_once, usable),
         shared=not usable.isdisjoint(schedule.cores),
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
@@ -102,12 +115,13 @@ def round_work(
         condition=case.condition,
         batcher=case.batcher,
         batches=together,
+        neighbour=neighbour,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
         case,
         job,
-        schedule.time_limit_s,
+        schedule.time_limit_s + case.condition.seconds,
         Needs(frozenset(alone)),
         schedule.memory_limit_bytes,
         tried,

@@ -16,6 +16,12 @@ from app.cases.condition import NO_CONDITION, Condition
         ("cold:64 mib", Condition("cold", bytes=67_108_864), "cold:64MiB"),
         ("cold:1.5GiB", Condition("cold", bytes=1_610_612_736), "cold:1536MiB"),
         ("cold:4097B", Condition("cold", bytes=4097), "cold:4097B"),
+        ("sustained:30min", Condition("sustained", seconds=1800.0), "sustained:30m"),
+        ("sustained:90s", Condition("sustained", seconds=90.0), "sustained:90s"),
+        ("sustained:1.25s", Condition("sustained", seconds=1.25), "sustained:1250ms"),
+        ("with:nets/a.onnx", Condition("with", model="nets/a.onnx"), "with:nets/a.onnx"),
+        ("with:f.py:build", Condition("with", model="f.py:build"), "with:f.py:build"),
+        ("sustained:168h", Condition("sustained", seconds=604_800.0), "sustained:168h"),
     ],
 )
 def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) -> None:
@@ -27,7 +33,7 @@ def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "use none or cold:64MB"),
+        ("", "use none, cold:64MB"),
         ("cold", "'cold' is not known"),
         ("warm:64MB", "'warm:64MB' is not known"),
         ("none:1", "is not known"),
@@ -35,6 +41,10 @@ def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) 
         ("cold:-64MB", "is no amount of memory"),
         ("cold:64", "is no amount of memory"),
         ("cold:4KB", "'cold:4KB' is less than a page; use at least 4KiB"),
+        ("sustained:", "is no time"),
+        ("sustained:500ms", "is too short or too long; use 1s to 168h"),
+        ("sustained:169h", "use 1s to 168h"),
+        ("with:", "names no model; write it like with:mlp"),
         ("shapes:a.toml", "sessions are compiled for fixed shapes; give each shape"),
     ],
 )

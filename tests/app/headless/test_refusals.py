@@ -51,6 +51,8 @@ from tests.app.sweep.sweeps import write_add_graph
         (["--models", "mlp", "--realtime", "0"], "--realtime 0"),
         (["--models", "mlp", "--realtime", "100"], "less than or equal to 99"),
         (["--models", "add.onnx", "--realtime", "1"], "give --cores"),
+        (["--models", "mlp", "--slo", "99=5ms"], "write it like p99=5ms"),
+        (["--models", "mlp", "--slo", "p99=5ms", "--scenario", "offline"], "chooses its own rates"),
         (["--resume", "future", "--profile-ops"], "--profile-ops"),
         (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
         (["--models"], "expected one argument"),

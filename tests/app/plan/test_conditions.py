@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import parse_plan
+from tests.app.sweep.sweeps import write_add_graph
 
 
 def cases(grid: dict[str, Any], **plan: Any) -> tuple[Case, ...]:
@@ -43,6 +46,13 @@ def test_without_a_condition_nothing_changes() -> None:
             "rate has none to give: use --scenario closed_loop or paced",
         ),
         ({"conditions": ["cold:900TB"]}, {}, "more than a quarter of this machine's memory: use"),
+        ({"conditions": ["with:mlpp"]}, {}, "did you mean"),
+        ({"conditions": ["with:nothing.onnx"]}, {}, "no file matches 'nothing.onnx'"),
+        (
+            {"conditions": ["with:mlp"]},
+            {"input_range": {"x": (0, 1)}},
+            "is measured beside as it is, and files and nodes are given for all: leave out",
+        ),
         (
             {"conditions": ["cold:1MB"]},
             {"largest_batch": True},
@@ -58,5 +68,21 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_a_bad_word_of_the_flag_is_told_with_it() -> None:
-    with pytest.raises(PlanError, match="--condition 'warm' is not known: use none or cold:64MB"):
+    with pytest.raises(PlanError, match="--condition 'warm' is not known: use none, cold:64MB"):
         plan_from_flags(parse(["--models", "mlp", "--condition", "warm"]))
+
+
+def test_the_estimate_counts_what_a_long_round_takes() -> None:
+    flags = ["--models", "mlp", "--runtimes", "fake", "--rounds", "2", "--condition"]
+    plain = estimate(plan_from_flags(parse([*flags, "none"])))
+    both = estimate(plan_from_flags(parse([*flags, "none,sustained:30min"])))
+    assert both.shortest_s == pytest.approx(2 * plain.shortest_s + 2 * 1800)
+
+
+def test_a_neighbour_of_unknown_sizes_is_refused(tmp_path: Path) -> None:
+    open_sizes = write_add_graph(tmp_path / "open.onnx", ("n", 3))
+    fixed = write_add_graph(tmp_path / "fixed.onnx")
+    (case,) = cases({"conditions": [f"with:{fixed}"]})
+    assert case.condition.model == str(fixed)
+    with pytest.raises(PlanError, match="no single model whose sizes are all known: name one of"):
+        cases({"conditions": [f"with:{open_sizes}"]})

@@ -16,6 +16,7 @@ from app.cases.open_loop import OpenLoop
 from app.cases.reading import Reading
 from app.cases.round import Check
 from app.cases.scenario import Scenario
+from app.plan.null import null_case
 from app.results.folder import TELEMETRY, RunFolder, telemetry_name
 from app.results.lines import Exported
 from app.results.reader import read_run
@@ -23,6 +24,7 @@ from app.results.rows import Rows
 from app.results.table import to_csv
 from exporters.codec import to_json
 from exporters.types import ExportedModel
+from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 NEVER_FILLED = {"ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent"}
@@ -91,8 +93,9 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
     arriving = Case("net", "ort-cpu", scenario=Scenario.parse("burst:8@10ms"))
     cold = replace(beside[0], condition=Condition.parse("cold:64MB"))
-    manifest = manifest_of((*cases, arriving, *beside, cold), ROUNDS)
-    asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50}
+    planned = (*cases, arriving, *beside, cold, *cases_asked_for(beside[0]))
+    manifest = manifest_of((*planned, *map(null_case, planned)), ROUNDS)
+    asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50, "null": True}
     manifest = replace(manifest, plan={**manifest.plan, **asked})
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
@@ -108,6 +111,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         record(
             folder, cold, 0, [LATENCY_US] * 600, facts={"polluted_mb": 64.0, "pollution_ms": 9.0}
         )
+        fill_asked_for(folder, beside[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))
         folder.write("results.csv", to_csv(rows))
     return rows, path / "results.csv"

@@ -131,14 +131,16 @@ def test_it_gives_up_where_no_rate_can_be_asked_for() -> None:
 def test_both_sides_of_what_stays_undecided_are_looked_at() -> None:
     steps: list[Step] = []
     while (rate := next_rate(steps, 1000.0)) is not None:
-        verdict: Verdict = "holds" if rate < 600 else "undecided" if rate < 800 else "breaks"
+        verdict: Verdict = "holds" if rate < 400 else "undecided" if rate < 800 else "breaks"
         steps.append(Step(rate, verdict))
     found = bracket(steps)
     undecided = [step.rate_hz for step in steps if step.verdict == "undecided"]
     assert found.low_hz is not None
     assert found.high_hz is not None
-    assert min(undecided) <= (1.0 + RESOLUTION) * found.low_hz
-    assert found.high_hz <= (1.0 + RESOLUTION) * max(undecided)
+    gain = (found.high_hz - found.low_hz) / 8.0
+    assert min(undecided) - found.low_hz <= gain, "closer would hardly narrow the bracket"
+    assert found.high_hz - max(undecided) <= gain
+    assert min(undecided) - found.low_hz > gain / 4.0, "and closer than that nobody looked"
 
 
 def test_a_rate_that_could_not_be_offered_bounds_the_search_and_says_so() -> None:

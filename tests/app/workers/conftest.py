@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 
 from app.cases.batcher import Batcher
 from app.cases.condition import Condition
+from app.cases.neighbour import NeighbourJob
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
 from exporters.codec import from_json, to_json
@@ -97,6 +98,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         tolerance: float | None = None,
         condition: str = "none",
         batcher: Batcher | None = None,
+        neighbour: NeighbourJob | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -118,6 +120,7 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             condition=Condition.parse(condition),
             batcher=batcher,
             batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
+            neighbour=neighbour,
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],

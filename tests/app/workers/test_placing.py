@@ -28,6 +28,23 @@ def test_what_was_permitted_was_had(measure: Measure, runtime: str, threads: int
     assert not [w for w in result.warnings if "not permitted" in w or "not be locked" in w]
 
 
+@needs_realtime
+@pytest.mark.parametrize(
+    ("runtime", "threads", "options"),
+    [("fake", 1, {"sessions": 2}), ("ort-cpu", 2, {})],
+)
+def test_real_time_threads_that_could_wait_for_each_other_for_ever_are_refused(
+    measure: Measure, runtime: str, threads: int, options: dict[str, int]
+) -> None:
+    asked = {"affinity": LAST, "options": options, "threads": threads}
+    result, records, _ = measure(runtime, realtime=1, **asked)
+    assert result.status == "unsupported"
+    assert "2 threads of one real-time priority take no turns on 1 core" in result.reason
+    assert len(records) == 0
+    others, _, _ = measure(runtime, realtime=1, before=give_up, **asked)
+    assert others.status == "ok", "who has no priority takes turns"
+
+
 def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> None:
     result, records, _ = measure(
         "ort-cpu", affinity=LAST, lock_memory=True, realtime=3, before=give_up

@@ -108,6 +108,8 @@ def test_every_key_of_a_plan_has_a_field_in_the_editor(editor: SweepEditor) -> N
         ("aa", "0", "0 is no whole number of at least 1"),
         ("baseline", "ort-gpu", "The baseline 'ort-gpu' is no case of this plan"),
         ("weights", "gone.safetensors", "gone.safetensors"),
+        ("slo", "p99", "Slo 'p99'"),
+        ("deadline_us", "soon", "Deadline soon is no time that a run may take"),
     ],
 )
 def test_what_is_wrong_is_said_in_the_plans_own_words(

@@ -109,3 +109,20 @@ def test_how_a_pause_is_waited_out_can_be_chosen_where_there_is_one(
     assert [str(Scenario.parse(f"{kind}:{form.scenarios.figures[kind].text()}"))] == list(
         grid.scenarios
     )
+
+
+def test_conditions_and_batchers_are_axes_of_their_own(
+    editor: SweepEditor, field: ScenarioField, qtbot: QtBot
+) -> None:
+    plain = editor.grid_form._parts
+    QTest.keyClicks(plain["conditions"], "none, cold:64MB")
+    QTest.keyClicks(plain["batcher"], "none; max=8,wait=2ms")
+    (sweep,) = editor.plan().sweeps
+    assert sweep.batcher == ("none", "max=8,wait=2ms")
+    assert len(sweep.conditions) == 2 and sweep.conditions[0] == "none"
+    editor.set_draft(FIRST, "again")
+    editor.undo_stack.undo()
+    assert plain["batcher"].text() == "none; max=8,wait=2ms"
+    plain["batcher"].clear()
+    QTest.keyClicks(plain["batcher"], "max=0,wait=2ms")
+    qtbot.waitUntil(lambda: "collects 0 requests" in editor.verdict.text())

@@ -12,7 +12,7 @@ from app.cases.case import Case
 from app.gui.window import MainWindow
 from app.plan.plan import Plan, Sweep
 from tests.app.gui.runs import MLP, new_run, record_round, records
-from tests.app.gui.windows import dialogs, open_run
+from tests.app.gui.windows import dialogs, open_run, seen
 
 CASE = Case("mlp", "fake")
 OTHER = Case("mlp", "fake", threads=2)
@@ -83,3 +83,34 @@ def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(
     assert "is no run folder" in dialog.text
     dialog.close()
     assert window.feed.folder == first
+
+
+def test_every_case_that_both_runs_have_is_compared_and_not_only_those_in_the_plots(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    cases = [Case("mlp", "fake", threads=threads) for threads in range(1, 9)]
+    first = _run(tmp_path / "monday", 100.0, *cases)
+    second = _run(tmp_path / "tuesday", 120.0, *cases)
+    open_run(window, qtbot, first)
+    assert len(seen(window).shown) < len(cases)
+    window.compare_with(second)
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: len(view.table()[1]) == len(cases), timeout=60_000)
+
+
+def test_a_baseline_row_gives_every_row_a_verdict(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    cases = [Case("mlp", "fake", threads=threads) for threads in range(1, 9)]
+    open_run(window, qtbot, _run(tmp_path / "monday", 100.0, *cases))
+    table = window.table
+    qtbot.waitUntil(lambda: len(table.model.series) == len(cases), timeout=20_000)
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    p50 = next(k for k, c in enumerate(table.model.columns) if c.key == "latency_p50_us")
+
+    def words() -> list[str]:
+        texts = [table.filter.index(row, p50).data() for row in range(1, len(cases))]
+        return [text.split()[-1] for text in texts if text]
+
+    qtbot.waitUntil(lambda: words() == ["same"] * (len(cases) - 1), timeout=60_000)

@@ -189,6 +189,42 @@ def test_a_plan_with_a_baseline_shows_its_verdicts_and_keeps_no_preference(
     assert table.view.isColumnHidden(verdict)
 
 
+def test_what_tells_rows_apart_is_shown_while_it_does(table: ResultsTable) -> None:
+    before = table.visible_columns()
+
+    def shown() -> set[str]:
+        return {a.data() for a in table.columns_menu.actions() if a.isChecked()} - set(before)
+
+    table.set_series(
+        [
+            _case("a", 9.5, scenario="closed_loop", options="arena=on", sequence_length=1),
+            _case("b", 9.5, scenario="paced", options="arena=on", gap_us=20.0),
+            _case("c", 9.5, "torch-cpu", scenario="paced", options="mode=eager", gap_us=200.0),
+        ]
+    )
+    assert shown() == {"scenario", "gap_us"}
+    assert table.visible_columns() == before, "nothing of it is kept as the user's choice"
+    table.set_series([_case("a", 9.5, condition=None), _case("b", 9.5, condition="cold:64MB")])
+    assert shown() == {"condition"}
+    on, off = _case("a", 9.5), _case("b", 9.5)
+    table.set_series([on, replace(off, case=replace(off.case, options={"arena": False}))])
+    assert shown() == {"options"}
+    table.set_series([_case("a", 9.5)])
+    assert shown() == set()
+
+
+def test_a_verdict_is_read_in_full(table: ResultsTable) -> None:
+    cases = [series(key=key, count=2000, seed=n) for n, key in enumerate("ab", start=1)]
+    table.set_series(cases)
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    narrow = table.view.columnWidth(P50)
+    table.toggle_baseline()
+    room = table.view.columnWidth(P50)
+    assert room >= table.view.fontMetrics().horizontalAdvance(_text(table, 1, P50)) + 12
+    table.toggle_baseline()
+    assert table.view.columnWidth(P50) == narrow
+
+
 def test_the_baseline_follows_its_case_through_new_data_and_sorting(table: ResultsTable) -> None:
     table.view.setCurrentIndex(table.filter.index(0, 0))
     table.toggle_baseline()

@@ -1,0 +1,70 @@
+"""The end of sustained rounds against their beginning, as a table with a line for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from app.cases.column import Row, Value
+from app.results import text
+from app.results.alike import LIKE, contender, names
+from app.results.plain import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_HEADINGS = ("case", "runtime", "", "first", "last", "ratio", "slower after", "clock (MHz)")
+_NAMES = 3
+"""So many columns hold no figure."""
+
+
+def sustained_tables(rows: Sequence[Row]) -> Iterator[Table]:
+    """One, where any case was sustained."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    sustained = [row for row in rows if row["sustained_compared"] is not None]
+    if not sustained:
+        return
+    compared = dict.fromkeys(str(row["sustained_compared"]) for row in sustained)
+    table = Table(
+        box=SIMPLE_HEAD,
+        title=f"sustained: {' | '.join(compared)}",
+        title_justify="left",
+        show_edge=False,
+        pad_edge=False,
+    )
+    for place, heading in enumerate(_HEADINGS):
+        figure = place >= _NAMES
+        table.add_column(heading, justify="right" if figure else "left", overflow="fold")
+    keys = [tuple(row[name] for name in LIKE) for row in sustained]
+    called = names(keys)
+    for key, row in zip(keys, sustained, strict=True):
+        p50 = ("p50", *_of(row, "p50"), _after(row), _clocks(row))
+        table.add_row(printable(called[key]), printable(contender(row)), *p50)
+        table.add_row("", "", "p99", *_of(row, "p99"), "", "")
+    yield table
+
+
+def _of(row: Row, name: str) -> tuple[str, str, str]:
+    first, last = (_number(row[f"{place}_{name}_us"]) for place in ("first", "last"))
+    ratio = _number(row[f"last_to_first_{name}"])
+    return text.latency(first), text.latency(last), _ratio(ratio)
+
+
+def _after(row: Row) -> str:
+    after_s = _number(row["slower_after_s"])
+    return "stayed" if after_s is None else text.duration(after_s)
+
+
+def _clocks(row: Row) -> str:
+    first, last = (_number(row[f"{place}_clock_mhz"]) for place in ("first", "last"))
+    return text.NOT_MEASURED if first is None or last is None else f"{first:.0f} to {last:.0f}"
+
+
+def _ratio(value: float | None) -> str:
+    return text.NOT_MEASURED if value is None else text.significant(value)
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,109 @@
+"""The process that starts cold: `python -m app.workers.cold`, one case, one run, and the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob
+from app.cases.settings import settings_of
+from app.workers.page_cache import drop, files_in_use
+from app.workers.serve import serve
+from exporters.codec import from_json
+from exporters.types import GraphlapError, axes_key, load_reference
+from runtimes import registry
+from runtimes.base import Runtime, Session, Unavailable
+from runtimes.faults import NotAvailable, Unsupported
+from runtimes.options import Settings
+from runtimes.session.several import compile_sessions
+
+
+def main() -> int:
+    return serve(answer)
+
+
+def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> ColdStart:
+    """The phases of this process; every failure has its reason."""
+    heard_ns = time.monotonic_ns()
+    job = from_json(ColdStartJob, values)
+    result = ColdStart(job.subject.case_id, job.process)
+    try:
+        return _started(job, heard_ns, result)
+    except GraphlapError as error:
+        reason = str(error)
+    except Exception as error:
+        traceback.print_exception(error, file=sys.stderr)
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    return replace(result, reason=reason)
+
+
+def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:
+    """Import, compile, run once. What only we do, and no program that deploys a model would, is in
+    no phase: reading inputs, looking at what was compiled, dropping files."""
+    settings = settings_of(job.subject, job.cache_dir)
+    _prepare(job, settings)
+    model = job.model.at(job.subject.axes)
+    runtime = registry.load(registry.parse_spec(job.subject.runtime).name)
+    _refuse(runtime)
+    runtime.refuse(model, model.axes, settings)
+    reference = load_reference(model.references[axes_key(model.axes)])
+    kept_share = drop(job.dropped) if job.dropped else None
+    phases_ms = {"process": (heard_ns - job.begun_ns) / 1e6}
+    with _timed("import", phases_ms):
+        runtime.load()
+    began_ns = time.perf_counter_ns()
+    with closing(compile_sessions(runtime, model, model.axes, settings)) as session:
+        spent_ms = (time.perf_counter_ns() - began_ns) / 1e6
+        phases_ms["compile"] = spent_ms - session.execution.inspection_ms
+        lane = session.lanes[0]
+        lane.enter()
+        lane.bind(reference.inputs)
+        with _in_our_words(session), _timed("first_inference", phases_ms):
+            lane.run()
+        files = (*sorted(files_in_use()), model.path) if job.process == SCOUT else ()
+    return replace(result, phases_ms=phases_ms, kept_share=kept_share, files=files)
+
+
+def _prepare(job: ColdStartJob, settings: Settings) -> None:
+    if job.affinity and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, job.affinity)
+    if settings.threads:
+        os.environ["OMP_NUM_THREADS"] = str(settings.threads)
+
+
+def _refuse(runtime: Runtime) -> None:
+    state = runtime.availability()
+    if isinstance(state, Unavailable):
+        raise NotAvailable(state.reason, state.remedy)
+    if runtime.clock == "simulated":
+        raise Unsupported(
+            "a simulated card takes no time to start that a real one would take",
+            "leave it out of --cold-start",
+        )
+
+
+@contextmanager
+def _timed(phase: str, phases_ms: dict[str, float]) -> Iterator[None]:
+    began_ns = time.perf_counter_ns()
+    yield
+    phases_ms[phase] = (time.perf_counter_ns() - began_ns) / 1e6
+
+
+@contextmanager
+def _in_our_words(session: Session) -> Iterator[None]:
+    try:
+        yield
+    except (GraphlapError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise session.fault(error) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

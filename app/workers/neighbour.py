@@ -1,0 +1,63 @@
+"""A neighbour, `python -m app.workers.neighbour`: one session at work until it is told to end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from app.cases.neighbour import NeighbourJob, NeighbourResult, Stretch
+from app.cases.scenario import CLOSED_LOOP
+from app.workers.lane import OneLane
+from app.workers.serve import StopRequest, serve
+from exporters.codec import from_json
+from exporters.types import GraphlapError, axes_key, load_reference
+from runtimes import registry
+from runtimes.base import Session
+
+BLOCK_S = 0.05
+"""How often it hears whether it is to end."""
+WORKING = "working"
+"""The event that its runs have begun."""
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+def main() -> int:
+    return serve(_work)
+
+
+def _work(values: dict[str, Any], tell: Tell) -> NeighbourResult:
+    job = from_json(NeighbourJob, values)
+    try:
+        runtime = registry.load(registry.parse_spec(job.runtime).name)
+        runtime.refuse(job.model, job.model.axes, job.settings)
+        runtime.load()
+        with closing(runtime.compile(job.model, job.model.axes, job.settings)) as session:
+            return NeighbourResult(_stretches(job, session, tell))
+    except GraphlapError as error:
+        return NeighbourResult(status=error.status or "run_failed", reason=str(error))  # type: ignore[arg-type]
+
+
+def _stretches(job: NeighbourJob, session: Session, tell: Tell) -> tuple[Stretch, ...]:
+    """Runs of the first lane, stretch by stretch, until the parent says a word or is gone."""
+    lane, stopped = session.lanes[0], StopRequest()
+    lane.enter()
+    lane.bind(load_reference(job.model.references[axes_key(job.model.axes)]).inputs)
+    begun = time.perf_counter_ns()
+    lane.run()
+    first_ns = float(time.perf_counter_ns() - begun)
+    found = []
+    with OneLane(lane, CLOSED_LOOP, "spin", bool(job.model.states), first_ns) as lanes:
+        tell({"event": WORKING})
+        while not stopped():
+            records = lanes.block(BLOCK_S, least=1)
+            begun_ns, ended_ns = records["started_ns"].min(), records["finished_ns"].max()
+            found.append(Stretch(int(begun_ns), int(ended_ns), len(records)))
+    return tuple(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""Several requests at once as a user asks for them: rows, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.headless.batch import FAKE, rows, run
+
+SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
+MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glance")
+
+
+def test_queries_blocks_and_late_runs_have_their_figures(work: Path) -> None:
+    flags = ("--scenario", "multistream:4,offline", "--option", "fake.sessions=2")
+    code, out, errors = run(*MEASURED, *flags, "--deadline", "3ms", "--rounds", "3", "--out", "run")
+    assert code == 0, errors
+    assert "multistream:4" in out and "> 3.00 ms" in out
+    queries, offline = rows(work / "run")
+    # Two lanes make two runs of a query each, of at least 2 ms.
+    assert float(queries["latency_min_us"]) >= 4000
+    assert (queries["at_once"], queries["late_share"]) == ("4", "1.0")
+    per_query_s = float(queries["latency_mean_us"]) / 1e6
+    inputs = 4 * int(queries["batch_size"])
+    assert float(queries["throughput_per_s"]) == pytest.approx(inputs / per_query_s)
+    assert float(offline["latency_min_us"]) >= 2000
+    most = 2 * int(offline["batch_size"]) / 2000e-6
+    assert 0 < float(offline["throughput_per_s"]) <= most
+    assert offline["response_p50_us"] == offline["start_lateness_p50_us"] == ""
+    for row in (queries, offline):
+        assert float(row["throughput_ci_low_per_s"]) <= float(row["throughput_per_s"])
+        assert float(row["late_share_ci_low"]) <= float(row["late_share"])
+
+
+def test_a_query_that_leaves_a_lane_idle_is_a_row_that_says_so(work: Path) -> None:
+    flags = ("--scenario", "multistream:2", "--option", "fake.sessions=3", "--rounds", "1")
+    run(*MEASURED, *flags, "--out", "run")
+    (row,) = rows(work / "run")
+    assert row["status"] == "unsupported"
+    assert "use multistream:3, or fewer sessions or streams" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--scenario", "multistream:0"), "use 1 to 10000"),
+        (("--scenario", "multistream"), "multistream:8"),
+        (("--scenario", "offline:4"), "'offline:4' is not known"),
+        (("--deadline", "3"), "write it like 100us or 2ms"),
+    ],
+)
+def test_what_means_nothing_is_one_sentence_before_anything_is_written(
+    work: Path, flags: tuple[str, ...], told: str
+) -> None:
+    code, _, errors = run(*MEASURED, *flags)
+    assert code == 2
+    assert told in errors
+    assert not (work / "graphlap-results").exists()

@@ -1,0 +1,116 @@
+"""`--cold-start` as a user has it: real processes after the rounds, resumed, or refused."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app.cases.cold_start import PHASES
+from app.results.reader import read_run
+from tests.app.headless.batch import FAKE, launch, rows, run
+
+SHORT = ("--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1")
+
+
+def started(folder: Path) -> list[tuple[str, int]]:
+    """Subject and number of each process that is recorded, in the journal's order."""
+    known = read_run(folder).cold_starts
+    return [(subject, number) for subject, told in known.items() for number in told]
+
+
+def test_fresh_processes_are_a_distribution_with_its_interval(work: Path) -> None:
+    code, out, errors = run(
+        *SHORT, "--runtimes", "ort-cpu,fpga:v80", "--cold-start", "6", "--out", "run"
+    )
+    assert code == 0, errors
+    ort, card = rows(work / "run")
+    assert (ort["cold_processes"], ort["cold_page_cache"]) == ("6", "warm")
+    for phase in (*PHASES, "total"):
+        low, p50, high, longest = (
+            float(ort[f"cold_{phase}_{name}_ms"])
+            for name in ("p50_ci_low", "p50", "p50_ci_high", "max")
+        )
+        assert 0.0 < low <= p50 <= high <= longest
+        assert not ort[f"cold_{phase}_p90_ms"]
+    told = read_run(work / "run").cold_starts_of(read_run(work / "run").cases[0])
+    for one in told:
+        assert one.total_ms == pytest.approx(sum(one.phases_ms.values()))
+        assert one.phases_ms["process"] > 1.0, "no interpreter starts in a millisecond"
+        assert not one.files
+    assert not card["cold_processes"]
+    assert "a simulated card" in card["cold_absent"]
+    assert "cold start, medians over fresh processes" in out
+    assert "6 processes each; page cache warm" in out
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it drops files on Linux alone")
+def test_files_that_are_dropped_are_seen_to_be(work: Path) -> None:
+    code, _, errors = run(
+        *SHORT, *FAKE, "--cold-start", "2", "--page-cache", "dropped", "--out", "run"
+    )
+    assert code == 0, errors
+    (told,) = read_run(work / "run").cold_starts.values()
+    assert sorted(told) == [0, 1], "the process that tells the files is not counted"
+    assert all(one.kept_share is not None for one in told.values())
+
+
+def test_a_resumed_run_starts_only_what_is_missing(work: Path) -> None:
+    process = launch(
+        *SHORT, *FAKE, "--option", "fake.latency_us=50,60", "--cold-start", "4", "--out", "run"
+    )
+    deadline = time.monotonic() + 90
+    while not ((work / "run/manifest.json").exists() and len(started(work / "run")) >= 3):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    before = read_run(work / "run").cold_starts
+    code, out, _ = run("--resume", "run")
+    assert code == 0
+    after = read_run(work / "run").cold_starts
+    assert sorted(map(len, after.values())) == [4, 4]
+    for subject, told in before.items():
+        assert all(after[subject][number] == one for number, one in told.items())
+    assert "8 processes" not in out and "4 processes each" in out
+
+
+def test_a_case_of_two_scenarios_starts_cold_once(work: Path) -> None:
+    code, _, _ = run(
+        *SHORT, *FAKE, "--scenario", "closed_loop,paced:20us", "--cold-start", "1", "--out", "run"
+    )
+    assert code == 0
+    assert len(started(work / "run")) == 1
+    assert [row["cold_processes"] for row in rows(work / "run")] == ["1", "1"]
+
+
+def test_what_could_not_run_is_not_started(work: Path) -> None:
+    code, _, _ = run(
+        *SHORT, *FAKE, "--option", "fake.fail=none,unsupported", "--cold-start", "2", "--out", "run"
+    )
+    assert code == 0
+    well, refused = rows(work / "run")
+    assert well["cold_processes"] == "2"
+    assert not refused["cold_processes"] and not refused["cold_absent"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--cold-start", "0"), "--cold-start 0 is no whole number of at least 1"),
+        (("--cold-start", "-3"), "--cold-start -3"),
+        (("--cold-start", "many"), "--cold-start many"),
+        (("--cold-start", "3", "--page-cache", "cold"), "--page-cache cold is not known"),
+        (("--page-cache", "dropped"), "add --cold-start 20"),
+        (("--cold-start", "3", "--largest-batch"), "ask for different runs"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_written(
+    work: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    code, _, errors = run(*SHORT, *FAKE, *arguments, "--out", "run")
+    assert code == 2
+    assert sentence in errors
+    assert not (work / "run").exists()

@@ -1,0 +1,60 @@
+"""What fills the columns that are there when they were asked for: twins, batchers, long rounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from app.cases.batcher import Batcher
+from app.cases.case import Case
+from app.cases.cold_start import PHASES, ColdStart, subject_of
+from app.cases.condition import Condition
+from app.cases.round import MEASURED, RECORD
+from app.cases.scenario import Scenario
+from app.plan.null import null_case
+from app.results.folder import RunFolder, samples_name
+from tests.app.results.runs import record
+
+STARTS = 60
+ENDS = {
+    "first_clock_mhz": 3000.0,
+    "last_clock_mhz": 2900.0,
+    "first_temperature_c": 50.0,
+    "last_temperature_c": 70.0,
+    "kept_share": 0.5,
+}
+
+
+def cases_asked_for(plain: Case) -> tuple[Case, Case]:
+    """A batcher's and a sustained one; a twin comes with each case of the folder."""
+    arriving = replace(plain, scenario=Scenario.parse("poisson:2000/s"))
+    return (
+        replace(arriving, batcher=Batcher(2, 100.0)),
+        replace(plain, condition=Condition.parse("sustained:2s")),
+    )
+
+
+def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: float) -> None:
+    batched, sustained = cases_asked_for(plain)
+    for number in range(rounds):
+        record(folder, null_case(plain), number, [latency_us / 10] * 600)
+        _record_batches(folder, batched, number)
+    slower = [latency_us] * 1700 + [1.2 * latency_us] * 1700
+    record(folder, sustained, 0, slower, facts=ENDS)
+    subject = subject_of(plain).case_id
+    for process in range(STARTS):
+        folder.record(ColdStart(subject, process, dict.fromkeys(PHASES, 10.0 + process)))
+    folder.record(ColdStart(subject, STARTS, reason="it was ended"))
+
+
+def _record_batches(folder: RunFolder, case: Case, number: int) -> None:
+    """Two requests 40 us apart are sent together once the second is there."""
+    record(folder, case, number, [100.0] * 1200)
+    records = np.zeros(1200, RECORD)
+    first = np.repeat(np.arange(600) * 1_000_000, 2)
+    records["scheduled_ns"] = first + np.tile([0, 40_000], 600)
+    records["started_ns"] = first + 41_000
+    records["finished_ns"] = first + 141_000
+    records["phase"] = MEASURED
+    (folder.samples / samples_name(case.case_id, number)).write_bytes(records.tobytes())

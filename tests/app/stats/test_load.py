@@ -1,0 +1,63 @@
+"""Lateness and utilisation of runs whose times are written down by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.stats.load import lateness_ns, utilisation
+from app.stats.summary import summarise
+from runtimes.execution import Samples
+
+
+def samples(*runs: tuple[int, int, int], lanes: list[int] | None = None) -> Samples:
+    scheduled, started, finished = np.array(runs, np.int64).reshape(-1, 3).T
+    which = None if lanes is None else np.array(lanes)
+    return Samples(scheduled, started, finished, "wall", from_schedule=True, lanes=which)
+
+
+def test_only_runs_whose_lane_was_waiting_are_late() -> None:
+    one = samples((0, 5, 50), (40, 52, 90), (100, 107, 140), (140, 141, 150))
+    assert lateness_ns(one).tolist() == [7, 1], "the second came while its lane was at work"
+
+
+def test_each_lane_has_a_last_run_of_its_own() -> None:
+    runs = ((0, 1, 100), (10, 12, 30), (50, 53, 60), (90, 102, 120))
+    assert lateness_ns(samples(*runs, lanes=[0, 1, 1, 0])).tolist() == [3]
+    assert lateness_ns(samples(*runs)).tolist() == [3, 12], "as if one lane had had them all"
+
+
+def test_utilisation_is_the_mean_time_of_a_run_times_the_rate_over_the_lanes() -> None:
+    one = samples((0, 0, 2_000_000), (9_000_000, 9_000_000, 13_000_000))
+    assert utilisation(one, 100.0, 1) == pytest.approx(0.3)
+    assert utilisation(one, 100.0, 2) == pytest.approx(0.15)
+    assert utilisation(samples(), 100.0, 1) == 0.0
+
+
+def test_what_passes_between_runs_that_queue_is_time_that_they_take() -> None:
+    queued = samples(*((0, k * 1_500_000, k * 1_500_000 + 1_000_000) for k in range(3)))
+    assert utilisation(queued, 1000.0, 1) == pytest.approx(1.5)
+
+
+def test_a_summary_tells_the_latency_from_when_runs_were_due_and_both_its_parts() -> None:
+    due = np.arange(1000) * 10_000
+    begun, ended = due + 4_000, due + 7_000
+    told = summarise([Samples(due, begun, ended, "wall", from_schedule=True)])
+    assert told is not None
+    assert told.value_us("p50") == told.value_us("p99") == pytest.approx(7.0)
+    assert told.service == {"p50": 3.0, "p90": 3.0, "p99": 3.0}
+    assert told.queue == {"p50": 4.0, "p99": 4.0}
+    assert (told.response_p50_us, told.start_lateness_p99_us) == (None, 4.0)
+
+
+def test_queueing_is_neither_an_outlier_nor_a_drift() -> None:
+    due = np.arange(6000) * 1_000_000
+    wait = np.zeros(6000, np.int64)
+    wait[3000:] = 50_000_000
+    wait[::20] = 90_000_000
+    jitter = np.random.default_rng(1).integers(0, 1000, 6000)
+    rounds = [Samples(due, due + wait, due + wait + 100_000 + jitter, "wall", from_schedule=True)]
+    told = summarise(rounds)
+    assert told is not None
+    assert (told.outliers, told.drift) == (0, "flat")
+    assert not told.warnings

@@ -1,0 +1,114 @@
+"""Cold starts come after the rounds, number by number, and one without an answer is the last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob, PageCache, subject_of
+from app.machine.telemetry import Telemetry
+from app.sweep.engine import Engine
+from app.sweep.place import ThisMachine
+from app.sweep.sources.cold_start import WithColdStarts
+from app.sweep.work.base import ALONE, Work
+from app.sweep.work.cold_start import ColdStartWork
+from app.sweep.work.export import ExportWork
+from exporters.types import ExportedModel
+from tests.app.sweep.sweeps import Given, drive, exported_add, fake_case, ok_reply, script
+
+ONE, TWO = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
+FILES = ("/lib/engine.so",)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ExportedModel:
+    return exported_add(tmp_path)
+
+
+def source_of(
+    done: dict[str, dict[int, ColdStart]] | None = None, page_cache: PageCache = "warm"
+) -> WithColdStarts:
+    cases = (ONE, TWO)
+    ran = [case.case_id for case in cases]
+    return WithColdStarts(Given([]), cases, ran, done or {}, 30.0, 3, page_cache, seed=1)
+
+
+def run_through(
+    source: WithColdStarts, model: ExportedModel, failing: str = ""
+) -> list[ColdStartWork]:
+    """Play the engine; processes of the subject `failing` give no answer."""
+    done: list[ColdStartWork] = []
+    finished: list[Work] = []
+    while (work := source.next(finished)) is not None:
+        if isinstance(work, ExportWork):
+            work.reply = ok_reply(model)
+        else:
+            assert isinstance(work, ColdStartWork)
+            subject, number = work.job.subject.case_id, work.job.process
+            reason = "it crashed" if subject == failing else ""
+            files = FILES if number == SCOUT else ()
+            work.result = ColdStart(subject, number, files=files, reason=reason)
+            done.append(work)
+        finished = [work]
+    return done
+
+
+def test_subjects_take_turns_and_a_scout_of_each_comes_first(model: ExportedModel) -> None:
+    told = run_through(source_of(), model)
+    numbers = [work.job.process for work in told]
+    assert numbers == [SCOUT, SCOUT, 0, 0, 1, 1, 2, 2]
+    for turn in range(0, len(told), 2):
+        assert len({work.job.subject.case_id for work in told[turn : turn + 2]}) == 2
+
+
+def test_what_the_scout_has_used_is_dropped_before_all_others(model: ExportedModel) -> None:
+    told = run_through(source_of(page_cache="dropped"), model)
+    assert [work.job.dropped for work in told] == [(), (), *[FILES] * 6]
+    assert all(not work.job.dropped for work in run_through(source_of(), model))
+
+
+def test_a_subject_without_an_answer_gets_no_more(model: ExportedModel) -> None:
+    failing = subject_of(ONE).case_id
+    told = run_through(source_of(), model, failing)
+    assert [w.job.subject.case_id for w in told].count(failing) == 1
+    assert len(told) == 5
+
+
+def test_a_resumed_source_gives_what_is_missing(model: ExportedModel) -> None:
+    one, two = (subject_of(case).case_id for case in (ONE, TWO))
+    done = {one: {n: ColdStart(one, n) for n in range(3)}, two: {0: ColdStart(two, 0)}}
+    told = run_through(source_of(done), model)
+    assert [(w.job.subject.case_id, w.job.process) for w in told] == [
+        (two, SCOUT),
+        (two, 1),
+        (two, 2),
+    ]
+    failed = {one: {0: ColdStart(one, 0, reason="it crashed")}, two: done[one]}
+    assert run_through(source_of(failed), model) == []
+
+
+def test_a_process_that_crashes_or_hangs_is_told_as_that(
+    tmp_path: Path, model: ExportedModel
+) -> None:
+    job = ColdStartJob(subject_of(ONE), 0, model, begun_ns=0)
+    crashing = script(tmp_path / "crash.py", "os.kill(os.getpid(), signal.SIGSEGV)")
+    hanging = script(tmp_path / "hang.py", "time.sleep(600)")
+    for command, said in ((crashing, "SIGSEGV"), (hanging, "took longer than 0.5 s")):
+        work = ColdStartWork(job, 0.5 if command is hanging else 30.0, ALONE)
+        place = ThisMachine(Telemetry(), {"cold_start": command})
+        with Engine(Given([work]), place) as engine:
+            drive(engine)
+        assert work.result is not None
+        assert said in work.result.reason
+        assert work.failed and "gave no answer" in work.text()
+
+
+def test_the_clock_starts_with_the_process(tmp_path: Path, model: ExportedModel) -> None:
+    job = ColdStartJob(subject_of(ONE), 0, model, begun_ns=0)
+    work = ColdStartWork(job, 60.0, ALONE)
+    with Engine(Given([work]), ThisMachine(Telemetry())) as engine:
+        drive(engine)
+    assert work.job.begun_ns > 0
+    assert work.result is not None and not work.result.reason
+    assert 1.0 < work.result.phases_ms["process"] < 60e3

@@ -1,0 +1,113 @@
+"""Another model is at work while a round is measured, or the round is not valid and says why."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from app.cases.neighbour import NeighbourJob, Stretch
+from app.cases.round import MeasureJob, RoundResult
+from app.cases.scenario import CLOSED_LOOP
+from app.workers.beside import Neighbour, at_work, beside
+from app.workers.under_way import UnderWay
+from exporters.types import ExportedModel
+from runtimes.faults import RuntimeFault
+from runtimes.options import Settings
+from tests.app.workers.conftest import AXES, SHORT, Measure
+
+
+def job_of(model: ExportedModel, runtime: str = "ort-cpu", **options: str) -> NeighbourJob:
+    return NeighbourJob(model, runtime, Settings(threads=1, options=options))
+
+
+@pytest.mark.parametrize(
+    ("stretches", "expected"),
+    [
+        ([], (0.0, 0.0)),
+        ([Stretch(100, 200, 50)], (50.0, 0.1)),
+        ([Stretch(-100, 100, 80), Stretch(900, 1100, 20)], (50.0, 0.2)),
+        ([Stretch(-500, 1500, 40)], (20.0, 1.0)),
+        ([Stretch(-500, -1, 9), Stretch(1000, 2000, 9)], (0.0, 0.0)),
+    ],
+)
+def test_runs_within_the_measured_time_count(
+    stretches: list[Stretch], expected: tuple[float, float]
+) -> None:
+    assert at_work(stretches, 0, 1000) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
+def test_a_round_tells_how_often_its_neighbour_ran(
+    measure: Measure, counter: ExportedModel, runtime: str
+) -> None:
+    result, _, _ = measure(runtime, neighbour=job_of(counter, runtime))
+    assert (result.status, result.reason) == ("ok", "")
+    assert float(result.facts["neighbour_per_s"]) > 0.0
+    assert 0.0 < float(result.facts["neighbour_at_work"]) <= 1.0
+
+
+def test_a_neighbour_that_does_not_compile_ends_the_round_with_its_reason(
+    measure: Measure, counter: ExportedModel
+) -> None:
+    result, _, _ = measure("fake", neighbour=job_of(counter, "fake", fail="compile"))
+    assert result.status == "compile_failed"
+    assert "the neighbour counter can't be measured beside: fake was told not" in result.reason
+
+
+def under_way(job: MeasureJob) -> UnderWay:
+    return UnderWay(job, lambda event: None, lambda: False)
+
+
+@pytest.fixture
+def job(counter: ExportedModel) -> MeasureJob:
+    return MeasureJob(
+        case_id="case",
+        round=0,
+        model=counter,
+        axes=AXES,
+        runtime="ort-cpu",
+        settings=Settings(threads=1),
+        scenario=CLOSED_LOOP,
+        wait_policy="spin",
+        limits=SHORT,
+        seed=7,
+        samples_path="",
+        neighbour=job_of(counter),
+    )
+
+
+def test_a_neighbour_that_dies_makes_the_round_invalid_and_is_told(job: MeasureJob) -> None:
+    this = under_way(job)
+    with beside(this) as neighbour:
+        assert neighbour is not None
+        os.kill(neighbour.pid, signal.SIGKILL)
+        neighbour.note(this, 0, 10**9)
+    result: RoundResult = this.result
+    assert not result.valid
+    assert "the neighbour counter ended within the round, by signal 9" in result.warnings
+
+
+def test_a_neighbour_that_did_not_work_long_enough_is_none(job: MeasureJob) -> None:
+    this = under_way(job)
+    with beside(this) as neighbour:
+        assert neighbour is not None
+        neighbour.note(this, 0, 10**9)  # the first second of this machine
+    assert not this.result.valid
+    assert any("worked for 0% of the round only" in said for said in this.result.warnings)
+
+
+def test_a_neighbour_that_dies_before_it_works_is_a_failure(counter: ExportedModel) -> None:
+    neighbour = Neighbour(job_of(counter, "fake", fail="crash"))
+    with pytest.raises(RuntimeFault, match="its process ended, by signal 11"):
+        neighbour.wait_until_at_work()
+    neighbour.close()
+
+
+def test_no_neighbour_outlives_its_round(job: MeasureJob) -> None:
+    with beside(under_way(job)) as neighbour:
+        assert neighbour is not None
+        pid = neighbour.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -1,0 +1,189 @@
+"""An open loop in real processes: each wait is what queueing theory says, and a stall is seen."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.cases.round import RECORD, WARMUP, Limits, latency_ns
+from app.cases.scenario import Scenario, WaitPolicy
+from app.stats.arrivals import schedule_sha256
+from app.workers.lanes import GIVING_WAIT
+from app.workers.open_loop import OpenLoopSampler
+from app.workers.round_schedule import timed_schedule
+from app.workers.sampling import Measured
+from app.workers.timing import serving
+from app.workers.watch import Watch
+from runtimes.calls.timed import built
+from tests.app.workers.conftest import SHORT, Measure
+from tests.app.workers.test_lanes import Counting
+
+pytestmark = pytest.mark.alone
+
+LIMITS = replace(SHORT, min_s=1.0, max_s=1.5)
+LOOPS = pytest.mark.parametrize(
+    "call", ["python", pytest.param("c", marks=pytest.mark.skipif(not built(), reason="no C"))]
+)
+
+
+def drawn(scenario: str, limits: Limits = LIMITS) -> np.ndarray:
+    """The requests of the fixture's rounds, in ns from the round's beginning."""
+    return timed_schedule(Scenario.parse(scenario), limits, 0).offsets_ns
+
+
+def against_theory(records: np.ndarray, offsets_ns: np.ndarray, lanes: int) -> None:
+    """Each start is that of Lindley's recursion, over lanes as Kiefer and Wolfowitz have it, but
+    for what the generator was late in the same busy period."""
+    records = records[np.argsort(records["scheduled_ns"], kind="stable")]
+    begun_ns = int(records["scheduled_ns"][0] - offsets_ns[0])
+    assert (records["scheduled_ns"] - begun_ns).tolist() == offsets_ns.tolist()
+    free_ns, finished_ns, allowed_ns = [0] * lanes, [0] * lanes, [0] * lanes
+    for run in records.tolist():
+        due, started, finished, _, lane = run
+        theirs = free_ns.index(min(free_ns))
+        begins = max(due, free_ns[theirs])
+        free_ns[theirs] = begins + finished - started
+        queued = finished_ns[lane] > due
+        late = started - max(due, finished_ns[lane])
+        allowed_ns[lane] = late + (max(allowed_ns) if queued else 0)
+        finished_ns[lane] = finished
+        assert 0 <= started - begins <= allowed_ns[lane]
+
+
+@pytest.mark.parametrize("sessions", [1, 2])
+@pytest.mark.parametrize("distribution", ["constant", "exponential"])
+def test_each_wait_is_that_of_the_recursion_over_the_drawn_schedule(
+    measure: Measure, distribution: str, sessions: int
+) -> None:
+    scenario = f"poisson:{150 * sessions}/s"
+    options = {
+        "latency_us": 3000.0,
+        "distribution": distribution,
+        "sessions": sessions,
+        "wait": "sleep",
+    }
+    result, records, _ = measure("fake", options=options, scenario=scenario, limits=LIMITS)
+    assert (result.status, result.reason) == ("ok", "")
+    served = records[result.warmup_iterations :]
+    assert result.open_loop is not None
+    assert result.open_loop.left == 0
+    assert result.open_loop.schedule_sha256 == schedule_sha256(drawn(scenario))
+    against_theory(served, drawn(scenario), sessions)
+
+
+@LOOPS
+@pytest.mark.parametrize("sessions", [1, 2])
+@pytest.mark.parametrize("scenario", ["rate:400/s", "poisson:400/s", "burst:8@20ms"])
+def test_both_loops_serve_the_schedule_in_its_order(
+    measure: Measure, scenario: str, sessions: int, call: str
+) -> None:
+    options = {"call": call, "sessions": sessions}
+    result, records, events = measure(options=options, scenario=scenario, limits=LIMITS)
+    assert (result.status, result.reason, result.stop_reason) == ("ok", "", "schedule")
+    assert result.check is not None
+    assert result.check.output_ok
+    served = records[result.warmup_iterations :]
+    assert (np.diff(served["started_ns"]) >= 0).all()
+    if sessions == 1 or "burst" not in scenario:  # who took which of a burst is not recorded
+        against_theory(served, drawn(scenario), sessions)
+    for lane in range(sessions):
+        phases = served["phase"][served["lane"] == lane]
+        assert phases[0] == WARMUP, "there was a pause before"
+        assert (phases[5:] != WARMUP).all()
+    told = [event for event in events if event.get("event") == "progress"]
+    assert told[-1]["iterations"] == result.iterations
+    assert len([event for event in told if event["phase"] == "measure"]) > 2, "while it goes on"
+
+
+def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
+    measure: Measure,
+) -> None:
+    """HdrHistogram's example of coordinated omission, scaled down: 1 ms every 10 ms, one stall.
+
+    A request that is due k intervals T after the stalled one waits for what is left of the stall
+    S and for the k - 1 runs s between: its latency is S - k (T - s), as long as that exceeds s.
+    """
+    interval_ns, typical_ns, stall_ns, every = 10_000_000, 1_000_000, 400_000_000, 100
+    options = {
+        "latency_us": typical_ns / 1e3,
+        "stall_us": (stall_ns - typical_ns) / 1e3,
+        "stall_every": every,
+        "wait": "sleep",
+    }
+    limits = replace(LIMITS, min_s=1.5)
+    result, records, _ = measure("fake", options=options, scenario="rate:100/s", limits=limits)
+    assert result.status == "ok"
+    served = records[result.warmup_iterations :]
+    stalls = np.flatnonzero(latency_ns(served) >= stall_ns)
+    after = served[stalls[0] : stalls[0] + every]
+    raw, waited = latency_ns(after), latency_ns(after, from_schedule=True)
+    expected = np.maximum(raw[0] - np.arange(len(after)) * (interval_ns - typical_ns), typical_ns)
+    # What runs took beyond what they were told to, and what starts were late, may add up.
+    freed_ns = np.maximum(after["scheduled_ns"][1:], after["finished_ns"][:-1])
+    late_ns = np.append(waited[0] - raw[0], after["started_ns"][1:] - freed_ns)
+    more_ns = np.append(0, np.maximum(raw[1:] - typical_ns, 0))
+    assert (waited >= expected).all()
+    assert (waited <= expected + np.cumsum(late_ns + more_ns)).all()
+    assert len(stalls) <= 2, "by its own clock a run in a hundred is slow"
+    slow = np.count_nonzero(waited > 10 * typical_ns)
+    assert slow >= (stall_ns - 10 * typical_ns) // (interval_ns - typical_ns), "and nearly half are"
+
+
+@pytest.mark.parametrize("rate", ["rate:1000/s", "poisson:10000000/s"])
+def test_a_rate_that_can_not_be_held_ends_in_time_and_tells_what_was_left(
+    measure: Measure, rate: str
+) -> None:
+    limits = replace(SHORT, min_s=0.3, max_s=0.5)
+    options = {"latency_us": 5000.0, "wait": "sleep"}
+    result, records, _ = measure("fake", options=options, scenario=rate, limits=limits)
+    became = result.open_loop
+    assert (result.status, result.stop_reason) == ("ok", "overload")
+    assert became is not None
+    assert became.overloaded
+    assert became.utilisation > 4
+    served = len(records) - result.warmup_iterations
+    assert (became.due, became.left) == (len(drawn(rate, limits)), became.due - served)
+    begun = records["started_ns"][result.warmup_iterations :]
+    assert begun[-1] - begun[0] < 1e9
+
+
+def sampled(*lanes: Counting, scenario: str, stopped: bool, policy: WaitPolicy) -> Measured:
+    schedule = timed_schedule(Scenario.parse(scenario), replace(SHORT, max_s=30.0, min_s=30.0), 1)
+    serves = [serving(lane, policy, GIVING_WAIT, True) for lane in lanes]
+    told: list[object] = []
+    watch, file = Watch((0,)), io.BytesIO()
+    measured = OpenLoopSampler(
+        lanes, serves, schedule, file, watch, told.append, lambda: stopped
+    ).measure()
+    records = np.frombuffer(file.getvalue(), RECORD)
+    assert [np.count_nonzero(records["lane"] == n) for n, _ in enumerate(lanes)] == [
+        lane.runs for lane in lanes
+    ]
+    assert all(lane.steps == lane.runs for lane in lanes), "states are fed back after each run"
+    return measured
+
+
+@pytest.mark.parametrize("policy", ["spin", "sleep", "hybrid"])
+def test_a_stop_ends_a_round_long_before_its_next_request(policy: WaitPolicy) -> None:
+    begun = time.perf_counter()
+    measured = sampled(Counting(), Counting(), scenario="rate:1/s", stopped=True, policy=policy)
+    assert measured.stop_reason == "stopped"
+    assert time.perf_counter() - begun < 20
+
+
+def test_a_run_that_raises_ends_the_round_with_its_error_and_all_threads() -> None:
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="no luck"):
+        sampled(
+            Counting(),
+            Counting(failing=True),
+            scenario="rate:100/s",
+            stopped=False,
+            policy="sleep",
+        )
+    assert threading.active_count() == before
