@@ -16,6 +16,7 @@ _OF_A_PLAN = {
     "rotate_inputs": "a batcher feeds each of its batches one set of inputs",
     "states": "a batch holds requests of several streams, and the model has the state of one",
     "slo": "the search for a rate begins with single requests in a closed loop",
+    "cold_start": "a batcher compiles several graphs, and cold starts are of one",
     "profile_ops": "a batcher runs batches of several sizes, and operator times are of one",
 }
 _OF_A_RUNTIME = (SESSIONS.name, "streams")
