@@ -132,8 +132,8 @@ LATENCY = (
         "start_lateness_p50_us",
         "Lateness p50 (µs)",
         "us",
-        "How late the generator was: the median from the scheduled start to the true one, of an "
-        "open loop for runs whose lane was waiting for them.",
+        "How late runs began by the generator's own fault, at the median: after the scheduled "
+        "start, in an open loop after what a lane that is never late would have made of it.",
     ),
     less(
         "start_lateness_p99_us",

@@ -102,9 +102,9 @@ class MeasureJob:
     tolerance: float | None = None
     arrivals_seed: int = 0
     condition: Condition = NO_CONDITION
-    neighbour: NeighbourJob | None = None
     batcher: Batcher | None = None
     batches: tuple[ExportedModel, ...] = ()
+    neighbour: NeighbourJob | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ from app.cases.round import RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import FITS
 from app.cases.target import Target
+from app.results.load import LATE_SHARE
 from app.results.run import Run
 from app.stats.capacity import Step, Verdict, bracket, curve_rates, next_rate
 from app.stats.judging import FIRST_LOOK, Seen, cluster, judged, seen
+from app.stats.load import lateness_ns
 
 CLEAR = 2
-"""So many rounds of a rate that were overloaded, or whose arrivals came late, end it."""
+"""So many rounds of a rate that were overloaded end it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +143,15 @@ class RateSearch:
         number, failed = _next_number(rounds), _failed(rounds)
         if failed is not None:
             return Point(case, rate_hz, (), number, "failed", failed.reason)
-        offered = [result for result in rounds if result.valid or _overloaded(result)]
-        known = tuple(self._seen_in(run, result, service_hz) for result in offered)
+        known = tuple(self._seen_in(run, result, service_hz) for result in rounds)
         verdict: Verdict | None
         if sum(map(_overloaded, rounds)) >= CLEAR:
             verdict = "breaks"
-        elif len(rounds) - len(offered) >= CLEAR:
-            verdict = "not_offered"
         else:
             most = min(FIRST_LOOK, self.most) if first_look_only else self.most
             verdict = judged(known, self.target, most)
+            if verdict == "breaks" and _came_late(known, self.target):
+                verdict = "not_offered"
         return Point(case, rate_hz, known, number, verdict)
 
     def _seen_in(self, run: Run, result: RoundResult, service_hz: float) -> Seen:
@@ -167,7 +168,8 @@ class RateSearch:
             latencies_us = (samples.finished_ns - begun_ns)[in_turn] / 1e3
             busy = 0.0 if load is None else load.utilisation
             late_together = cluster(self.target, service_hz, busy)
-            self._seen[key] = seen(latencies_us, self.target, late_together)
+            late_us = None if load is None else lateness_ns(samples) / 1e3
+            self._seen[key] = seen(latencies_us, self.target, late_together, late_us)
         known = self._seen[key]
         return replace(known, late=known.requests) if _overloaded(result) else known
 
@@ -205,6 +207,12 @@ def _failed(rounds: Sequence[RoundResult]) -> RoundResult | None:
 
 def _overloaded(result: RoundResult) -> bool:
     return result.open_loop is not None and result.open_loop.overloaded
+
+
+def _came_late(rounds: Sequence[Seen], target: Target) -> bool:
+    """Whether the generator had a part in what was missed, in most of the rounds."""
+    late = sum(one.generator_us > LATE_SHARE * target.limit_us for one in rounds)
+    return 2 * late > len(rounds)
 
 
 def _next_number(rounds: Sequence[RoundResult]) -> int:

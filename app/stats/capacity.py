@@ -13,7 +13,8 @@ from app.cases.scenario import LEAST_RATE_HZ, MOST_RATE_HZ
 from app.stats.judging import Judgement
 
 Verdict = Judgement | Literal["not_offered", "failed"]
-"""`not_offered`: the arrivals themselves came late. `failed`: a round ended without figures."""
+"""`not_offered`: it breaks, and the arrivals themselves came late. `failed`: a round ended without
+figures."""
 BEYOND: tuple[Verdict, ...] = ("breaks", "not_offered")
 
 BEGIN_AT = 0.7

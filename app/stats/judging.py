@@ -36,12 +36,16 @@ AS_A_MEAN = 0.01
 @dataclass(frozen=True, slots=True)
 class Seen:
     """One round at a rate: how many `requests` there were, as how many `independent` ones they
-    count, how many were `late`, and the round's own percentile or mean (None: too few)."""
+    count, how many were `late`, and the round's own percentile or mean (None: too few).
+
+    `generator_us` is how late requests were that a lane was waiting for, at the same percentile.
+    """
 
     requests: int
     independent: float
     late: int
     figure_us: float | None
+    generator_us: float = 0.0
 
 
 def cluster(target: Target, service_hz: float, utilisation: float) -> float:
@@ -66,8 +70,13 @@ def requests_wanted(target: Target, late_together: float) -> int:
     return math.ceil(max(LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND * late_together) / beyond)
 
 
-def seen(latencies_us: np.ndarray, target: Target, late_together: float) -> Seen:
-    """One round's latencies [n], in the order of the arrivals.
+def seen(
+    latencies_us: np.ndarray,
+    target: Target,
+    late_together: float,
+    lateness_us: np.ndarray | None = None,
+) -> Seen:
+    """One round's latencies [n], in the order of the arrivals, and its generator's lateness [m].
 
     Late requests come in clusters, each of which counts once: clusters as the round shows them
     (`extremal_index`) or as theory has them, whichever are longer.
@@ -75,7 +84,9 @@ def seen(latencies_us: np.ndarray, target: Target, late_together: float) -> Seen
     requests, late = len(latencies_us), int(np.count_nonzero(latencies_us > target.limit_us))
     shown = extremal_index(latencies_us, target.limit_us)
     independent = requests * min(shown, 1.0 / late_together)
-    return Seen(requests, independent, late, _figure_us(latencies_us, target))
+    generator_us = None if lateness_us is None else _figure_us(lateness_us, target)
+    figure = _figure_us(latencies_us, target)
+    return Seen(requests, independent, late, figure, generator_us or 0.0)
 
 
 def figure_us(rounds: Sequence[Seen]) -> float | None:

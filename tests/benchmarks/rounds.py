@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, Limits, MeasureJob, RoundResult
-from app.cases.scenario import Scenario
+from app.cases.scenario import Scenario, WaitPolicy
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
@@ -55,6 +55,7 @@ def sample(
     limits: Limits | None = None,
     scenario: Scenario | None = None,
     options: Mapping[str, OptionValue] | None = None,
+    wait_policy: WaitPolicy = "spin",
 ) -> tuple[RoundResult, np.ndarray]:
     """One round in a fresh process: its result and its measured `RECORD` records [n]."""
     spec = parse_spec(runtime)
@@ -68,7 +69,7 @@ def sample(
             runtime=runtime,
             settings=Settings(device=spec.device, release=spec.release, options=options or {}),
             scenario=scenario or Scenario(),
-            wait_policy="spin",
+            wait_policy=wait_policy,
             limits=limits or Limits(),
             seed=0,
             samples_path=str(samples),

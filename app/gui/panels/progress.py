@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QWidget
 
 from app.gui.look.terms import TERMS
@@ -33,6 +36,8 @@ _FIELDS = (
     ("p99", "p99 so far", "provisional"),
     ("eta", "Time left", "profile"),
 )
+_LEFT_OUT_FIRST = ("missing", "p50", "samples", "rounds")
+_LEAST_WIDTH = 460
 
 
 class ProgressPanel(QWidget):
@@ -45,6 +50,7 @@ class ProgressPanel(QWidget):
         self.bar.setFormat("no run")
         self.bar.setRange(0, 1)
         self.values: dict[str, QLabel] = {}
+        self._headings: dict[str, QLabel] = {}
         grid = QGridLayout(self)
         grid.setContentsMargins(10, 6, 10, 8)
         grid.setHorizontalSpacing(18)
@@ -64,9 +70,27 @@ class ProgressPanel(QWidget):
                 widget.setToolTip(TERMS[term])
             grid.addWidget(heading, 0, column)
             grid.addWidget(value, 1, column)
-            self.values[key] = value
+            self.values[key], self._headings[key] = value, heading
         grid.addWidget(self.bar, 2, 0, 1, len(_FIELDS))
+        grid.setSizeConstraint(QGridLayout.SizeConstraint.SetNoConstraint)
+        self._grid = grid
+        self.setMinimumWidth(_LEAST_WIDTH)
         self.setFixedHeight(2 * self.fontMetrics().height() + 56)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Leave out what there is no room for, the least needed first."""
+        super().resizeEvent(event)
+        hidden: list[str] = []
+        for key in ("", *_LEFT_OUT_FIRST):
+            hidden += [key] if key else []
+            self._hide(hidden)
+            if self._grid.minimumSize().width() <= event.size().width():
+                return
+
+    def _hide(self, keys: Sequence[str]) -> None:
+        for key, value in self.values.items():
+            for widget in (self._headings[key], value):
+                widget.setVisible(key not in keys)
 
     def show_run(self, state: RunState | None) -> None:
         """Fill in a run's figures; None: no run is open."""
@@ -132,8 +156,11 @@ def _phase(live: Live) -> str:
 
 
 def _ending(state: RunState, live: Live) -> str:
+    if state.over and live.state == "finished":
+        measured = len(state.series) - live.cases_failed
+        return "finished" if measured else "finished: every case failed, see Reason in the table"
     if state.over:
-        return "finished" if live.state == "finished" else "stopped, can be resumed"
+        return "stopped, can be resumed"
     if not state.alive:
         return "interrupted, can be resumed"
     return live.state

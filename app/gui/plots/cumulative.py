@@ -14,7 +14,7 @@ from app.gui.plots.axes import PercentAxis, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
-from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when
+from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -45,7 +45,9 @@ class CumulativeView(PlotView):
         self.part_choice.offer(self.series)
         shown, part = self._shown(), self.part_choice.part
         if not shown:
-            return "No samples yet. The curves appear with the first measured block."
+            return without_samples(
+                self.series, "No samples yet. The curves appear with the first measured block."
+            )
         kept = self.kept_range()
         styles = series_styles(shown, self.theme)
         if self.renew(part, [one.key for one in shown]):

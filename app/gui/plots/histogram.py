@@ -24,7 +24,7 @@ from app.gui.plots.marks import (
     published_marks,
 )
 from app.gui.plots.outline import OutlineLayer
-from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when
+from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -82,7 +82,9 @@ class HistogramView(PlotView):
         self.part_choice.offer(self.series)
         shown = self._shown()
         if not shown:
-            return "No samples yet. The histogram appears with the first measured block."
+            return without_samples(
+                self.series, "No samples yet. The histogram appears with the first measured block."
+            )
         stacked = self.layout_choice.value == "stacked"
         groups = [[one] for one in shown[:MOST_PANELS]] if stacked else [shown]
         self._build(groups, stacked)

@@ -80,6 +80,13 @@ def has(series: Series, part: Part) -> bool:
     return part != "queue" or series.case.scenario.is_open_loop
 
 
+def without_samples(series: Sequence[Series], not_yet: str) -> str:
+    """What is said in place of a plot: `not_yet` while samples may come, else that none will."""
+    if not series or any(one.status in ("waiting", "measuring", "ok") for one in series):
+        return not_yet
+    return "None of these cases gave samples. The results table says why, under Reason."
+
+
 def since_when(series: Sequence[Series], part: Part) -> str:
     """What a part counts from, "" where all count from their start as ever."""
     if part == "queue":

@@ -14,7 +14,7 @@ from app.gui.plots.axes import NinesAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
-from app.gui.plots.parts import since_when
+from app.gui.plots.parts import since_when, without_samples
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -36,7 +36,9 @@ class PercentileView(PlotView):
     def draw(self) -> str:
         shown = [one for one in self.series if one.counts.any()]
         if not shown:
-            return "No samples yet. The curves appear with the first measured block."
+            return without_samples(
+                self.series, "No samples yet. The curves appear with the first measured block."
+            )
         kept = self.kept_range()
         styles = series_styles(shown, self.theme)
         if self.renew([(one.key, one.summary) for one in shown]):

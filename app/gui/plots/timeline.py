@@ -24,7 +24,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.envelope import Taken
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.parts import NAMES, PartChoice, has, since_when
+from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samples
 from app.gui.plots.style import clocks_text, legend_text, series_styles
 from app.gui.plots.trace import Trace
 from app.results.parts import part_ns
@@ -63,7 +63,10 @@ class TimelineView(PlotView):
         part = self.part_choice.part
         shown = [one for one in self.series if any(len(r) for r in one.rounds) and has(one, part)]
         if not shown:
-            return "No raw samples yet. The timeline follows a round while it is measured."
+            return without_samples(
+                self.series,
+                "No raw samples yet. The timeline follows a round while it is measured.",
+            )
         stacked = self.layout_choice.value == "stacked"
         drawn = shown[:MOST_PANELS] if stacked else shown
         self._build(drawn, stacked)

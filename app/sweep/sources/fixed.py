@@ -159,10 +159,10 @@ class FixedSweep:
                 wanted += [self._twins.setdefault((own.model, own.precision), (case, []))[1]]
             for sizes in wanted:
                 sizes += [point for point in batch_points(case) if point not in sizes]
-        for beside in filter(None, map(neighbour_case, cases)):
-            _, sizes = points.setdefault((beside.model, beside.precision), (beside, []))
-            if beside.axes not in sizes:
-                sizes.append(beside.axes)
+        for case in filter(None, map(neighbour_case, cases)):
+            _, sizes = points.setdefault((case.model, case.precision), (case, []))
+            if case.axes not in sizes:
+                sizes.append(case.axes)
         for case, sizes in points.values():
             self._exports.append(model_export(self.schedule, case, sizes))
 

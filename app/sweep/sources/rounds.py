@@ -113,9 +113,9 @@ def round_work(
         tolerance=schedule.tolerance,
         arrivals_seed=round_seed(schedule.seed, "arrivals", number),
         condition=case.condition,
-        neighbour=neighbour,
         batcher=case.batcher,
         batches=together,
+        neighbour=neighbour,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(

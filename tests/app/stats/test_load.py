@@ -16,15 +16,19 @@ def samples(*runs: tuple[int, int, int], lanes: list[int] | None = None) -> Samp
     return Samples(scheduled, started, finished, "wall", from_schedule=True, lanes=which)
 
 
-def test_only_runs_whose_lane_was_waiting_are_late() -> None:
+def test_a_run_is_late_that_began_after_its_time_on_a_lane_that_was_waiting() -> None:
     one = samples((0, 5, 50), (40, 52, 90), (100, 107, 140), (140, 141, 150))
-    assert lateness_ns(one).tolist() == [7, 1], "the second came while its lane was at work"
+    assert lateness_ns(one).tolist() == [0, 7, 1], "the second came while its lane was at work"
+
+
+def test_what_a_late_start_makes_others_wait_is_late_too() -> None:
+    one = samples((0, 0, 10), (100, 160, 170), (120, 170, 180), (175, 180, 190), (200, 200, 210))
+    assert lateness_ns(one).tolist() == [60, 50, 5, 0]
 
 
 def test_each_lane_has_a_last_run_of_its_own() -> None:
     runs = ((0, 1, 100), (10, 12, 30), (50, 53, 60), (90, 102, 120))
-    assert lateness_ns(samples(*runs, lanes=[0, 1, 1, 0])).tolist() == [3]
-    assert lateness_ns(samples(*runs)).tolist() == [3, 12], "as if one lane had had them all"
+    assert lateness_ns(samples(*runs, lanes=[0, 1, 1, 0])).tolist() == [0, 3]
 
 
 def test_utilisation_is_the_mean_time_of_a_run_times_the_rate_over_the_lanes() -> None:

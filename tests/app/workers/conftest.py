@@ -97,8 +97,8 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         precision: Precision = "fp32",
         tolerance: float | None = None,
         condition: str = "none",
-        neighbour: NeighbourJob | None = None,
         batcher: Batcher | None = None,
+        neighbour: NeighbourJob | None = None,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -118,9 +118,9 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             realtime=realtime,
             tolerance=tolerance,
             condition=Condition.parse(condition),
-            neighbour=neighbour,
             batcher=batcher,
             batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
+            neighbour=neighbour,
         )
         with subprocess.Popen(
             [sys.executable, "-m", "app.workers.measure"],

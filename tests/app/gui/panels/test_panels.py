@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -46,6 +47,31 @@ def state(tmp_path: Path) -> RunState:
         reader.close()
     assert made is not None
     return made
+
+
+def test_progress_is_never_wider_than_the_window(qtbot: QtBot, state: RunState) -> None:
+    panel = ProgressPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_run(state)
+    for width in (1200, 560, 460):
+        panel.resize(width, 90)
+        QApplication.processEvents()
+        shown = [label for label in panel.values.values() if label.isVisible()]
+        assert all(label.geometry().right() <= width for label in shown)
+        assert panel.values["eta"].isVisible() and panel.values["case"].isVisible()
+    panel.resize(1200, 90)
+    assert all(label.isVisible() for label in panel.values.values())
+
+
+def test_a_run_in_which_every_case_failed_is_not_just_finished(
+    qtbot: QtBot, state: RunState
+) -> None:
+    panel = ProgressPanel()
+    qtbot.addWidget(panel)
+    live = replace(state.live or Live("finished"), state="finished", cases_failed=1)
+    panel.show_run(replace(state, live=live, alive=False))
+    assert "every case failed" in panel.bar.format()
 
 
 def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:

@@ -21,7 +21,7 @@ from app.results.parts import part_ns
 from app.results.series import Series
 from app.stats.histogram import Histogram
 from tests.app.gui.plots.views import on_screen
-from tests.app.gui.synthetic import open_loop, series, served
+from tests.app.gui.synthetic import failed, open_loop, series, served
 
 MS = 1_000_000
 RUNS = 101
@@ -121,3 +121,19 @@ def test_an_empty_round_of_an_open_loop_is_no_fault(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), [begun])
     _choice(view).choose("queue")
     assert "No samples yet" in view._missing.text()
+
+
+@pytest.mark.parametrize(
+    "view_class", [HistogramView, CumulativeView, PercentileView, TimelineView]
+)
+def test_a_run_in_which_all_failed_promises_no_samples(
+    qtbot: QtBot, view_class: type[PlotView]
+) -> None:
+    view = on_screen(qtbot, view_class(), [series(count=400)])
+    view.set_series([failed("ort-cpu", "mlp", "crashed", "killed by signal 11")])
+    view.refresh()
+    assert "None of these cases gave samples" in view._missing.text()
+    assert view.heading._note == "", "nothing of the former run stays above it"
+    view.set_series([failed("ort-cpu", "mlp", "waiting", "")])
+    view.refresh()
+    assert "yet" in view._missing.text()
