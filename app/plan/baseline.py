@@ -47,7 +47,10 @@ def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
 
 def refuse_useless(plan: Plan, cases: Sequence[Case]) -> None:
     """PlanError for a comparison that would come to nothing, or for two at once."""
-    for alternatives in (("aa", "baseline", "largest_batch"), ("aa", "null", "largest_batch")):
+    for alternatives in (
+        ("aa", "baseline", "largest_batch"),
+        ("aa", "null", "largest_batch", "slo"),
+    ):
         asked = [name for name in alternatives if getattr(plan, name)]
         if len(asked) > 1:
             raise PlanError(f"{' and '.join(asked)} ask for different runs", "give one of them")

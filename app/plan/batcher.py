@@ -15,6 +15,8 @@ _OF_A_PLAN = {
     "inputs": "a batcher runs batches of several sizes, and a file of inputs has one",
     "rotate_inputs": "a batcher feeds each of its batches one set of inputs",
     "states": "a batch holds requests of several streams, and the model has the state of one",
+    "slo": "the search for a rate begins with single requests in a closed loop",
+    "cold_start": "a batcher compiles several graphs, and cold starts are of one",
     "profile_ops": "a batcher runs batches of several sizes, and operator times are of one",
 }
 _OF_A_RUNTIME = (SESSIONS.name, "streams")
@@ -30,11 +32,11 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
     if not batchers:
         return sweep
     told = f"--batcher {batchers[0]}"
-    _refuse_arrivals(sweep, told)
     for key, cause in _OF_A_PLAN.items():
         if getattr(plan, key):
             flag = "state" if key == "states" else key.replace("_", "-")
             raise PlanError(cause, f"leave --{flag} or --batcher out")
+    _refuse_arrivals(sweep, told)
     _refuse_options(sweep, told)
     without = next((model for model, axis in batch_axes.items() if axis is None), None)
     if without is not None:

@@ -10,7 +10,7 @@ from app.plan.plan import Plan
 
 def refuse_cold_start(plan: Plan) -> None:
     """PlanError for a page cache without cold starts, one that can't be dropped here, and for a
-    search, whose batches are found only while it runs."""
+    search, whose cases are found only while it runs."""
     if plan.cold_start is None:
         if plan.page_cache != "warm":
             raise PlanError(
@@ -18,8 +18,9 @@ def refuse_cold_start(plan: Plan) -> None:
                 "add --cold-start 20, or leave --page-cache out",
             )
         return
-    if plan.largest_batch:
-        raise PlanError("cold_start and largest_batch ask for different runs", "give one of them")
+    for search in ("largest_batch", "slo"):
+        if getattr(plan, search):
+            raise PlanError(f"cold_start and {search} ask for different runs", "give one of them")
     if plan.page_cache == "dropped" and not hasattr(os, "posix_fadvise"):
         raise PlanError(
             "this system drops no single file from its page cache", "leave --page-cache out"

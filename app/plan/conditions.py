@@ -32,6 +32,16 @@ def refuse_impossible(plan: Plan, cases: Iterable[Case]) -> None:
                 f"a search for the largest batch is made under no condition, not {condition}",
                 "leave --condition out",
             )
+        if plan.slo:
+            raise PlanError(
+                f"a search for the highest rate is made under no condition, not {condition}",
+                "leave --condition out",
+            )
+        if condition.kind == "with" and plan.realtime is not None:
+            raise PlanError(
+                f"{condition} shares cores, and a real-time process gives none away",
+                "leave --realtime out",
+            )
         if condition.kind == "cold" and kind not in _BETWEEN_RUNS:
             raise PlanError(
                 f"{condition} takes time between two runs, and {kind} has none to give",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from app.cases.case import Case
 from app.cases.status import FITS, Status
-from app.plan.expand import batch_axis
+from app.plan.subjects import batch_axis
 
 MOST = 2**16
 """No larger batch is tried."""

@@ -51,7 +51,8 @@ def sustained_warnings(case: Case, rounds: Sequence[RoundResult]) -> list[str]:
     short = [one for one in rounds if one.samples and one.duration_s < LASTED * asked_s]
     if not short:
         return []
-    return [f"{len(short)} rounds ended before the {text.duration(asked_s)} were over"]
+    rounds_text = f"{len(short)} round{'s' * (len(short) > 1)}"
+    return [f"{rounds_text} ended before the {text.duration(asked_s)} were over"]
 
 
 def _compared(part_s: float) -> str:

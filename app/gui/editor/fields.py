@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
-from app.gui.editor.flow import FlowLayout
+from app.gui.look.flow import FlowLayout
 from runtimes.options import Option, OptionValue
 
 _SEPARATORS = re.compile(r"[,\s]+")

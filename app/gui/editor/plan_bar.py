@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.editor.flow import FlowLayout
+from app.gui.look.flow import FlowLayout
 from app.gui.look.terms import TERMS
 from app.plan.draft import EMPTY
 from app.plan.lengths import named_lengths

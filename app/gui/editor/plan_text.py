@@ -82,6 +82,8 @@ FIGURES = (
     PlanText("baseline", "--baseline", "baseline", "ort-cpu … (none)", _plain),
     PlanText("band", "--band", "band", "2%", _share),
     PlanText("aa", "--aa", "comparisons with itself", "20 … (none)", _number),
+    PlanText("cold_start", "--cold-start", "cold starts", "20 … (none)", _number),
+    PlanText("page_cache", "--page-cache", "page cache", "warm", _plain),
     PlanText("slo", "--slo", "latency target", "p99=5ms … (none)", _plain),
     PlanText("deadline_us", "--deadline", "deadline", "100us … (none)", _microseconds),
 )

@@ -69,6 +69,9 @@ TERMS: dict[str, str] = {
     "none is the default. Several with commas.",
     "batcher": "A dynamic batcher before the model, such as max=8,wait=2ms: up to so many requests "
     "are sent together, none waits longer to be. Several with semicolons.",
+    "cold starts": "So many fresh processes of each case after its rounds: what they take to their "
+    "first answer.",
+    "page cache": "Of cold starts: whether files lie warm in memory, or were dropped from it.",
     "deadline": "A time such as 100us: each row tells the share of its runs that take longer.",
     "null twin": "The same case with a graph that computes next to nothing: what the model takes "
     "more is its compute, the rest is the call, the copies and the boundary.",

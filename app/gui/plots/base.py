@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
+from app.gui.look.flow import FlowLayout
 from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
@@ -47,16 +48,17 @@ class PlotView(QWidget):
         self._structure: tuple[object, ...] | None = None
         self.setAccessibleName(self.title)
 
-        self.controls = QHBoxLayout()
-        self.controls.setContentsMargins(8, 6, 8, 0)
-        self.controls.setSpacing(12)
-        self.controls.addStretch(1)
+        own = QWidget()
+        self.controls = FlowLayout(own)
+        row = QHBoxLayout()
+        row.setContentsMargins(8, 6, 8, 0)
+        row.addWidget(own, 1)
         self.fit_button = QToolButton()
         self.fit_button.setText("Fit")
         self.fit_button.setAccessibleName(f"{self.title}: show all data")
         self.fit_button.setToolTip("Show all data again after zooming or panning (Ctrl+0).")
         self.fit_button.clicked.connect(self.fit)
-        self.controls.addWidget(self.fit_button)
+        row.addWidget(self.fit_button, 0, Qt.AlignmentFlag.AlignTop)
         self._add_keys()
 
         self.canvas = pg.GraphicsLayoutWidget()
@@ -81,7 +83,7 @@ class PlotView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(self.controls)
+        column.addLayout(row)
         column.addWidget(self._framed(self.canvas), 1)
         self._dress()
 
@@ -115,12 +117,12 @@ class PlotView(QWidget):
 
     def add_controls(self, *controls: Choice | Switch) -> None:
         """Put a view's own controls before the shared ones; changing one redraws."""
-        for place, control in enumerate(controls):
+        for control in controls:
             if isinstance(control, Choice):
                 control.currentIndexChanged.connect(self._option_changed)
             else:
                 control.toggled.connect(self._option_changed)
-            self.controls.insertWidget(place, control)
+            self.controls.addWidget(control)
 
     def _option_changed(self, *_: object) -> None:
         self.mark_dirty()

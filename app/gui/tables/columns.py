@@ -11,7 +11,7 @@ from app.cases.chosen_columns import column as column_of
 from app.cases.column import Column as ResultColumn
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.latency_columns import PERCENTILES
-from app.results.figures import number
+from app.results.figures import number, ranked
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT, significant
 
@@ -60,11 +60,17 @@ class Column:
         return f"{value:,.0f}" if abs(value) >= 10_000 else significant(value, 4)
 
 
+def _standing(series: Series) -> str:
+    """How the case ended, and that its measurement broke its own protocol, where it did."""
+    broken = series.status == "ok" and not ranked([series])
+    return "ok, not valid" if broken else series.status.replace("_", " ")
+
+
 _IDENTITY: dict[str, Callable[[Series], str]] = {
     "model": lambda series: series.model,
     "runtime": lambda series: series.runtime,
     "clock": lambda series: series.clock,
-    "status": lambda series: series.status.replace("_", " "),
+    "status": _standing,
 }
 
 

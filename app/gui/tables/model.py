@@ -215,7 +215,8 @@ class ResultsModel(QAbstractTableModel):
 
     def _color(self, series: Series, column: Column) -> QColor | None:
         if column.key == "status":
-            return QColor(self._status_color(series.status))
+            broken = series.status == "ok" and column.raw(series) != "ok"
+            return QColor(self._theme.warning if broken else self._status_color(series.status))
         sides = self._sides(series, column)
         word = sides.verdict.word if sides else series.row.get(column.key)
         if sides is None and column.key not in VERDICTS:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from app.cases.case import Case
 from app.machine.available import runtime
-from app.plan.expand import batch_axis
+from app.plan.subjects import batch_axis
 from exporters.types import ExportedModel
 from runtimes.faults import Unsupported
 from runtimes.registry import parse_spec

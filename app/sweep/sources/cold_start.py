@@ -26,7 +26,8 @@ class WithColdStarts(Afterwards):
     Number by number, in a seeded order each, so that drift of the machine does not follow the
     subject. The first of each in a run is a scout, which is not counted: it brings the files in,
     and tells which they are where they are to be `dropped` before all others. `done` are those
-    recorded, by subject and number; a subject of which one gave no answer gets no more.
+    recorded, by subject and number; a subject of which one gave no answer gets no more. `cores`
+    are those that were chosen, where they were.
     """
 
     kind = ColdStartWork.kind
@@ -41,8 +42,10 @@ class WithColdStarts(Afterwards):
         count: int,
         page_cache: PageCache,
         seed: int,
+        cores: tuple[int, ...] = (),
     ) -> None:
         super().__init__(source, ran, time_limit_s)
+        self._cores = cores
         self._page_cache = page_cache
         self._files: dict[str, tuple[str, ...]] = {}
         self._failed = {
@@ -100,7 +103,7 @@ class WithColdStarts(Afterwards):
             number,
             model,
             begun_ns=0,
-            affinity=cores_for(subject.threads * sessions, usable_cores()),
+            affinity=self._cores or cores_for(subject.threads * sessions, usable_cores()),
             dropped=self._files.get(subject.case_id, ()) if drops else (),
             cache_dir=str(engines.folder()),
         )

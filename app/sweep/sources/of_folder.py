@@ -81,6 +81,7 @@ def sources(
             plan.cold_start,
             plan.page_cache,
             manifest.seed,
+            plan.chosen_cores,
         )
         afterwards.append(cold)
         source = cold

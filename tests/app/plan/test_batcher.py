@@ -76,8 +76,10 @@ def test_an_axis_of_another_name_may_be_the_batch(tmp_path: Path) -> None:
         ({"options": {"fake.sessions": [1, 2]}}, {}, "one server, and fake.sessions makes several"),
         ({}, {"rotate_inputs": True}, "leave --rotate-inputs or --batcher out"),
         ({}, {"largest_batch": True}, "leave --largest-batch or --batcher out"),
+        ({}, {"cold_start": 20}, "leave --cold-start or --batcher out"),
         ({}, {"profile_ops": True}, "leave --profile-ops or --batcher out"),
         ({}, {"states": {"y": "x"}}, "leave --state or --batcher out"),
+        ({"scenarios": ["closed_loop"]}, {"slo": "p99=5ms"}, "leave --slo or --batcher out"),
     ],
 )
 def test_what_goes_with_no_batcher_is_told_in_one_sentence(

@@ -48,6 +48,7 @@ def test_without_a_condition_nothing_changes() -> None:
         ({"conditions": ["cold:900TB"]}, {}, "more than a quarter of this machine's memory: use"),
         ({"conditions": ["with:mlpp"]}, {}, "did you mean"),
         ({"conditions": ["with:nothing.onnx"]}, {}, "no file matches 'nothing.onnx'"),
+        ({"conditions": ["with:mlp"]}, {"realtime": 1}, "gives none away: leave --realtime out"),
         (
             {"conditions": ["with:mlp"]},
             {"input_range": {"x": (0, 1)}},

@@ -87,6 +87,7 @@ def test_twins_are_no_part_of_a_comparison_with_a_baseline() -> None:
         ("--scenario poisson:200/s", "in poisson:200/s runs wait for those before them"),
         ("--scenario closed_loop,burst:8@10ms", "leave --null out, or take closed_loop"),
         ("--aa 3", "aa and null ask for different runs"),
+        ("--slo p99=5ms", "null and slo ask for different runs"),
         ("--largest-batch", "null and largest_batch ask for different runs"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
+from app.cases.cold_start import ColdStart
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.results.lines import KINDS, Exported, Line, Operators, Tried, Writer, read, written
@@ -28,6 +29,7 @@ def lines_of_every_kind(folder: Path) -> list[Line]:
         AccuracyResult("subject", "digits", 0.9, 360, 64),
         Tried(CASE),
         Operators("case", "device", 9, file="operators/case.csv", total_us=4.0),
+        ColdStart("case", 2, {"process": 300.5, "compile": 12.25}, kept_share=0.0),
     ]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
+from app.cases.cold_start import ColdStart, subject_of
 from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
@@ -32,6 +33,7 @@ def write_all(folder: RunFolder, tmp_path: Path) -> None:
     record_round(folder, TRIED, 0, records([]), status="out_of_memory")
     folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
     ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
+    folder.record(ColdStart(subject_of(FIRST).case_id, 0, {"process": 300.0}))
     folder.record(write_operators(folder, OperatorTimes(FIRST.case_id, "wall", 10, ops)))
 
 

@@ -24,6 +24,8 @@ TYPED = {
     "baseline": ("cnn_tiny", "cnn_tiny"),
     "band": ("3.5%", 0.035),
     "deadline_us": ("2ms", 2000.0),
+    "cold_start": ("20", 20),
+    "page_cache": ("dropped", "dropped"),
     "budget_s": ("2m", 120.0),
     "time_limit_s": ("90", 90.0),
     "tolerance": ("1e-3", 0.001),

@@ -213,6 +213,15 @@ def test_what_tells_rows_apart_is_shown_while_it_does(table: ResultsTable) -> No
     assert shown() == set()
 
 
+def test_a_measurement_that_broke_its_own_protocol_is_not_just_ok(table: ResultsTable) -> None:
+    table.set_series([_case("a", 9.5), _case("b", 9.5, valid=False)])
+    status = next(k for k, column in enumerate(COLUMNS) if column.key == "status")
+    assert [_text(table, row, status) for row in (0, 1)] == ["ok", "ok, not valid"]
+    role = Qt.ItemDataRole.ForegroundRole
+    well, broken = (table.filter.index(row, status).data(role) for row in (0, 1))
+    assert (well, broken) == (QColor(LIGHT.good), QColor(LIGHT.warning))
+
+
 def test_a_verdict_is_read_in_full(table: ResultsTable) -> None:
     cases = [series(key=key, count=2000, seed=n) for n, key in enumerate("ab", start=1)]
     table.set_series(cases)

@@ -47,18 +47,21 @@ class FlowLayout(QLayout):
     def minimumSize(self) -> QSize:  # noqa: N802
         size = QSize()
         for item in self._items:
-            size = size.expandedTo(item.minimumSize())
+            if not item.isEmpty():
+                size = size.expandedTo(item.minimumSize())
         return size
 
     def _arrange(self, area: QRect, place: bool) -> int:
-        """Place the items if asked to; returns the height that they take."""
-        x, y, row_height = area.x(), area.y(), 0
-        for item in self._items:
+        """Place the items that are shown if asked to; returns the height that they take."""
+        shown = [item for item in self._items if not item.isEmpty()]
+        row_height = max((item.sizeHint().height() for item in shown), default=0)
+        x, y = area.x(), area.y()
+        for item in shown:
             hint = item.sizeHint()
             if x + hint.width() > area.right() + 1 and x > area.x():
-                x, y, row_height = area.x(), y + row_height + 2, 0
+                x, y = area.x(), y + row_height + 2
             if place:
-                item.setGeometry(QRect(QPoint(x, y), hint))
+                middle = y + (row_height - hint.height()) // 2
+                item.setGeometry(QRect(QPoint(x, middle), hint))
             x += hint.width() + _GAP
-            row_height = max(row_height, hint.height())
         return y + row_height - area.y()

@@ -1,0 +1,69 @@
+"""The values of runtimes' options that a grid gives: refused where unknown, in all combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import product
+
+from app.cases.errors import PlanError, suggestion
+from app.machine.available import runtime
+from app.plan.plan import Sweep
+from runtimes.options import OptionValue
+from runtimes.registry import RUNTIMES, parse_spec
+
+
+def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
+    measured = {parse_spec(text).name for text in runtimes}
+    for key, values in sweep.options.items():
+        name, _, option_name = key.partition(".")
+        if name not in RUNTIMES:
+            raise PlanError(
+                f"the option {key!r} names no runtime",
+                f"write it as runtime.option; {suggestion(name, RUNTIMES)}",
+            )
+        if name not in measured:
+            raise PlanError(
+                f"the option {key!r} is for a runtime that is not measured",
+                f"add {name} to the runtimes or leave the option out",
+            )
+        options = {option.name: option for option in runtime(name).options}
+        if option_name not in options:
+            raise PlanError(
+                f"{name} has no option {option_name!r}", _known_options(option_name, list(options))
+            )
+        for value in values:
+            try:
+                options[option_name].parse(str(value))
+            except ValueError as error:
+                cause, _, remedy = f"{name}.{error}".partition("; ")
+                raise PlanError(cause, remedy) from None
+
+
+def _known_options(word: str, known: Sequence[str]) -> str:
+    """All that there are, with the one that was probably meant in front."""
+    if not known:
+        return "it has none"
+    near = [f"did you mean {name!r}? " for name in get_close_matches(word, known, n=1)]
+    return f"{''.join(near)}its options are {', '.join(known)}"
+
+
+def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
+    """The product of this runtime's option values, defaults left out.
+
+    A default that is spelled out is the same case as one that is not: both run the same.
+    The rows tell all options, those with their default too.
+    """
+    name = parse_spec(text).name
+    options = {option.name: option for option in runtime(name).options}
+    axes = {
+        key.partition(".")[2]: values
+        for key, values in sweep.options.items()
+        if key.partition(".")[0] == name
+    }
+    for point in product(*axes.values()):
+        typed = {
+            option: options[option].parse(str(value))
+            for option, value in zip(axes, point, strict=True)
+        }
+        yield {option: value for option, value in typed.items() if value != options[option].default}
