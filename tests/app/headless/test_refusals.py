@@ -37,7 +37,7 @@ from tests.app.sweep.sweeps import write_add_graph
         (["--models", "mlp", "--option", "fake.latency=1"], "did you mean 'latency_us'?"),
         (
             ["--models", "mlp", "--option", "fake.latency=1"],
-            "distribution, spread_us, slowing, after_pause_us, wait",
+            "distribution, spread_us, slowing, after_pause_us, stall_us",
         ),
         (["--models", "mlp", "--option", "fake.seed=x"], "fake.seed=x is no whole number"),
         (["--models", "mlp", "--option", "fake.latency_us=nan"], "is no number"),

@@ -24,24 +24,27 @@ ENDS = {
     "last_temperature_c": 70.0,
     "kept_share": 0.5,
 }
+BESIDE = {"neighbour_per_s": 4000.0, "neighbour_at_work": 1.0}
 
 
-def cases_asked_for(plain: Case) -> tuple[Case, Case]:
-    """A batcher's and a sustained one; a twin comes with each case of the folder."""
+def cases_asked_for(plain: Case) -> tuple[Case, Case, Case]:
+    """A batcher's, a sustained one and one beside another; a twin comes with each case of the folder."""
     arriving = replace(plain, scenario=Scenario.parse("poisson:2000/s"))
     return (
         replace(arriving, batcher=Batcher(2, 100.0)),
         replace(plain, condition=Condition.parse("sustained:2s")),
+        replace(plain, condition=Condition.parse("with:mlp")),
     )
 
 
 def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: float) -> None:
-    batched, sustained = cases_asked_for(plain)
+    batched, sustained, beside = cases_asked_for(plain)
     for number in range(rounds):
         record(folder, null_case(plain), number, [latency_us / 10] * 600)
         _record_batches(folder, batched, number)
     slower = [latency_us] * 1700 + [1.2 * latency_us] * 1700
     record(folder, sustained, 0, slower, facts=ENDS)
+    record(folder, beside, 0, [latency_us] * 600, facts=BESIDE)
     subject = subject_of(plain).case_id
     for process in range(STARTS):
         folder.record(ColdStart(subject, process, dict.fromkeys(PHASES, 10.0 + process)))
