@@ -28,7 +28,7 @@ BESIDE = {"neighbour_per_s": 4000.0, "neighbour_at_work": 1.0}
 
 
 def cases_asked_for(plain: Case) -> tuple[Case, Case, Case]:
-    """A batcher's, a sustained one and one beside another; a twin comes with each case of the folder."""
+    """A batcher's, a sustained one and one beside another; each case of the folder has a twin."""
     arriving = replace(plain, scenario=Scenario.parse("poisson:2000/s"))
     return (
         replace(arriving, batcher=Batcher(2, 100.0)),
