@@ -145,7 +145,7 @@ AXES: tuple[Axis, ...] = (
         "none for going without",
         lambda word: str(parsed(word) or NO_BATCHER),
         parsed,
-        lambda case: f"batcher {case.batcher or NO_BATCHER}",
+        lambda case: "no batcher" if case.batcher is None else f"batcher {case.batcher}",
         lambda case: {"batcher": None if case.batcher is None else str(case.batcher)},
         "batcher",
         repeated=True,

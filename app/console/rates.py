@@ -32,7 +32,8 @@ def rate_tables(run: Run) -> Iterator[RenderableType]:
     target = run.manifest.asked.target
     if target is None:
         return
-    names = subjects(run.manifest.cases)
+    searches = rate_searches(run)
+    names = subjects([search.subject for search in searches])
     table = Table(
         box=SIMPLE_HEAD, title=f"rates at {kept(target)}", title_justify="left", pad_edge=False
     )
@@ -40,8 +41,8 @@ def rate_tables(run: Run) -> Iterator[RenderableType]:
     for heading in ("case", "rate", target.name, f"{judged}, interval", "rounds", "verdict"):
         table.add_column(heading, overflow="fold")
     sentences = []
-    for search in rate_searches(run):
-        searched, name = search.of(run), printable(names[search.base.case_id])
+    for search in searches:
+        searched, name = search.of(run), printable(names[search.subject.case_id])
         bend = knee_hz(searched)
         for point in searched.measured:
             table.add_row(name, *_cells(point, target, bend))
@@ -55,8 +56,9 @@ def write_rates(folder: RunFolder, run: Run) -> None:
     target = run.manifest.asked.target
     if target is None:
         return
-    names = subjects(run.manifest.cases)
-    found = [(names[s.base.case_id], s.of(run)) for s in rate_searches(run)]
+    searches = rate_searches(run)
+    names = subjects([search.subject for search in searches])
+    found = [(names[search.subject.case_id], search.of(run)) for search in searches]
     rows = [row for name, searched in found for row in curve_rows(name, searched, target)]
     if rows:
         folder.write(RATES, as_csv(rows))

@@ -15,7 +15,6 @@ _OF_A_PLAN = {
     "inputs": "a batcher runs batches of several sizes, and a file of inputs has one",
     "rotate_inputs": "a batcher feeds each of its batches one set of inputs",
     "states": "a batch holds requests of several streams, and the model has the state of one",
-    "slo": "the search for a rate begins with single requests in a closed loop",
     "cold_start": "a batcher compiles several graphs, and cold starts are of one",
     "profile_ops": "a batcher runs batches of several sizes, and operator times are of one",
 }
@@ -26,7 +25,8 @@ _OF_A_RUNTIME = (SESSIONS.name, "streams")
 def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> Sweep:
     """The grid with batch 1 where it has a batcher; PlanError for what goes with none.
 
-    `batch_axes` are those that the models leave open, None of a model that has none.
+    `batch_axes` are those that the models leave open, None of a model that has none. A search for
+    a rate begins without a batcher, and adds each of them to its rates.
     """
     batchers = [word for word in sweep.batcher if word != NO_BATCHER]
     if not batchers:
@@ -36,7 +36,10 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
         if getattr(plan, key):
             flag = "state" if key == "states" else key.replace("_", "-")
             raise PlanError(cause, f"leave --{flag} or --batcher out")
-    _refuse_arrivals(sweep, told)
+    if plan.slo:
+        _refuse_other_grids(plan)
+    else:
+        _refuse_arrivals(sweep, told)
     _refuse_options(sweep, told)
     without = next((model for model, axis in batch_axes.items() if axis is None), None)
     if without is not None:
@@ -50,11 +53,20 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
             f"{told} collects requests of one input each, and the batch is to be {max(sizes)}",
             "leave --batch out, or make it 1",
         )
-    return sweep.model_copy(update={"batch_size": (1,)})
+    alone = {"batcher": (NO_BATCHER,)} if plan.slo else {}
+    return sweep.model_copy(update={"batch_size": (1,), **alone})
 
 
 def _asked(sweep: Sweep, axis: str | None) -> tuple[int, ...]:
     return (*sweep.batch_size, *sweep.axes.get(axis or "", ()))
+
+
+def _refuse_other_grids(plan: Plan) -> None:
+    if len({sweep.batcher for sweep in plan.sweeps}) > 1:
+        raise PlanError(
+            "slo searches every case with every batcher, and the grids have different ones",
+            "give each grid the same batchers, or a plan of its own",
+        )
 
 
 def _refuse_arrivals(sweep: Sweep, told: str) -> None:

@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from app.cases.batcher import NO_BATCHER, parsed
+from app.cases.batcher import NO_BATCHER, Batcher, parsed
 from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
@@ -247,6 +247,11 @@ class Plan(_Part):
     def target(self) -> Target | None:
         """What `slo` asks for."""
         return Target.parse(self.slo) if self.slo else None
+
+    @property
+    def searched_batchers(self) -> tuple[Batcher | None, ...]:
+        """Those with which `slo` searches each case: all grids have the same."""
+        return tuple(parsed(word) for word in self.sweeps[0].batcher)
 
     @property
     def is_search(self) -> bool:

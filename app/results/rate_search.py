@@ -12,6 +12,7 @@ from statistics import fmean
 
 import numpy as np
 
+from app.cases.batcher import Batcher
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import Scenario
@@ -80,17 +81,24 @@ class Searched:
 class RateSearch:
     """One subject: `base` is its case in the closed loop, `most` rounds a rate has at most.
 
-    The samples of a round are read once.
+    Its rates are those of requests that a `batcher` collects, if there is one. The samples of a
+    round are read once.
     """
 
     base: Case
     target: Target
     most: int
+    batcher: Batcher | None = None
     _seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
     _service_ns: dict[int, float] = field(default_factory=dict)
 
+    @property
+    def subject(self) -> Case:
+        """What is searched: `base` with the batcher, which tells it from other searches of it."""
+        return replace(self.base, batcher=self.batcher)
+
     def case_at(self, rate_hz: float) -> Case:
-        return replace(self.base, scenario=Scenario("poisson", rate_hz=rate_hz))
+        return replace(self.subject, scenario=Scenario("poisson", rate_hz=rate_hz))
 
     def of(self, run: Run) -> Searched:
         """How far the run has come with it."""
@@ -168,7 +176,7 @@ class RateSearch:
             latencies_us = (samples.finished_ns - begun_ns)[in_turn] / 1e3
             busy = 0.0 if load is None else load.utilisation
             late_together = cluster(self.target, service_hz, busy)
-            late_us = None if load is None else lateness_ns(samples) / 1e3
+            late_us = None if load is None else lateness_ns(samples, self.batcher) / 1e3
             self._seen[key] = seen(latencies_us, self.target, late_together, late_us)
         known = self._seen[key]
         return replace(known, late=known.requests) if _overloaded(result) else known
@@ -187,12 +195,17 @@ class RateSearch:
 
 
 def rate_searches(run: Run) -> list[RateSearch]:
-    """A search for each case of a plan that asks for them; none of another plan."""
-    target = run.manifest.asked.target
+    """A search for each case and batcher of a plan that asks for them; none of another plan."""
+    asked = run.manifest.asked
+    target = asked.target
     if target is None:
         return []
-    most = run.manifest.asked.lengths.rounds
-    return [RateSearch(case, target, most) for case in run.manifest.cases]
+    most = asked.lengths.rounds
+    return [
+        RateSearch(case, target, most, batcher)
+        for case in run.manifest.cases
+        for batcher in asked.searched_batchers
+    ]
 
 
 def _counted(run: Run, case: Case) -> list[RoundResult]:

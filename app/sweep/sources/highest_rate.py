@@ -15,6 +15,7 @@ from app.cases.round import RoundResult
 from app.results.rate_search import RateSearch, Searched, rate_searches
 from app.results.run import Run
 from app.stats.judging import FIRST_LOOK, cluster, requests_wanted
+from app.sweep.sources.batches import points as batch_points
 from app.sweep.sources.rounds import (
     Schedule,
     model_export,
@@ -46,9 +47,9 @@ class HighestRate:
         self._planned = {case.case_id for case in schedule.cases}
         self._models: dict[tuple[str, Precision], ExportReply] = {}
         self._exports: deque[ExportWork] = deque()
-        self._settled: deque[SettledRound] = deque()
         self._searches: deque[RateSearch] = deque()
         self._in_flight = 0
+        refusals: dict[str, SettledRound] = {}
         for search in rate_searches(recorded):
             if search.of(self._run).following is None:
                 continue
@@ -56,8 +57,9 @@ class HighestRate:
             if refused is None:
                 self._searches.append(search)
             else:
-                self._settled.append(settled(search.base, 0, *refused))
-        self._queue_exports(search.base for search in self._searches)
+                refusals[search.base.case_id] = settled(search.base, 0, *refused)
+        self._settled = deque(refusals.values())
+        self._queue_exports(search.subject for search in self._searches)
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         self._in_flight -= len(finished)
@@ -126,7 +128,6 @@ class HighestRate:
         points: dict[tuple[str, Precision], tuple[Case, list[Mapping[str, int]]]] = {}
         for case in cases:
             _, known = points.setdefault((case.model, case.precision), (case, []))
-            if case.axes not in known:
-                known.append(case.axes)
+            known += [point for point in batch_points(case) if point not in known]
         for case, of_model in points.values():
             self._exports.append(model_export(self.schedule, case, of_model))

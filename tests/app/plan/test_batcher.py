@@ -34,7 +34,7 @@ def test_several_batchers_are_cases_of_their_own_and_their_labels_tell_them_apar
     assert [label.rpartition(" · ")[2] for label in labels(cases).values()] == [
         "batcher max=8,wait=2ms",
         "batcher max=3,wait=0us",
-        "batcher none",
+        "no batcher",
     ]
 
 
@@ -79,7 +79,6 @@ def test_an_axis_of_another_name_may_be_the_batch(tmp_path: Path) -> None:
         ({}, {"cold_start": 20}, "leave --cold-start or --batcher out"),
         ({}, {"profile_ops": True}, "leave --profile-ops or --batcher out"),
         ({}, {"states": {"y": "x"}}, "leave --state or --batcher out"),
-        ({"scenarios": ["closed_loop"]}, {"slo": "p99=5ms"}, "leave --slo or --batcher out"),
     ],
 )
 def test_what_goes_with_no_batcher_is_told_in_one_sentence(
@@ -88,6 +87,15 @@ def test_what_goes_with_no_batcher_is_told_in_one_sentence(
     plan = plan_of(batcher=["max=8,wait=2ms"], **grid).model_copy(update=whole)
     with pytest.raises(PlanError, match=told):
         expand(plan)
+
+
+def test_a_search_begins_without_a_batcher_and_refuses_grids_of_different_ones() -> None:
+    grid = {"models": ["mlp"], "runtimes": ["fake"], "batcher": ["max=8,wait=2ms", "none"]}
+    (case,) = expand(parse_plan({"slo": "p99=5ms", "sweeps": [grid]}, "the plan"))
+    assert (case.batcher, case.axes["batch"]) == (None, 1)
+    two = {"slo": "p99=5ms", "sweeps": [grid, {**grid, "batcher": ["max=4,wait=2ms"]}]}
+    with pytest.raises(PlanError, match="the grids have different ones"):
+        expand(parse_plan(two, "the plan"))
 
 
 def test_a_model_whose_batch_is_fixed_is_named(tmp_path: Path) -> None:

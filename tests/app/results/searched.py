@@ -22,6 +22,8 @@ from app.stats.arrivals import arrivals_ns
 from app.stats.queueing import served
 from runtimes.execution import Samples
 from tests.app.results.runs import ENVIRONMENT
+from tests.app.workers.virtual_server import same_service
+from tests.app.workers.virtual_server import served as batched
 
 ONE = Case(model="mlp", runtime="fake")
 TWO = Case(model="mlp", runtime="fake", options={"sessions": 2})
@@ -32,8 +34,8 @@ GENERATOR_LATE_NS = 7_000_000
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Constant services on so many lanes; from `most_hz` on arrivals themselves come late, and from
-    `fails_at_hz` on rounds end without figures."""
+    """Constant services on so many lanes, of a batch as of one request. From `most_hz` on arrivals
+    themselves come late, and from `fails_at_hz` on rounds end without figures."""
 
     service_ns: int = 1_000_000
     lanes: int = 1
@@ -43,7 +45,7 @@ class Script:
 
 def new_search(path: Path, slo: str, cases: Sequence[Case] = (ONE,), **plan: Any) -> RunFolder:
     """The folder of a run that has measured nothing yet."""
-    asked = Plan(sweeps=(Sweep(models=("mlp",)),), slo=slo, **plan)
+    asked = Plan(**{"sweeps": (Sweep(models=("mlp",)),), "slo": slo, **plan})
     manifest = new_manifest(
         name="test",
         seed=3,
@@ -89,12 +91,17 @@ def _measure_next(folder: RunFolder, search: RateSearch, script: Script) -> bool
     arrivals = arrivals_ns(case.scenario, REQUESTS / rate_hz, seed=number)
     service = np.full(len(arrivals), script.service_ns)
     samples = served(arrivals, service, script.lanes)
+    most = 1
+    if case.batcher is not None:
+        most = case.batcher.most
+        times = same_service(case.batcher, script.service_ns)
+        samples = batched(case.batcher, arrivals.tolist(), times)
     open_loop = OpenLoop(
         schedule_sha256="0" * 64,
         due=len(arrivals),
         left=0,
         seconds=float(samples.finished_ns.max()) / 1e9,
-        utilisation=rate_hz * script.service_ns / 1e9 / script.lanes,
+        utilisation=rate_hz * script.service_ns / 1e9 / script.lanes / most,
     )
     if rate_hz >= script.most_hz:
         samples = _begun_late(samples, GENERATOR_LATE_NS)

@@ -12,9 +12,10 @@ import pytest
 from app.cases.target import Target
 from app.console.rate_svg import SVG
 from app.console.rates import rate_tables, write_rates
+from app.plan.plan import Sweep
 from app.results.rate_answer import sentence, subjects
 from app.results.rate_curve import RATES
-from app.results.rate_search import Searched
+from app.results.rate_search import Searched, rate_searches
 from app.results.reader import read_run
 from app.stats.capacity import bracket
 from app.stats.judging import FIRST_LOOK
@@ -85,6 +86,22 @@ def test_more_lanes_hold_more_and_are_named(tmp_path: Path) -> None:
     assert (bracket(two.decided).low_hz or 0.0) > 2.0 * (bracket(one.decided).high_hz or 0.0)
     assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
     assert subjects((ONE,))[ONE.case_id] == "fake"
+
+
+def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Path) -> None:
+    """Batches that take as long as one request are held by a server of eight times the rate."""
+    grid = Sweep(models=("mlp",), batcher=("none", "max=8,wait=0us"))
+    with new_search(tmp_path / "run", SLO, sweeps=(grid,)) as folder:
+        alone, together = play(folder, Script())
+    assert alone.unloaded == together.unloaded, "it is measured once, without a batcher"
+    ends = bracket(together.decided)
+    assert (bracket(alone.decided).high_hz or 0.0) < TRUE_HZ * 1.1
+    assert 4.0 * TRUE_HZ < (ends.low_hz or 0.0) < (ends.high_hz or 0.0) < 8000.0
+    names = subjects([search.subject for search in rate_searches(read_run(folder.path))])
+    assert list(names.values()) == [
+        "fake with no batcher",
+        "fake with batcher max=8,wait=0us",
+    ]
 
 
 def test_a_target_below_the_unloaded_latency_says_the_least_possible(tmp_path: Path) -> None:
