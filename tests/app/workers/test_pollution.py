@@ -66,7 +66,7 @@ def test_the_clock_has_stopped_when_it_begins(counter: ExportedModel, call: str)
         block = block_of(lane, large, RUNS)
         ran_ns = np.subtract(block.finished, block.started)
         between_ns = np.subtract(block.started[1:], block.finished[:-1])
-        assert np.median(between_ns) > 100 * np.median(ran_ns)
+        assert np.median(between_ns) > 2 * np.median(ran_ns)
         assert np.median(between_ns) > 500_000  # 64 GB/s would be faster than any core copies
 
     in_a_session(counter, call, observe)
