@@ -15,6 +15,7 @@ from app.console.permitted import permitted as told_here
 from app.console.probes import probe_all
 from app.machine.cores import as_list, usable_cores
 from app.machine.privileges import memory_locked, scheduler
+from exporters import own
 from runtimes.registry import RUNTIMES
 from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.checkout import ROOT
@@ -145,8 +146,9 @@ def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None
     )
     code = (
         "import runpy, sys\n"
-        f"sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]\n"
-        "runpy.run_module('runtimes.probe', run_name='__main__', alter_sys=True)\n"
+        f"sys.path[:0] = [{str(tmp_path)!r}, {str(own.ROOT)!r}]\n"
+        f"runpy.run_module({own.module_name('runtimes.probe')!r}, run_name='__main__', "
+        "alter_sys=True)\n"
     )
     (one,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code))
     assert one.broken
