@@ -86,7 +86,8 @@ def test_a_lane_that_gives_up_lets_the_others_go() -> None:
 
     other = room(1000)
     in_threads(gives_up, lambda: TimedCalls([call_of(lambda: 0)]).query(*other, 1000, 1, met, 1))
-    assert np.count_nonzero(np.array(other[1]) >= 0) == 3
+    # The third it may have begun before it saw that the other had given up.
+    assert np.count_nonzero(np.array(other[1]) >= 0) in (2, 3)
 
 
 def test_every_request_is_taken_once_by_whichever_lane_is_free() -> None:
