@@ -43,3 +43,8 @@ def flag(name: str, title: str, meaning: str) -> Column:
 
 def less(name: str, title: str, unit: str, meaning: str) -> Column:
     return Column(name, "number", title, meaning, unit, "lower")
+
+
+def number_of(value: Value) -> float | None:
+    """What a row holds as a number; None where it holds none."""
+    return float(value) if isinstance(value, int | float) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.case import Case
-from app.cases.column import Row, Value
+from app.cases.column import Row, number_of
 from app.results import text
 from app.results.labels import labels
 
@@ -49,10 +49,6 @@ def batcher_table(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Render
             label,
             f"{row['batch_mean']:.2f}",
             f"{row['batch_filled']:.0%}",
-            *(text.latency(_number(row[column])) for column in _LATENCIES.values()),
+            *(text.latency(number_of(row[column])) for column in _LATENCIES.values()),
         )
     yield table
-
-
-def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.cases.case import Case
 from app.cases.cold_start import PHASES, TOTAL, subject_of
-from app.cases.column import Row, Value
+from app.cases.column import Row, Value, number_of
 from app.results import text
 from app.results.labels import labels
 from app.results.plain import printable
@@ -87,7 +87,8 @@ def _time(phase: str, figure: str = "p50") -> Callable[[Row], str]:
 
 
 def _us(value: Value) -> float | None:
-    return float(value) * 1e3 if isinstance(value, (int, float)) else None
+    milliseconds = number_of(value)
+    return None if milliseconds is None else milliseconds * 1e3
 
 
 _CELLS: dict[str, Callable[[Row], str]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.column import Row, Value
+from app.cases.column import Row, number_of
 from app.results import text
 from app.results.labels import labels
 from app.results.plain import printable
@@ -59,16 +59,16 @@ def _caption(rows: Sequence[Row]) -> str:
     known = [row for row in rows if row["compute_p50_us"] is not None]
     if any(row["compute_p50_ci_low_us"] is None for row in known):
         return f"{_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
-    if any((_number(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in known):
+    if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in known):
         return f"{_CAPTION}; an interval that holds 0 tells no compute from none"
     return _CAPTION
 
 
 def _cells(names: dict[str, str], row: Row) -> tuple[str, ...]:
     p50, null, compute = (
-        _number(row[name]) for name in ("latency_p50_us", "null_p50_us", "compute_p50_us")
+        number_of(row[name]) for name in ("latency_p50_us", "null_p50_us", "compute_p50_us")
     )
-    low, high = (_number(row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
+    low, high = (number_of(row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
     share = f"{compute / p50:.0%}" if compute is not None and p50 else ""
     return (
         names[str(row["case_id"])],
@@ -78,7 +78,3 @@ def _cells(names: dict[str, str], row: Row) -> tuple[str, ...]:
         text.interval(low, high),
         share,
     )
-
-
-def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.column import Row
+from app.cases.column import Row, number_of
 from app.cases.operators import Operator, OperatorTimes
 from app.results import text
 from app.results.beside import Beside, side_by_side
@@ -41,8 +41,7 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Rende
             missing.setdefault(line.reason, []).append(case.case_id)
             continue
         times = read_operators(run.path, line)
-        p50_us = p50s_us.get(case.case_id)
-        plain_us = float(p50_us) if isinstance(p50_us, (int, float)) else None
+        plain_us = number_of(p50s_us.get(case.case_id))
         yield _table(f"operators of {case_label(case)}", times, line, plain_us, width)
         if times.peak is not None:
             hows[times.peak.how] = None

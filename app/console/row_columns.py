@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.cases.axes import AXES, scenario_of
 from app.cases.chosen_columns import chosen_names
 from app.cases.chosen_columns import column as column_of
-from app.cases.column import Row, Value
+from app.cases.column import Row, Value, number_of
 from app.cases.columns import BY_NAME
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, shown, told
@@ -183,36 +183,32 @@ def _published_p99(figure: Published) -> str:
 
 
 def _latency(name: str) -> Callable[[Row], str]:
-    return lambda row: text.latency(_number(row[f"latency_{name}_us"]))
+    return lambda row: text.latency(number_of(row[f"latency_{name}_us"]))
 
 
 def _interval(row: Row) -> str:
-    low, high = (_number(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
+    low, high = (number_of(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
     return text.interval(low, high)
 
 
 def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:
     """The share of runs that were later, where a deadline was asked for."""
-    asked = next((_number(row["deadline_us"]) for row in rows if row["deadline_us"]), None)
+    asked = next((number_of(row["deadline_us"]) for row in rows if row["deadline_us"]), None)
     if asked is None:
         return []
     return [
-        _figure(f"> {text.latency(asked)}", lambda row: text.share(_number(row["late_share"]))),
+        _figure(f"> {text.latency(asked)}", lambda row: text.share(number_of(row["late_share"]))),
         _figure("late 95 % interval", _late_interval, spare=1),
     ]
 
 
 def _late_interval(row: Row) -> str:
-    low, high = (_number(row[f"late_share_ci_{end}"]) for end in ("low", "high"))
+    low, high = (number_of(row[f"late_share_ci_{end}"]) for end in ("low", "high"))
     return text.NOT_MEASURED if high is None else f"{text.share(low)} to {text.share(high)}"
 
 
 def _sortable(value: Value) -> tuple[float, str]:
     return (float(value), "") if isinstance(value, (int, float)) else (0.0, str(value))
-
-
-def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _whole(value: Value) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.cases.column import Row, Value
+from app.cases.column import Row, number_of
 from app.results import text
 from app.results.alike import LIKE, contender, names
 from app.results.plain import printable
@@ -47,24 +47,20 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Table]:
 
 
 def _of(row: Row, name: str) -> tuple[str, str, str]:
-    first, last = (_number(row[f"{place}_{name}_us"]) for place in ("first", "last"))
-    ratio = _number(row[f"last_to_first_{name}"])
+    first, last = (number_of(row[f"{place}_{name}_us"]) for place in ("first", "last"))
+    ratio = number_of(row[f"last_to_first_{name}"])
     return text.latency(first), text.latency(last), _ratio(ratio)
 
 
 def _after(row: Row) -> str:
-    after_s = _number(row["slower_after_s"])
+    after_s = number_of(row["slower_after_s"])
     return "stayed" if after_s is None else text.duration(after_s)
 
 
 def _clocks(row: Row) -> str:
-    first, last = (_number(row[f"{place}_clock_mhz"]) for place in ("first", "last"))
+    first, last = (number_of(row[f"{place}_clock_mhz"]) for place in ("first", "last"))
     return text.NOT_MEASURED if first is None or last is None else f"{first:.0f} to {last:.0f}"
 
 
 def _ratio(value: float | None) -> str:
     return text.NOT_MEASURED if value is None else text.significant(value)
-
-
-def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.cases.column import Row, Value
+from app.cases.column import Row, number_of
 from app.plan.gaps import LEAST_GAPS
 from app.results.alike import LIKE, Key, contender, names
 
@@ -67,9 +67,5 @@ def _curves(of: Mapping[str, Sequence[GapPoint]]) -> tuple[GapCurve, ...]:
 
 
 def _point(row: Row) -> GapPoint:
-    p50_us, p99_us = _number(row["latency_p50_us"]), _number(row["latency_p99_us"])
-    return GapPoint(_number(row["gap_us"]) or 0.0, p50_us, p99_us)
-
-
-def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    p50_us, p99_us = number_of(row["latency_p50_us"]), number_of(row["latency_p99_us"])
+    return GapPoint(number_of(row["gap_us"]) or 0.0, p50_us, p99_us)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.column import Row
+from app.cases.column import Row, number_of
 from app.cases.verdict import BAND
 from app.results.compare import differences
 from app.results.labels import labels
@@ -149,16 +149,11 @@ def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tupl
     host, cpu = str(row["host"] or ""), str(run.environment.get("cpu") or "")
     machine = ("", "") if any_host else (host, cpu)
     for name in PERCENTILES:
-        value = _figure(row, f"latency_{name}_us")
+        value = number_of(row[f"latency_{name}_us"])
         if value:
-            low, high = (_figure(row, f"latency_{name}_ci_{end}_us") for end in ("low", "high"))
+            low, high = (number_of(row[f"latency_{name}_ci_{end}_us"]) for end in ("low", "high"))
             key = _Key(case.identity_id, name, str(row["clock"] or ""), *machine)
             yield key, Point(run, value, low, high)
-
-
-def _figure(row: Row, column: str) -> float | None:
-    value = row[column]
-    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _change(series: Sequence[tuple[Point, Row]], change: ChangePoint) -> Change:
