@@ -9,7 +9,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Row
 from app.stats.batching import collected
-from app.stats.summary import supported_quantile
+from app.stats.quantiles import supported_quantile
 from runtimes.execution import Samples
 
 

@@ -77,3 +77,10 @@ def order_statistic(ascending: np.ndarray, quantile: float) -> float:
     """The sample of rank ceil(quantile * n): a value that really occurred."""
     rank = max(1, math.ceil(quantile * len(ascending) - 1e-9))
     return float(ascending[rank - 1])
+
+
+def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
+    """The order statistic, or None where too few samples bound it on both sides."""
+    if len(ascending) < needed_samples(quantile):
+        return None
+    return order_statistic(ascending, quantile)

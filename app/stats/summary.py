@@ -19,7 +19,13 @@ from app.stats.bound import Bound, upper_bound
 from app.stats.early_stopping import EarlyStopping, early_stopping
 from app.stats.load import lateness_ns
 from app.stats.outliers import fence
-from app.stats.quantiles import CONFIDENCE, Interval, needed_samples, order_statistic
+from app.stats.quantiles import (
+    CONFIDENCE,
+    Interval,
+    needed_samples,
+    order_statistic,
+    supported_quantile,
+)
 from app.stats.steadiness import Movement, movement, window_medians
 from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
 from runtimes.execution import Samples
@@ -152,13 +158,6 @@ def summarise(
         service=service,
         queue=_told(queue, ("p50", "p99")) if is_open else None,
     )
-
-
-def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
-    """The order statistic, or None where too few samples bound it on both sides."""
-    if len(ascending) < needed_samples(quantile):
-        return None
-    return order_statistic(ascending, quantile)
 
 
 def _pooled(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:

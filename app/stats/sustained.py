@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quantiles import needed_samples, order_statistic
+from app.stats.quantiles import supported_quantile
 from app.stats.steadiness import movement, window_medians
 from runtimes.execution import Samples
 
@@ -54,10 +54,10 @@ def ends(samples: Samples, seconds: float) -> Ends:
     last = np.sort(latency_us[started_ns > started_ns[-1] - part * 1e9])
     return Ends(
         part,
-        _quantile(first, 0.5),
-        _quantile(last, 0.5),
-        _quantile(first, 0.99),
-        _quantile(last, 0.99),
+        supported_quantile(first, 0.5),
+        supported_quantile(last, 0.5),
+        supported_quantile(first, 0.99),
+        supported_quantile(last, 0.99),
         _slower_after_s(started_ns, latency_us, part),
     )
 
@@ -82,9 +82,3 @@ def _smoothed(levels: np.ndarray) -> np.ndarray:
     """Running medians, each about its own window; both ends are repeated."""
     padded = np.pad(levels, _SMOOTHED // 2, mode="edge")
     return np.median(np.lib.stride_tricks.sliding_window_view(padded, _SMOOTHED), axis=1)
-
-
-def _quantile(ascending: np.ndarray, quantile: float) -> float | None:
-    if len(ascending) < needed_samples(quantile):
-        return None
-    return order_statistic(ascending, quantile)
