@@ -7,12 +7,13 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Self
 
+from app.cases.microseconds import TIME, microseconds
+
 MOST, LONGEST_WAIT_US = 1024, 10e6
 """No server collects more, and nobody waits so long to be asked."""
 NO_BATCHER = "none"
 
-_FORM = r"max=(?P<most>\d+),wait=(?P<time>\d+(?:\.\d+)?)(?P<unit>us|ms|s)"
-_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+_FORM = rf"max=(?P<most>\d+),wait={TIME}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Batcher:
         if match is None:
             raise ValueError(f"{text!r} is not known; use {NO_BATCHER}, or such as max=8,wait=2ms")
         most = int(match["most"])
-        wait_us = round(float(match["time"]) * _MICROSECONDS[match["unit"]] * 1e3) / 1e3
+        wait_us = round(microseconds(match["time"], match["unit"]) * 1e3) / 1e3
         if not 1 <= most <= MOST:
             raise ValueError(f"{text!r} collects {most} requests; use max=1 to max={MOST}")
         if wait_us > LONGEST_WAIT_US:

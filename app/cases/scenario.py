@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
 
+from app.cases.microseconds import TIME, microseconds
+
 ScenarioKind = Literal["closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline"]
 WaitPolicy = Literal["spin", "hybrid", "sleep"]
 WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
@@ -15,17 +17,15 @@ LEAST_RATE_HZ, MOST_RATE_HZ = 0.01, 10e6
 MOST_AT_ONCE = 10_000
 
 _NUMBER = r"\d+(?:\.\d+)?"
-_TIME = rf"(?P<time>{_NUMBER})(?P<unit>us|ms|s)"
 _FORMS: dict[ScenarioKind, str] = {
     "closed_loop": "",
-    "paced": f":{_TIME}",
+    "paced": f":{TIME}",
     "rate": rf":(?P<rate>{_NUMBER})/s",
     "poisson": rf":(?P<rate>{_NUMBER})/s",
-    "burst": rf":(?P<count>\d+)@{_TIME}",
+    "burst": rf":(?P<count>\d+)@{TIME}",
     "multistream": r":(?P<count>\d+)",
     "offline": "",
 }
-_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
 _EXAMPLES = (
     "closed_loop, paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, multistream:8 or offline"
 )
@@ -55,7 +55,7 @@ class Scenario:
         if match is None:
             raise ValueError(f"{text!r} is not known; use {_EXAMPLES}")
         found = match.groupdict()
-        time_us = float(found.get("time") or 0) * _MICROSECONDS[found.get("unit") or "us"]
+        time_us = microseconds(found.get("time") or "0", found.get("unit") or "us")
         rate_hz, count = float(found.get("rate") or 0), int(found.get("count") or 0)
         if "rate" in found and not LEAST_RATE_HZ <= rate_hz <= MOST_RATE_HZ:
             raise ValueError(

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
+from app.cases.microseconds import MICROSECONDS, TIME, microseconds
 from app.cases.percentiles import refusal, share, written
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 8
 """Fewer rounds at a rate have no interval; so many it has at most, unless a plan says."""
-_FORM = re.compile(r"(?P<what>mean|p\d+(?:\.\d+)?)=(?P<time>\d+(?:\.\d+)?)(?P<unit>us|ms|s)")
-_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+_FORM = re.compile(rf"(?P<what>mean|p\d+(?:\.\d+)?)={TIME}")
 _LEAST_PERCENTILE = 50.0
 
 
@@ -36,7 +36,7 @@ class Target:
                 raise ValueError(why)
             if percentile < _LEAST_PERCENTILE:
                 raise ValueError(f"{text!r} lets most requests be late; give p50 or a higher one")
-        limit_us = float(match["time"]) * _MICROSECONDS[match["unit"]]
+        limit_us = microseconds(match["time"], match["unit"])
         if not limit_us:
             raise ValueError(f"{text!r} leaves no time; write it like p99=5ms")
         return cls(percentile, limit_us)
@@ -54,9 +54,9 @@ class Target:
 
     def __str__(self) -> str:
         unit = next(unit for unit in ("s", "ms", "us") if _fits(self.limit_us, unit))
-        return f"{self.name}={written(self.limit_us / _MICROSECONDS[unit])}{unit}"
+        return f"{self.name}={written(self.limit_us / MICROSECONDS[unit])}{unit}"
 
 
 def _fits(limit_us: float, unit: str) -> bool:
     """Whether there is one of this unit; the last one takes all."""
-    return limit_us >= _MICROSECONDS[unit] or unit == "us"
+    return limit_us >= MICROSECONDS[unit] or unit == "us"

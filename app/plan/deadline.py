@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
+from app.cases.microseconds import NUMBER, UNIT, microseconds
+
 LONGEST_DEADLINE_US = 24 * 3600e6
-_TIME = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>us|ms|s)")
-_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 def parse_deadline(text: str) -> float:
     """Microseconds of `100us`, `2ms` or `1s`; ValueError with one sentence."""
-    match = _TIME.fullmatch(text.strip())
-    deadline_us = float(match["number"]) * _MICROSECONDS[match["unit"]] if match else 0.0
+    match = re.fullmatch(rf"{NUMBER}\s*{UNIT}", text.strip())
+    deadline_us = microseconds(match["time"], match["unit"]) if match else 0.0
     if not 0.0 < deadline_us <= LONGEST_DEADLINE_US:
         raise ValueError(f"{text} is no time that a run may take; write it like 100us or 2ms")
     return deadline_us
