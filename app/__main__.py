@@ -12,7 +12,7 @@ from app.cases.verdict import BAND
 from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
 from app.machine.system import refuse_other_systems
-from app.plan.flags import parse, share_of, size_of
+from app.plan.flags import environment_pair, parse, share_of, size_of
 from app.results.plain import one_line
 from exporters.types import GraphlapError
 
@@ -72,8 +72,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return _print(listing(flags.suite, flags.format, width_of(sys.stdout)))
     if flags.doctor:
         from app.console.doctor import doctor
+        from app.plan.environments import users_environments
 
-        report, code = doctor()
+        named = dict(environment_pair(text) for text in flags.environment)
+        report, code = doctor(environments=users_environments() | named)
         return _print(report) or code
     if flags.compare:
         from app.console.compare import compare
@@ -97,6 +99,20 @@ def _dispatch(arguments: Sequence[str]) -> int:
             width=width_of(sys.stdout),
         )
         return _print(report) or code
+    if flags.verify:
+        from app.console.verify import verified
+
+        report, code = verified(flags.verify)
+        return _print(report) or code
+    if flags.report:
+        from app.report.page import write_report
+
+        return _print(f"wrote {write_report(flags.report, flags.output or 'report.html')}\n")
+    if flags.export and flags.paths:
+        from app.console.exporting import export_stored, formats_of
+
+        names = formats_of(flags.export)
+        return _print("".join(f"wrote {path}\n" for path in export_stored(flags.paths, names)))
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop
 
@@ -109,7 +125,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.cache import cache_text
 
         return _print(cache_text(clear=flags.cache_clear))
-    if flags.headless or flags.resume:
+    if flags.headless or flags.check or flags.resume:
         from app.headless import run_headless
 
         return run_headless(flags)

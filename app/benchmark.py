@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from app.cases.round import RoundResult
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import load_suite, parse_plan
+from app.results.exports.frames import pandas
 from app.results.plain import storable
 from app.results.reader import read_run
 from app.results.rows import Rows, worst
@@ -59,7 +59,7 @@ class BenchmarkResult:
 
         A field that two parts share carries its part's name: `device_name`, `runtime_name`.
         """
-        pd = _pandas()
+        pd = pandas()
         return pd.DataFrame([_flat(profile) for profile in self.profiles])
 
     def to_csv(self, path: str | Path | None = None) -> str:
@@ -162,7 +162,7 @@ def load_results(pattern: str) -> pd.DataFrame:
 
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
-    pandas = _pandas()
+    dataframes = pandas()
     paths = [Path(name) for name in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     if not paths:
         raise ResultsError(f"nothing matches {pattern!r}", "give a glob of run folders")
@@ -178,21 +178,11 @@ def load_results(pattern: str) -> pd.DataFrame:
     if foreign:
         what = f"{len(foreign)} of the {len(paths)} that match {pattern!r} are passed over"
         warnings.warn(f"{what}: {foreign[0].cause}", stacklevel=2)
-    return pandas.concat(frames, ignore_index=True)
-
-
-def _pandas() -> ModuleType:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ResultsError(
-            "a dataframe needs pandas, which is not installed", "pip install 'graphlap[data]'"
-        ) from None
-    return pd
+    return dataframes.concat(frames, ignore_index=True)
 
 
 def _frame(path: Path) -> pd.DataFrame:
-    pd = _pandas()
+    pd = pandas()
     if path.is_dir():
         return pd.read_csv(BytesIO(to_csv(Rows().of(read_run(path)))))
     try:

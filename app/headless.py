@@ -13,14 +13,17 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
 from app.cases.column import Row
-from app.cases.errors import DiskError, PlanError
+from app.cases.errors import DiskError
 from app.cases.status import FAILED, STRICT, Status
+from app.console.check_page import check_page
+from app.console.checks import checked
 from app.console.comparing import Comparing, Outcome, comparing_of
+from app.console.error_file import write_error_file
+from app.console.exporting import export, formats_of
 from app.console.extras import extra_tables
 from app.console.gap_svg import gaps_svg
 from app.console.lasting import Lasting
@@ -33,7 +36,13 @@ from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
-from app.plan.flags import plan_from_flags, refuse_with_resume, refuse_with_run_as_plan
+from app.plan.environments import environments_of
+from app.plan.flags import (
+    plan_from_flags,
+    refuse_with_check,
+    refuse_with_resume,
+    refuse_with_run_as_plan,
+)
 from app.plan.gaps import refuse_without_gaps
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
@@ -42,6 +51,7 @@ from app.results.gap_curves import idleness
 from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
+from app.results.rates_found import RatesFound, rates_found
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
@@ -57,12 +67,10 @@ def run_headless(flags: argparse.Namespace) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
-    if flags.export == "parquet" and find_spec("pyarrow") is None:
-        raise PlanError(
-            "--export parquet needs pyarrow, which is not installed",
-            "pip install 'graphlap[data]'",
-        )
+    formats = formats_of(flags.export)
     plan = _asked(flags)
+    if plan.check:
+        refuse_with_check(flags)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
@@ -71,10 +79,11 @@ def run_headless(flags: argparse.Namespace) -> int:
         return measure(
             folder,
             strict=flags.strict,
-            export=flags.export is not None,
+            formats=formats,
             sort=sort,
             comparing=comparing,
             plot=flags.plot or "",
+            page=plan.check and flags.markdown,
         )
 
 
@@ -82,10 +91,11 @@ def measure(
     folder: RunFolder,
     *,
     strict: bool = False,
-    export: bool = False,
+    formats: Sequence[str] = (),
     sort: str = "",
     comparing: Comparing | None = None,
     plot: str = "",
+    page: bool = False,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -101,6 +111,7 @@ def measure(
             close_quietly(run, FAILURE)
             log.write(f"graphlap: {one_line(str(error))}\n")
             log.flush()
+            write_error_file(error)
             return FAILURE
         display.close()
         measured = run.measured()
@@ -112,17 +123,18 @@ def measure(
             code = code or compared.code
         try:
             run.close(code)
-            write_rates(folder, run.run)
-            if export:
-                from app.results.parquet import export_parquet
-
-                export_parquet(run.run, rows)
+            rates = rates_found(run.run)
+            if rates is not None:
+                write_rates(folder, rates)
+            export(run.run, measured, formats)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)
+        elif page:
+            shown.write("\n".join(check_page(run.run, measured)) + "\n")
         else:
-            report(measured, folder.path, shown, run, sort, compared)
+            report(measured, folder.path, shown, run, sort, compared, rates)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -140,15 +152,16 @@ def measure(
 
 
 def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
-    """1 if a row failed or was not come to, or nothing was measured; with `strict` also for what
-    could not be run.
+    """1 if a row failed or was not come to, or nothing was measured or, of a check, compiled; with
+    `strict` also for what could not be run.
 
     To a search for the largest batch, too little memory is an answer and no failure.
     """
     bad = (FAILED | STRICT if strict else FAILED) - (_TOO_LARGE if search else frozenset())
     bad |= _NOT_COME_TO
     failed = any(row["status"] in bad for row in rows)
-    nothing = not search and all(row["iterations"] is None for row in rows)
+    # A check that came to something says how far.
+    nothing = not search and all(row["iterations"] is row["checked_as"] is None for row in rows)
     return FAILURE if failed or nothing else OK
 
 
@@ -159,18 +172,21 @@ def report(
     run: SweepRun,
     sort: str = "",
     compared: Outcome | None = None,
+    rates: RatesFound | None = None,
 ) -> None:
     """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console
 
     # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
     console = Console(file=out, width=width_of(out), markup=False, emoji=False, highlight=False)
-    for table in extra_tables(run.run, [one.row for one in measured], console.width):
+    rows = [one.row for one in measured]
+    for table in extra_tables(run.run, rows, console.width, rates):
         console.print(table)
         console.print()
     asked = run.run.manifest.asked
     percentiles = shown_percentiles(asked.percentiles)
-    for part in answer(measured, console.width, sort, asked.band, compared, percentiles):
+    told = answer(measured, console.width, sort, asked.band, compared, percentiles)
+    for part in checked(measured, console.width) if asked.check else told:
         console.print(part)
     for line in left_out(run.run, run.wanted):
         console.print(line)
@@ -247,6 +263,7 @@ def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
         refuse_misplaced(plan)
+        environments_of(plan)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
     out = Path(flags.out) if flags.out else None

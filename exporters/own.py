@@ -6,6 +6,7 @@ rewritten when the wheel is built; a module that is named in a string goes throu
 
 A child must find us and nobody else. The current folder and the user's PYTHONPATH may hold
 an `app/` or a `numpy.py`, so it is started with neither: `boot.py` puts our own root in front.
+A child of another environment finds our packages alone, and no other that lies beside them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ USER_PATH = "GRAPHLAP_PYTHONPATH"
 """Where a child finds what the user's PYTHONPATH was."""
 PARENT = "GRAPHLAP_PARENT"
 """The process that a child belongs to, by its number."""
+STARTER = "GRAPHLAP_PYTHON"
+"""In a child of another environment: the interpreter that started it, which has all we need."""
+SUFFIX = "GRAPHLAP_EXTENSION_SUFFIX"
+"""In such a child: how the files of our compiled extensions end. They are plain C, loaded by
+ctypes, so that those which the starter has serve every release of Python."""
 COMPILER_REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
 """What brings an extension that was not built."""
 
@@ -47,6 +53,15 @@ def load(target: str) -> Any:
     return getattr(import_module(module_name(module)), attribute)
 
 
+def answer_to_our_name() -> None:
+    """Let `graphlap` be us in this process, so that who imports it gets the modules that run.
+
+    A checkout is not called so, and a wheel of another edition may be installed beside it.
+    """
+    if not PREFIX:
+        sys.modules.setdefault("graphlap", import_module("app.api"))
+
+
 def asset(*path: str) -> Traversable:
     """A file or a folder of `assets`."""
     return files(module_name("assets")).joinpath(*path)
@@ -55,14 +70,33 @@ def asset(*path: str) -> Traversable:
 def extension(name: str) -> Path | None:
     """The file of one of our compiled extensions, as `runtimes.calls._timed`; None if not built."""
     module = ROOT.resolve().joinpath(*module_name(name).split("."))
-    found = (module.with_name(f"{module.name}{suffix}") for suffix in EXTENSION_SUFFIXES)
+    suffixes = [os.environ[SUFFIX]] if SUFFIX in os.environ else EXTENSION_SUFFIXES
+    found = (module.with_name(f"{module.name}{suffix}") for suffix in suffixes)
     return next((path for path in found if path.is_file()), None)
 
 
-def command(module: str, *arguments: str) -> tuple[str, ...]:
-    """The command line of a child that runs one of our modules, wherever it is started."""
-    where = "last" if PREFIX else "first"
-    return (sys.executable, "-P", _BOOT, where, str(ROOT), module_name(module), *arguments)
+def command(module: str, *arguments: str, python: str = "") -> tuple[str, ...]:
+    """The command line of a child that runs one of our modules, wherever it is started.
+
+    `python` is the interpreter of another environment, whose packages the child has beside ours;
+    empty for the environment of this process.
+    """
+    starter = os.environ.get(STARTER, "")
+    if not python and not starter:
+        return starter_command(module, *arguments)
+    suffix = os.environ.get(SUFFIX) or EXTENSION_SUFFIXES[0]
+    where = f"for:{suffix}:{starter or sys.executable}"
+    return _booted(python or sys.executable, where, module, arguments)
+
+
+def starter_command(module: str, *arguments: str) -> tuple[str, ...]:
+    """The same by the interpreter that a user started us with, wherever this process runs."""
+    python = os.environ.get(STARTER) or sys.executable
+    return _booted(python, "last" if PREFIX else "first", module, arguments)
+
+
+def _booted(python: str, where: str, module: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    return (python, "-P", _BOOT, where, str(ROOT), module_name(module), *arguments)
 
 
 def child_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -64,10 +65,11 @@ def _imports(path: Path) -> tuple[str, ...]:
 @cache
 def _version(package: str) -> str:
     """A package's version; onnxruntime's builds share one module and differ in name."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return version(packages_distributions()[package][0])
+    for name in (package, f"{package}-gpu"):
+        with suppress(PackageNotFoundError):
+            return version(name)
+    # Which distribution a module is of is told by the file lists of all: a tenth of a second.
+    return version(packages_distributions()[package][0])
 
 
 def _path(module: str) -> Path | None:

@@ -1,18 +1,20 @@
 """The contract of a runtime: what it can do, what it needs, and a session that runs.
 
-A runtime compiles one exported model for fixed shapes and gives a session; the measuring
-process binds the inputs of its lanes once and then times `lane.run()`, which takes no argument.
+A runtime compiles one exported model for fixed shapes, or for several where its engine takes
+them in one session, and gives a session; the measuring process binds the inputs of its lanes once
+and then times `lane.run()`, which takes no argument.
 Nothing here imports an engine: adapters import theirs inside the functions that need it.
 """
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -42,6 +44,22 @@ class Unavailable:
 
 
 Availability = Available | Unavailable
+CheckedAs = Literal["opened", "built"]
+"""How far a check came: a session was opened here, or an engine was built that can't be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What compiling without running told.
+
+    `execution` and `memory` are of the session that was opened, None where an engine was only
+    built. `plan_bytes` is the size of the engine as a file, None where the engine has none.
+    """
+
+    checked_as: CheckedAs
+    execution: Execution | None = None
+    memory: Memory = Memory()  # noqa: RUF009 - frozen
+    plan_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +124,9 @@ class Session(ABC):
     """One graph compiled for fixed shapes; each of its `lanes` is bound and run by itself."""
 
     lanes: tuple[Lane, ...]
+    by_shape: tuple[Lane, ...] = ()
+    """Of a session for several shapes a lane for each, in their order, of which one runs at a time;
+    `lanes` is the first of them."""
     execution: Execution
     executed_graph: Path | None = None
     """An .onnx file of the graph as the engine runs it, while the session is open, if it wrote
@@ -161,12 +182,15 @@ class Session(ABC):
 class Runtime(ABC):
     """One engine. Instances hold no state and are cheap to make.
 
-    `summary` is one line for lists and forms, `options` the one table of settings, `clock`
-    what times its runs. `only_when_named` keeps a runtime out of sweeps that name none.
+    `summary` is one line for lists and forms, `options` the one table of settings, beside which
+    with `any_option` the engine is handed every other that is given, `clock` what times its
+    runs. `only_when_named` keeps a runtime out of sweeps that name none.
     `default_device` is the device of a case that names none, empty where there is no choice.
     `accelerator` is the kind of device that a case has for itself beside the host (`gpu`),
     empty for none; its number is the case's device. `operator_environment` is what the
     environment of a process for operator times must say before anything is asked of the runtime.
+    `engine` is the Python module of the engine, empty for one that is part of us. What follows `@`
+    is a release where a runtime `has_releases` of its own, and an environment everywhere else.
     """
 
     name: ClassVar[str]
@@ -174,21 +198,44 @@ class Runtime(ABC):
     options: ClassVar[tuple[Option, ...]] = ()
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32",)
     clock: ClassVar[Clock] = "wall"
+    any_option: ClassVar[bool] = False
     only_when_named: ClassVar[bool] = False
     default_device: ClassVar[str] = ""
     accelerator: ClassVar[str] = ""
     operator_environment: ClassVar[Mapping[str, str]] = {}
+    engine: ClassVar[str] = ""
+    has_releases: ClassVar[bool] = False
 
     @abstractmethod
     def availability(self) -> Availability:
         """Cheap; imports no engine where the answer can be had without."""
 
+    def check_availability(self, device: str) -> Availability:
+        """Whether cases can be checked here, which may take less than running them."""
+        return self.availability()
+
     def devices(self) -> tuple[Device, ...]:
-        """The devices that `name:key` may name; empty where there is no choice."""
+        """The devices that `name:key` may name; empty where there is no choice, and where only
+        the loaded engine knows them."""
         return ()
+
+    def loaded_devices(self) -> tuple[Device, ...]:
+        """The same after `load`, which is for a process that an engine may end."""
+        return self.devices()
+
+    def options_for(self, named: Iterable[str]) -> tuple[Option, ...]:
+        """The table, and what of `named` is handed to the engine without being in it."""
+        known = {option.name for option in self.options}
+        more = sorted({*named} - {*known, ""}) if self.any_option else ()
+        return (*self.options, *(Option(n, "", "handed to the engine as it is") for n in more))
 
     def load(self) -> None:  # noqa: B027 - an engine without an import has nothing to do
         """Import the engine, so that the time of `compile` is compilation alone."""
+
+    def engine_file(self) -> Path | None:
+        """What this process has loaded as the engine; None for one that is part of us."""
+        origin = getattr(sys.modules.get(self.engine), "__file__", None)
+        return Path(origin) if origin else None
 
     def request(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Request:
         """The case as an adapter takes it, after the checks that all runtimes share.
@@ -198,7 +245,8 @@ class Runtime(ABC):
         """
         settings = replace(settings, device=settings.device or self.default_device)
         self.refuse_device(settings.device, settings.release)
-        options = checked_options(self.name, self.options, settings.options)
+        known = self.options_for(settings.options)
+        options = checked_options(self.name, known, settings.options)
         request = Request(model, axes, settings, options, input_shapes(model, axes))
         self.refuse_precision(settings.precision)
         return request
@@ -216,6 +264,27 @@ class Runtime(ABC):
         request = self.request(model, axes, settings)
         self._refuse(request)
         return self._compile(request)
+
+    def compile_shapes(
+        self, model: ExportedModel, shapes: Sequence[Mapping[str, int]], settings: Settings
+    ) -> Session:
+        """One session for all of `shapes`, sizes of the model's axes, with a lane for each.
+
+        Axes of one size are fixed, the others stay open. The first shape may have run in it, none
+        of the others has. Raises what `compile` does, Unsupported where the runtime has no session
+        of several shapes.
+        """
+        varied = frozenset(name for name in shapes[0] if len({axes[name] for axes in shapes}) > 1)
+        requests = [replace(self.request(model, axes, settings), varied=varied) for axes in shapes]
+        for request in requests:
+            self._refuse(request)
+        return self._compile_shapes(requests)
+
+    def check(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> Checked:
+        """Compile as far as this machine allows and run nothing; raises what `compile` does."""
+        request = self.request(model, axes, settings)
+        self._refuse(request)
+        return self._check(request)
 
     def refuse_precision(self, precision: Precision) -> None:
         """Raise Unsupported for a precision that this runtime never executes."""
@@ -235,9 +304,24 @@ class Runtime(ABC):
                 f"its devices are {listed}" if known else f"write {self.name} alone",
             )
 
+    def refuse_to_run(self, device: str) -> None:  # noqa: B027 - most run on all their devices
+        """Raise NotAvailable for a device that is checked for and run on nowhere."""
+
     def _refuse(self, request: Request) -> None:  # noqa: B027 - most have nothing to add
         """What this engine alone is known not to take; it is not imported for it."""
+
+    def _check(self, request: Request) -> Checked:
+        """For engines that compile where they run; others build for a device that is not here."""
+        with self._compile(request) as session:
+            return Checked("opened", session.execution, session.memory())
 
     @abstractmethod
     def _compile(self, request: Request) -> Session:
         """The session; `request` has passed all checks."""
+
+    def _compile_shapes(self, requests: Sequence[Request]) -> Session:
+        """The session with a lane for each request, which differ in their shapes alone."""
+        raise Unsupported(
+            f"{self.name} is measured in sessions of one shape each",
+            "leave --condition shapes out and give each shape with --batch or --axis",
+        )

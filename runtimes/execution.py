@@ -120,7 +120,8 @@ class Samples:
     """One round's raw timings, int64 nanoseconds [n] each, on the clock that is named.
 
     `from_schedule` says what a latency counts from: when a run was due, as in an open loop, or
-    when it began. `lanes` are the numbers of the lanes that ran; None where there is one.
+    when it began. `lanes` are the numbers of the lanes that ran, `shapes` those of the shapes that
+    a session served; None where there is one.
     """
 
     scheduled_ns: np.ndarray
@@ -129,6 +130,7 @@ class Samples:
     clock: Clock
     from_schedule: bool = False
     lanes: np.ndarray | None = None
+    shapes: np.ndarray | None = None
 
     @property
     def latency_ns(self) -> np.ndarray:

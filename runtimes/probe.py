@@ -16,6 +16,7 @@ from typing import Any
 from exporters.types import GraphlapError
 from runtimes import registry
 from runtimes.base import Unavailable
+from runtimes.packaged import Unusable
 
 
 def probe(name: str) -> dict[str, Any]:
@@ -23,11 +24,12 @@ def probe(name: str) -> dict[str, Any]:
     runtime = registry.load(name)
     state = runtime.availability()
     if isinstance(state, Unavailable):
-        return asdict(state)
+        installed = {"version": runtime.version} if isinstance(runtime, Unusable) else {}
+        return {**installed, **asdict(state)}
     begun = time.perf_counter()
     try:
         runtime.load()
-        devices = [asdict(device) for device in runtime.devices()]
+        devices = [asdict(device) for device in runtime.loaded_devices()]
     except GraphlapError as error:
         return {"version": state.version, "reason": error.cause, "remedy": error.remedy}
     except Exception as error:

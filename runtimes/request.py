@@ -20,7 +20,8 @@ class Request:
     """What is to be compiled, and how.
 
     `options` has every option of the runtime, `shapes` every input of the model. The device
-    in `settings` is the runtime's first where the case names none.
+    in `settings` is the runtime's first where the case names none. `varied` are the axes that the
+    session leaves open, as it serves several sizes of them.
     """
 
     model: ExportedModel
@@ -28,6 +29,22 @@ class Request:
     settings: Settings
     options: Mapping[str, OptionValue]
     shapes: Mapping[str, Shape]
+    varied: frozenset[str] = frozenset()
+
+    @property
+    def fixed_axes(self) -> Mapping[str, int]:
+        """The axes that have one size in the session."""
+        return {name: size for name, size in self.axes.items() if name not in self.varied}
+
+    def open_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        """The shape of every input, None where it is not the same in all runs."""
+        return {
+            spec.name: tuple(
+                None if named in self.varied else size
+                for named, size in zip(spec.shape, self.shapes[spec.name], strict=True)
+            )
+            for spec in self.model.inputs
+        }
 
     def reference(self) -> Reference:
         """The stored inputs and outputs at these axes; KeyError or OSError without any."""

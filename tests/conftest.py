@@ -1,5 +1,25 @@
-"""What holds for all tests: how random values are drawn."""
+"""What holds for all tests: how values are drawn, one cache of exports, what begins first."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
+
 pytest_plugins = ("tests.draws",)
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for the processes on all cores, so that a graph is exported once."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    (folder / "exported").mkdir(exist_ok=True)
+    return folder / "exported"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, so that at the end no core waits for another."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.checkout import ROOT
 
-ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt"}
+ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings"}
 
 
 def test_import_contracts_hold() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         load_results,
     )
     from app.cases.errors import PlanError, ResultsError
+    from app.opened import open
     from exporters.types import GraphlapError
 
     __version__: str
@@ -29,6 +30,7 @@ __all__ = [
     "ResultsError",
     "__version__",
     "load_results",
+    "open",
 ]
 
 _PLACES = {
@@ -39,6 +41,7 @@ _PLACES = {
     "PlanError": "app.cases.errors",
     "ResultsError": "app.cases.errors",
     "load_results": "app.benchmark",
+    "open": "app.opened",
 }
 
 if not TYPE_CHECKING:  # to a type checker it would promise every name

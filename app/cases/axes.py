@@ -62,7 +62,7 @@ def whole(word: str, least: int) -> int:
 
 def _scenario_words(case: Case) -> str:
     policy = f" ({case.wait_policy})" if case.wait_policy != "spin" else ""
-    return str(case.scenario).replace("_", " ") + policy
+    return case.scenario.words.replace("_", " ") + policy
 
 
 def _scenario_columns(case: Case) -> Row:
@@ -129,7 +129,8 @@ AXES: tuple[Axis, ...] = (
         "--condition",
         "C,…",
         "cold:64MB (caches polluted between runs), sustained:30min (first minute against last), "
-        "with:MODEL (another model at work), or none (default)",
+        "with:MODEL (another model at work), shapes:FILE (one session for the shapes of a "
+        "CSV), or none (default)",
         lambda word: str(Condition.parse(word)),
         Condition.parse,
         lambda case: "no condition" if case.condition.kind == "none" else str(case.condition),

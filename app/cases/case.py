@@ -60,7 +60,7 @@ class Case:
         for one in fields(self):
             value, usual = getattr(self, one.name, None), _usual(one)
             if one.name not in _NOT_IDENTITY and value != usual:
-                told[one.name] = str(value) if isinstance(value, _WORDS) else value
+                told[one.name] = _told(value)
         return told | self.given.identity
 
     @property
@@ -70,8 +70,14 @@ class Case:
 
 
 _NOT_IDENTITY = frozenset({"model", "runtime", "suite", "given", "naming", "case_id"})
-_WORDS = (Scenario, Batcher, Condition)
+_WORDS = (Scenario, Batcher)
 """What is one word with its figures, as people write it."""
+
+
+def _told(value: object) -> object:
+    if isinstance(value, Condition):
+        return value.identity
+    return str(value) if isinstance(value, _WORDS) else value
 
 
 def _usual(one: Field[Any]) -> object:

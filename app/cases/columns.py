@@ -8,14 +8,17 @@ page that documents them follow from it.
 from __future__ import annotations
 
 from app.cases.batcher_columns import BATCHER
+from app.cases.checking_columns import CHECKING
 from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
+from app.cases.engine_columns import ENGINE
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 from app.cases.load_columns import LOAD
 from app.cases.null_columns import NULL
 from app.cases.placing_columns import PLACING
+from app.cases.shape_columns import SHAPES
 
 _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),
@@ -42,7 +45,7 @@ _MODEL = (
     count("opset", "Opset", "The ONNX operator set of the file."),
 )
 _CASE = (
-    text("runtime", "Runtime", "name[:device][@release], as the plan said it."),
+    text("runtime", "Runtime", "name[:device][@release or environment], as the plan said it."),
     text("runtime_version", "Runtime version", "The engine's own version."),
     text("execution_provider", "Provider", "The engine or provider that ran the graph."),
     text("device", "Device", "What follows the colon in the runtime's name."),
@@ -179,7 +182,7 @@ _CARD = (
 _ENDING = (
     text("status", "Status", "How the case ended; only ok is compared with other rows."),
     flag("valid", "Valid", "Whether the measurement kept its own protocol."),
-    text("reason", "Reason", "Why the case failed or could not run."),
+    text("reason", "Reason", "Why the case failed or could not run, or is not valid."),
     text("warnings", "Warnings", "Sentences that say where the figures should be doubted."),
 )
 
@@ -187,8 +190,10 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The run": _RUN,
     "The model": _MODEL,
     "The case": _CASE,
+    "The engine that was loaded": ENGINE,
     "How it was measured": _MEASURING,
     "Under its condition": CONDITION,
+    "Of several shapes": SHAPES,
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
     "Later than a deadline": LATE,
@@ -199,6 +204,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
     "What came between": _INTERFERENCE,
+    "Of a check": CHECKING,
     "Outputs": _OUTPUT,
     "The simulated card": _CARD,
     "How it ended": _ENDING,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from app.cases.duration import duration_text, parse_duration
+from app.cases.shapes import Shapes
 from app.cases.size import parse_size, size_text
 
-ConditionKind = Literal["none", "cold", "sustained", "with"]
+ConditionKind = Literal["none", "cold", "sustained", "with", "shapes"]
 
 LEAST_COLD_BYTES = 4096
 """A page: less pollutes nothing."""
 LEAST_SUSTAINED_S, MOST_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
-_EXAMPLES = "none, cold:64MB, sustained:30min or with:MODEL"
+_EXAMPLES = "none, cold:64MB, sustained:30min, with:MODEL or shapes:FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +23,16 @@ class Condition:
     """`cold`: between two runs so many `bytes` go through the caches of the core that runs.
 
     `sustained`: each round measures for `seconds`, so that its end can be held against its
-    beginning. `with`: another `model` is at work beside the one that is measured.
+    beginning. `with`: another `model` is at work beside the one that is measured. `shapes`: one
+    session serves the shapes of a `file`, which are here once a plan is expanded.
     """
 
     kind: ConditionKind = "none"
     bytes: int = 0
     seconds: float = 0.0
     model: str = ""
+    file: str = ""
+    shapes: Shapes | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -36,11 +40,6 @@ class Condition:
         kind, colon, figure = text.partition(":")
         if text == "none":
             return cls()
-        if kind == "shapes":
-            raise ValueError(
-                f"{text!r} can't be measured, as sessions are compiled for fixed shapes; "
-                "give each shape with --batch or --axis, as a case of its own"
-            )
         if kind not in _KINDS or not colon:
             raise ValueError(f"{text!r} is not known; use {_EXAMPLES}")
         try:
@@ -53,8 +52,24 @@ class Condition:
             "cold": size_text(self.bytes),
             "sustained": duration_text(self.seconds),
             "with": self.model,
+            "shapes": self.file,
         }
         return f"{self.kind}:{figures[self.kind]}" if self.kind in figures else self.kind
+
+    @property
+    def identity(self) -> str:
+        """What a case is known by: of a file what is in it, so that it may lie anywhere."""
+        return str(self) if self.shapes is None else f"shapes:{self.shapes.sha256}"
+
+    @property
+    def points(self) -> tuple[Mapping[str, int], ...]:
+        """The sizes of each shape that a session serves; () where it has one shape."""
+        return () if self.shapes is None else self.shapes.points
+
+    @property
+    def varied(self) -> frozenset[str]:
+        """The axes whose sizes differ from run to run."""
+        return frozenset(() if self.shapes is None else self.shapes.axes)
 
 
 def _cold(figure: str) -> dict[str, Any]:
@@ -77,10 +92,17 @@ def _with(model: str) -> dict[str, Any]:
     return {"kind": "with", "model": model}
 
 
+def _shapes(file: str) -> dict[str, Any]:
+    if not file:
+        raise ValueError("names no file; write it like shapes:requests.csv")
+    return {"kind": "shapes", "file": file}
+
+
 _KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
     "cold": _cold,
     "sustained": _sustained,
     "with": _with,
+    "shapes": _shapes,
 }
 
 NO_CONDITION = Condition()

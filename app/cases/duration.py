@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _TIME = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>ms|s|min|m|h)?")
@@ -20,6 +21,8 @@ def parse_duration(text: str) -> float:
 
 def duration_text(seconds: float) -> str:
     """Whole milliseconds with the largest unit of which they are a whole number: `30m`."""
+    if not math.isfinite(seconds):  # of a damaged journal, whose reader says so
+        return f"{seconds}s"
     milliseconds = round(seconds * 1e3)
     units = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
     unit = next(name for name, one in units.items() if milliseconds % one == 0)

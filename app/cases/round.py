@@ -32,13 +32,13 @@ RECORD = np.dtype(
         ("scheduled_ns", "<i8"),
         ("started_ns", "<i8"),
         ("finished_ns", "<i8"),
-        ("phase", "<i4"),  # 0 warm-up, 1 measured
-        ("lane", "<i4"),  # which of several runs in flight; 0 where there is one
+        ("phase", "<i4"),  # 0 warm-up, 1 measured, 2 the first run of a shape
+        ("lane", "<i4"),  # which of several runs in flight, or of several shapes; else 0
     ]
 )
 """One record of a `samples/<case>.<round>.bin` file."""
 
-WARMUP, MEASURED = 0, 1
+WARMUP, MEASURED, FIRST_SEEN = 0, 1, 2
 
 
 def latency_ns(records: np.ndarray, from_schedule: bool = False) -> np.ndarray:
@@ -81,7 +81,7 @@ class MeasureJob:
     outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
     run on, () for any; `shared` says that the batch process could not leave those that were
     chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
-    `batcher`, ascending.
+    `batcher`, ascending, `shapes` all axes of each shape that the one session serves.
     """
 
     case_id: str
@@ -105,6 +105,7 @@ class MeasureJob:
     batcher: Batcher | None = None
     batches: tuple[ExportedModel, ...] = ()
     neighbour: NeighbourJob | None = None
+    shapes: tuple[Mapping[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Check:
 
     `unequal` is the share of its elements that differ, where it is to be equal, `nans` are the
     outputs that hold NaN where the reference does. `lane` is the one of several that had it,
-    `batch` the one of a batcher's, 0 without one.
+    `batch` the one of a batcher's, 0 without one, and `shape` the sizes where there are several.
     """
 
     reference: str
@@ -127,6 +128,7 @@ class Check:
     unequal: float | None = None
     nans: tuple[str, ...] = ()
     batch: int = 0
+    shape: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ class RoundResult:
     (a failure, or an availability told beforehand) has `samples` empty. `options` are all
     of the runtime's with the values that held, the defaults among them. `concurrency` is how
     many runs were in flight at once: the lanes of its session. `interference` is None where
-    nothing was timed on this machine, `open_loop` for a round that is none.
+    nothing was timed on this machine, `open_loop` for a round that is none. `engine_path` is the
+    file that was loaded as the engine, `engine_distribution` the installed package that it is of.
     """
 
     case_id: str
@@ -173,3 +176,5 @@ class RoundResult:
     concurrency: int = 1
     interference: Interference | None = None
     open_loop: OpenLoop | None = None
+    engine_distribution: str = ""
+    engine_path: str = ""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
 
-from app.cases.microseconds import TIME, microseconds
+from app.cases.microseconds import MICROSECONDS, TIME, microseconds
 
 ScenarioKind = Literal["closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline"]
 WaitPolicy = Literal["spin", "hybrid", "sleep"]
@@ -84,18 +84,31 @@ class Scenario:
         """Whether there is a pause to wait out, so that it matters how."""
         return self.is_open_loop or self.gap_us > 0
 
+    @property
+    def words(self) -> str:
+        """The same as one writes it, `burst:8@10ms`: what names a case keeps to microseconds."""
+        return self._with(_time(self.gap_us), _time(self.period_us))
+
     def __str__(self) -> str:
+        return self._with(f"{self.gap_us:g}us", f"{_plain(self.period_us)}us")
+
+    def _with(self, gap: str, period: str) -> str:
         figures = {
-            "paced": f":{self.gap_us:g}us",
+            "paced": f":{gap}",
             "rate": f":{_plain(self.rate_hz)}/s",
             "poisson": f":{_plain(self.rate_hz)}/s",
-            "burst": f":{self.count}@{_plain(self.period_us)}us",
+            "burst": f":{self.count}@{period}",
             "multistream": f":{self.count}",
         }
         return self.kind + figures.get(self.kind, "")
 
 
 CLOSED_LOOP = Scenario()
+
+
+def _time(us: float) -> str:
+    unit = next((unit for unit in ("s", "ms") if us >= MICROSECONDS[unit]), "us")
+    return f"{_plain(us / MICROSECONDS[unit])}{unit}"
 
 
 def _plain(number: float) -> str:

@@ -6,6 +6,7 @@ All of them so run the engine that is kept, where the runtime keeps one.
 from __future__ import annotations
 
 from app.cases.case import Case
+from runtimes.environment import release_of
 from runtimes.options import Settings
 from runtimes.registry import parse_spec
 
@@ -20,7 +21,7 @@ def settings_of(case: Case, cache_dir: str = "", operator_times: bool = False) -
         precision=case.precision,
         threads=case.threads,
         device=spec.device,
-        release=spec.release,
+        release=release_of(case.runtime),
         options=case.options,
         cache_dir=cache_dir,
         operator_times=operator_times,

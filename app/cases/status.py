@@ -21,6 +21,7 @@ Status = Literal[
     "unavailable",
     "partial",
     "cancelled",
+    "compiles",
     "ok",
 ]
 Tone = Literal["good", "doubtful", "bad"]
@@ -70,7 +71,7 @@ STATUSES: dict[Status, StatusFact] = {
         tone="doubtful",
     ),
     "partial": StatusFact(
-        "it ran, and nodes of the graph ran elsewhere than on the engine that the row names",
+        "it runs, and nodes of the graph run elsewhere than on the engine that the row names",
         strict=True,
         gives_output=True,
         fits=True,
@@ -79,6 +80,9 @@ STATUSES: dict[Status, StatusFact] = {
     "cancelled": StatusFact(
         "not come to: the run ended before, or its export was cut short from outside; --resume it",
         tone="doubtful",
+    ),
+    "compiles": StatusFact(
+        "of a check: the engine took the whole graph; nothing was run", tone="good"
     ),
     "ok": StatusFact("measured, and right", gives_output=True, fits=True, tone="good"),
 }
@@ -96,3 +100,4 @@ STRICT = _those("strict")
 ENDED = _those("ends_case")
 RAN = _those("gives_output")
 FITS = _those("fits")
+WELL: frozenset[str] = frozenset(n for n, facts in STATUSES.items() if facts.tone == "good")

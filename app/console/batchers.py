@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
+from app.console.tables import simple_table
 from app.results import text
 from app.results.labels import labels
 
@@ -29,17 +30,7 @@ def batcher_table(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Render
     told = {str(row["case_id"]): row for row in rows if row["batch_mean"] is not None}
     if not told:
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(
-        box=SIMPLE_HEAD,
-        title="batchers",
-        title_justify="left",
-        caption="added: how long a request waited while the server was free",
-        caption_justify="left",
-        pad_edge=False,
-    )
+    table = simple_table("batchers", "added: how long a request waited while the server was free")
     table.add_column("case", overflow="fold", min_width=16)
     for heading in ("batch", "filled", *_LATENCIES):
         table.add_column(heading, justify="right")

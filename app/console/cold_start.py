@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from app.cases.case import Case
 from app.cases.cold_start import PHASES, TOTAL, subject_of
 from app.cases.column import Row, Value, number_of
+from app.console.tables import simple_table
 from app.results import text
 from app.results.labels import labels
 from app.results.plain import printable
@@ -25,8 +26,6 @@ _ROOM_FOR_ALL = 100
 
 def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
     """One table of all that was started, the medians by phase; then what gave no answer."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
     subjects: dict[str, Case] = {}
@@ -38,14 +37,7 @@ def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderabl
     by_id = {str(row["case_id"]): row for row in rows}
     names = labels(list(subjects.values()))
     told = [by_id[case.case_id] for case in subjects.values()]
-    table = Table(
-        box=SIMPLE_HEAD,
-        title="cold start, medians over fresh processes",
-        title_justify="left",
-        caption=_caption(told),
-        caption_justify="left",
-        pad_edge=False,
-    )
+    table = simple_table("cold start, medians over fresh processes", _caption(told))
     table.add_column("case", overflow="fold")
     shown = [row for row in told if row["cold_processes"]]
     spare = () if width >= _ROOM_FOR_ALL else _SPARE

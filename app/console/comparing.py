@@ -76,7 +76,8 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
             "give one of them",
         )
     if flags.baseline_run is None and not plan.baseline:
-        for name in ("fail_on", "markdown", "junit", *(() if plan.aa else ("band", "json"))):
+        told = () if plan.check else ("markdown",)
+        for name in ("fail_on", *told, "junit", *(() if plan.aa else ("band", "json"))):
             if getattr(flags, name):
                 raise PlanError(
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",

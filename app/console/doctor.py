@@ -5,10 +5,12 @@ Each runtime is loaded in a process of its own; this one imports no engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 
+from app.console.environments import look_at
 from app.console.permitted import permitted
 from app.console.probes import PROBE_COMMAND, Probed, probe_all
 from app.machine.activity import look
@@ -18,20 +20,25 @@ from app.machine.fitness import judge
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
 from app.results.manifest import graphlap_version
 from exporters.cache import default_root
-from runtimes.registry import RUNTIMES
+from runtimes import registry
 
 ROOT = Path("/")
 LOOK_S = 1.0
 """So long it is looked at who computes."""
 
 
-def doctor(command: Sequence[str] = PROBE_COMMAND) -> tuple[str, int]:
-    """The whole report, and 1 if a runtime that is installed can't be used, else 0.
+def doctor(
+    command: Sequence[str] = PROBE_COMMAND,
+    environments: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[str, int]:
+    """The whole report, and 1 if what is installed, or an environment, can't be used, else 0.
 
-    `command` and the name of a runtime start the process that loads it.
+    `command` and the name of a runtime start the process that loads it; `environments` are
+    interpreters by name.
     """
     measuring = list(_measuring())  # before the runtimes are loaded, which is work itself
-    runtimes = list(probe_all(tuple(RUNTIMES), command))
+    runtimes = list(probe_all(registry.names(), command))
+    there = look_at(environments)
     lines = [
         *_machine(),
         "",
@@ -44,13 +51,16 @@ def doctor(command: Sequence[str] = PROBE_COMMAND) -> tuple[str, int]:
         "runtimes",
         *_runtimes(runtimes),
         "",
+        "environments",
+        *there.lines,
+        "",
         "power and clocks",
         *_telemetry(),
         "",
         "parts",
         *_parts(),
     ]
-    return "\n".join(lines) + "\n", int(any(probed.broken for probed in runtimes))
+    return "\n".join(lines) + "\n", int(there.broken or any(probed.broken for probed in runtimes))
 
 
 def _machine() -> Iterator[str]:
@@ -74,7 +84,7 @@ def _measuring() -> Iterator[str]:
 
 
 def _runtimes(runtimes: Sequence[Probed]) -> Iterator[str]:
-    width = max(map(len, RUNTIMES))
+    width = max(len(probed.name) for probed in runtimes)
     for probed in runtimes:
         name = f"  {probed.name:<{width}}  "
         if not probed.reason:
@@ -84,6 +94,8 @@ def _runtimes(runtimes: Sequence[Probed]) -> Iterator[str]:
         state = f"{probed.version}, broken" if probed.broken else "missing"
         yield f"{name}{state}: {probed.reason}; {probed.remedy}"
         yield from (f"  {'':<{width}}    its loader: {line}" for line in probed.loader)
+    for refusal in registry.refused().values():
+        yield f"  passed over: {refusal.cause}; {refusal.remedy}"
 
 
 def _telemetry() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Why a batch process refused (exit code 2), cause and remedy apart, for who started it.
+"""Why a batch process refused or broke off, cause and remedy apart, for who started it.
 
 People read one sentence on standard error; nobody could part it again, since a cause may
 hold a colon. So a parent that wants both names a file in the environment.

@@ -12,10 +12,13 @@ from app.console.gap_table import gap_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
 from app.console.rates import rate_tables
+from app.console.shape_table import shape_tables
 from app.console.sustained_table import sustained_tables
+from app.console.tables import simple_table
 from app.results import text
 from app.results.gap_curves import idleness
 from app.results.labels import model_labels
+from app.results.rates_found import RatesFound
 from app.results.rows import worst
 from app.results.run import Run
 from app.results.searches import Search, largest_fit, searches, stopped_by
@@ -25,33 +28,27 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def extra_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
-    """One after the other, for a console of so many columns."""
+def extra_tables(
+    run: Run, rows: Sequence[Row], width: int, rates: RatesFound | None = None
+) -> Iterator[RenderableType]:
+    """One after the other, for a console of so many columns; `rates` are what searches found."""
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
-    yield from rate_tables(run)
+    if rates is not None:
+        yield from rate_tables(rates)
     yield from null_tables(run, rows)
     yield from batcher_table(run.cases, rows)
     yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
     yield from sustained_tables(rows)
+    yield from shape_tables(run)
 
 
 def largest_table(run: Run) -> Table:
     """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     limit = run.manifest.asked.memory_limit
-    table = Table(
-        box=SIMPLE_HEAD,
-        title="largest batch",
-        title_justify="left",
-        caption=f"memory limit of a measuring process: {limit}",
-        caption_justify="left",
-        pad_edge=False,
-    )
+    table = simple_table("largest batch", f"memory limit of a measuring process: {limit}")
     for heading in ("model", "runtime", "largest batch", "stopped by", "tried"):
         table.add_column(heading, overflow="fold")
     found = list(searches(run.manifest.cases))

@@ -15,6 +15,7 @@ _LEFT, _RIGHT, _TITLE, _PLOT, _BELOW = 80, 220, 30, 240, 40
 _PANEL = _TITLE + _PLOT + _BELOW
 _COLOURS = ("#1f5f99", "#b3261e", "#1b7f3b", "#8a5a00", "#6a3d9a", "#444444")
 _GRID = "#dddddd"
+_FEW_DECADES = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,15 @@ class _Scale:
 
     @property
     def ticks(self) -> list[float]:
-        """Powers of ten; both ends where there is none."""
-        first, last = math.ceil(math.log10(self.least)), math.floor(math.log10(self.most))
-        return [10.0**power for power in range(first, last + 1)] or [self.least, self.most]
+        """Powers of ten, with 2 and 5 times those where they are few; else both ends."""
+        first, last = math.log10(self.least), math.log10(self.most)
+        steps = (1, 2, 5) if last - first < _FEW_DECADES else (1,)
+        powers = range(math.floor(first), math.ceil(last) + 1)
+        known = [step * 10.0**power for power in powers for step in steps]
+        return [tick for tick in known if self.least <= tick <= self.most] or [
+            self.least,
+            self.most,
+        ]
 
 
 def gaps_svg(found: Sequence[Idleness]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from app.console.tables import simple_table
 from app.results import text
 from app.results.gap_curves import Idleness
 from app.results.plain import printable
@@ -17,17 +18,8 @@ _SHOWN = ("p50", "p99")
 
 def gap_tables(found: Sequence[Idleness]) -> Iterator[Table]:
     """One for each model and sizes."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     for idle in found:
-        table = Table(
-            box=SIMPLE_HEAD,
-            title=printable(f"latency after a pause: {idle.what}"),
-            title_justify="left",
-            show_edge=False,
-            pad_edge=False,
-        )
+        table = simple_table(printable(f"latency after a pause: {idle.what}"), edge=False)
         table.add_column("pause", justify="right", no_wrap=True)
         for curve in idle.curves:
             for name in _SHOWN:

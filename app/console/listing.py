@@ -18,7 +18,7 @@ from app.results import text
 from app.results.table import to_csv
 from exporters import own
 from exporters.models import catalogue
-from runtimes.registry import RUNTIMES
+from runtimes import registry
 
 FORMATS = ("table", "csv", "json")
 _APART = "  "
@@ -78,7 +78,7 @@ def _for_people(rows: Sequence[Row], width: int) -> str:
         _APART.join(cell.ljust(w) for cell, w in zip(line[:shown], widths, strict=False)).rstrip()
         for line in lines
     ]
-    known = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(RUNTIMES)}"
+    known = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
     said = wrap(f"{len(rows)} models; {known}", width, break_on_hyphens=False)
     if left_out := _SHOWN[shown:]:
         said.append(f"--format csv has {' and '.join(left_out)} too")

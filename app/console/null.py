@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.column import Row, number_of
+from app.console.tables import simple_table
 from app.results import text
 from app.results.labels import labels
 from app.results.plain import printable
@@ -22,8 +23,6 @@ _CAPTION = "compute is the model's median minus its null twin's, from pairs of r
 
 def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[RenderableType]:
     """One table of all models that have a difference, then why others have none."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
     if not run.manifest.asked.null:
@@ -31,14 +30,7 @@ def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[RenderableType]:
     models = [case for case in run.cases if not is_null(case.model)]
     names, by_id = labels(models), {str(row["case_id"]): row for row in rows}
     told = [by_id[case.case_id] for case in models]
-    table = Table(
-        box=SIMPLE_HEAD,
-        title="model minus null",
-        title_justify="left",
-        caption=_caption(told),
-        caption_justify="left",
-        pad_edge=False,
-    )
+    table = simple_table("model minus null", _caption(told))
     table.add_column("case", overflow="fold")
     for heading in ("p50", "null p50", "compute", "compute 95 % interval", "of p50"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.cases.column import Row, number_of
 from app.cases.operators import Operator, OperatorTimes
+from app.console.tables import APART, simple_table
 from app.results import text
 from app.results.beside import Beside, side_by_side
 from app.results.labels import case_label
@@ -59,7 +60,7 @@ def _table(
 ) -> RenderableType:
     slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MOST_OPS]
     total_us = times.total_us
-    table = _empty()
+    table = simple_table(edge=False, padding=APART)
     table.add_column("operator", overflow="fold")
     table.add_column("nodes of the file", overflow="fold")
     figures: dict[str, Callable[[Operator], str]] = {
@@ -108,7 +109,7 @@ def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, show
 
 
 def _beside_table(beside: Beside) -> RenderableType:
-    table = _empty()
+    table = simple_table(edge=False, padding=APART)
     table.add_column("nodes of the file", overflow="fold")
     for name in beside.names:
         table.add_column(name, justify="right", overflow="fold")
@@ -136,13 +137,6 @@ def _titled(title: str, table: Table, caption: str) -> RenderableType:
     return Group(
         Text(printable(title), style="italic"), table, Text(printable(caption), style="dim")
     )
-
-
-def _empty() -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
 
 
 def _add(table: Table, cells: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from exporters import own
-from runtimes.registry import RUNTIMES
 
 PROBE_COMMAND = own.command("runtimes.probe")
 TIME_LIMIT_S = 60.0
@@ -38,9 +37,7 @@ class Probed:
         return bool(self.version and self.reason)
 
 
-def probe_all(
-    names: Sequence[str] = tuple(RUNTIMES), command: Sequence[str] = PROBE_COMMAND
-) -> Iterator[Probed]:
+def probe_all(names: Sequence[str], command: Sequence[str] = PROBE_COMMAND) -> Iterator[Probed]:
     """One answer for each runtime, in order; they are loaded side by side."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         started = []

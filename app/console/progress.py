@@ -43,10 +43,10 @@ class PlainLog:
     def __init__(self, run: SweepRun, stream: TextIO) -> None:
         self._run = run
         self._stream = stream
-        live = run.live
+        live, checks = run.live, run.folder.manifest.asked.check
         self._say(
-            f"{live.cases_total} cases, {live.rounds_total} rounds{_or_more(run)}, "
-            f"{live.rounds_total - live.rounds_done} to measure, "
+            f"{live.cases_total} cases, {live.rounds_total} {_pieces(run)}{_or_more(run)}, "
+            f"{live.rounds_total - live.rounds_done} to {'check' if checks else 'measure'}, "
             f"about {text.duration(live.eta_s)}{_share_of_exports(live)}; "
             f"results in {run.folder.path}"
         )
@@ -68,7 +68,7 @@ class PlainLog:
         """How far the sweep is; accuracies and operator times have no place in it."""
         live = self._run.live
         left = f"{text.duration(live.eta_s)} left"
-        if work.kind == "round":
+        if work.kind in ("round", "check"):
             return f"[{live.rounds_done}/{live.rounds_total}, {left}] "
         if work.kind == "export" and live.exports_done <= live.exports_total:
             return f"[{live.exports_done}/{live.exports_total} exported, {left}] "
@@ -129,10 +129,12 @@ class LiveDisplay:
             figures = f"{live.exports_done}/{live.exports_total} exported"
         else:
             case = self._run.cases.get(live.case_id)
-            what = f"{live.state} {case_label(case) if case else ''}"
+            doing = "checking" if live.phase == "check" else live.state
+            what = f"{doing} {case_label(case) if case else ''}"
             figures = _figures(live) + self._lacking(live)
         total = (
-            f" {live.rounds_done} of {live.rounds_total} rounds, {live.cases_failed} failed cases, "
+            f" {live.rounds_done} of {live.rounds_total} {_pieces(self._run)}, "
+            f"{live.cases_failed} failed cases, "
             f"{text.duration(live.eta_s)} left"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
@@ -148,6 +150,8 @@ class LiveDisplay:
 
 
 def _figures(live: Live) -> str:
+    if live.phase == "check":
+        return "compiling"
     if live.phase == "operators":
         return "asking for the operators' times"
     if live.phase == "accuracy":
@@ -156,6 +160,10 @@ def _figures(live: Live) -> str:
         f"round {(live.round or 0) + 1}, {live.phase}, {text.count(live.iterations)} runs, "
         f"p50 {text.latency(live.p50_us)}, p99 {text.latency(live.p99_us)}"
     )
+
+
+def _pieces(run: SweepRun) -> str:
+    return "checks" if run.folder.manifest.asked.check else "rounds"
 
 
 def _or_more(run: SweepRun) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape
 
 from app.cases.target import Target
+from app.console.svg import WIDTH as _WIDTH
+from app.console.svg import document
+from app.console.svg import escaped as _escaped
+from app.console.svg import text as _text
 from app.results import text
-from app.results.plain import storable
 from app.results.rate_answer import kept, rate, sentence
 from app.results.rate_curve import knee_hz
 from app.results.rate_search import Searched
@@ -16,7 +18,9 @@ from app.stats.capacity import bracket
 from app.stats.judging import figure_us
 
 SVG = "rates.svg"
-_WIDTH, _LEFT, _RIGHT, _TITLE, _PLOT, _BELOW = 800, 80, 20, 30, 200, 40
+_LEFT, _RIGHT, _TITLE, _PLOT, _BELOW = 80, 20, 30, 200, 40
+_FITTING = 110
+"""A sentence of so many characters fits in the picture's width."""
 _PANEL = _TITLE + _PLOT + _BELOW
 _BOTTOM = _TITLE + _PLOT
 _LINE, _TARGET, _KNEE, _BETWEEN = "#1f5f99", "#b3261e", "#1b7f3b", "#f4dcda"
@@ -24,22 +28,14 @@ _LINE, _TARGET, _KNEE, _BETWEEN = "#1f5f99", "#b3261e", "#1b7f3b", "#f4dcda"
 
 def as_svg(found: Sequence[tuple[str, Searched]], target: Target) -> bytes:
     """An SVG document of the searches with their subjects; hovering over a point names it."""
-    height = _PANEL * len(found)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-    ]
-    for place, (subject, searched) in enumerate(found):
-        parts.append(f'<g transform="translate(0 {place * _PANEL})">')
-        parts += _panel(subject, searched, target)
-        parts.append("</g>")
-    return ("\n".join([*parts, "</svg>"]) + "\n").encode()
+    return document([_panel(*one, target) for one in found], _PANEL).encode()
 
 
 def _panel(subject: str, searched: Searched, target: Target) -> Iterator[str]:
     """Rates from 0 on, latencies on a logarithmic scale."""
-    yield _text(10, 18, sentence(subject, searched, target), 'font-weight="bold"')
+    answer = sentence(subject, searched, target)
+    size = min(12.0, 12.0 * _FITTING / len(answer))
+    yield _text(10, 18, answer, f'font-weight="bold" font-size="{size:.1f}"')
     told = [(point.rate_hz, figure_us(point.rounds)) for point in searched.points]
     curve = [(hz, us) for hz, us in told if hz is not None and us is not None]
     if not curve:
@@ -66,7 +62,10 @@ def _panel(subject: str, searched: Searched, target: Target) -> Iterator[str]:
     bend = knee_hz(searched)
     if bend is not None:
         yield _line(x(bend), _TITLE, x(bend), _BOTTOM, _KNEE)
-        yield _text(x(bend) + 4, _TITLE + 12, f"knee at {rate(bend)}", f'fill="{_KNEE}"')
+        right = bend > most_hz / 2
+        beside = 'text-anchor="end"' if right else ""
+        place = x(bend) + (-4 if right else 4)
+        yield _text(place, _TITLE + 12, f"knee at {rate(bend)}", f'fill="{_KNEE}" {beside}')
     for us in (math.exp(least), math.exp(least + tall)):
         yield _text(_LEFT - 8, y(us) + 4, text.latency(us), 'text-anchor="end"')
     yield _text(_LEFT, _BOTTOM + 18, "0/s")
@@ -85,11 +84,3 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
         f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
         f'stroke="{colour}" stroke-dasharray="4 3"/>'
     )
-
-
-def _text(x: float, y: float, told: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{_escaped(told)}</text>'
-
-
-def _escaped(told: str) -> str:
-    return escape(storable(told))

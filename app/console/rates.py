@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from app.cases.target import Target
 from app.console.rate_svg import SVG, as_svg
+from app.console.tables import simple_table
 from app.results import text
 from app.results.folder import RunFolder
 from app.results.plain import printable
-from app.results.rate_answer import kept, rate, sentence, subjects
+from app.results.rate_answer import kept, rate, sentence
 from app.results.rate_curve import RATES, as_csv, curve_rows, knee_hz
-from app.results.rate_search import Point, rate_searches
-from app.results.run import Run
+from app.results.rate_search import Point
+from app.results.rates_found import ANSWERS, RatesFound, answers_json
 from app.stats.capacity import Verdict
 from app.stats.judging import figure_us, interval, late_share
 
@@ -23,27 +24,18 @@ if TYPE_CHECKING:
 _WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not finished"}
 
 
-def rate_tables(run: Run) -> Iterator[RenderableType]:
-    """The table of all steps, then their sentences; nothing of another plan."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def rate_tables(found: RatesFound) -> Iterator[RenderableType]:
+    """The table of all steps, then their sentences."""
     from rich.text import Text
 
-    target = run.manifest.asked.target
-    if target is None:
-        return
-    searches = rate_searches(run)
-    names = subjects([search.subject for search in searches])
-    table = Table(
-        box=SIMPLE_HEAD, title=f"rates at {kept(target)}", title_justify="left", pad_edge=False
-    )
+    target = found.target
+    table = simple_table(f"rates at {kept(target)}")
     judged = "late" if target.percentile is not None else "mean"
     for heading in ("case", "rate", target.name, f"{judged}, interval", "rounds", "verdict"):
         table.add_column(heading, overflow="fold")
     sentences = []
-    for search in searches:
-        searched, name = search.of(run), printable(names[search.subject.case_id])
-        bend = knee_hz(searched)
+    for subject, searched in found.searches:
+        name, bend = printable(subject), knee_hz(searched)
         for point in searched.measured:
             table.add_row(name, *_cells(point, target, bend))
         sentences.append(sentence(name, searched, target))
@@ -51,18 +43,15 @@ def rate_tables(run: Run) -> Iterator[RenderableType]:
     yield Text("\n".join(map(printable, sentences)), style="bold")
 
 
-def write_rates(folder: RunFolder, run: Run) -> None:
-    """`rates.csv` and `rates.svg` in the run folder, where a search has measured a rate."""
-    target = run.manifest.asked.target
-    if target is None:
-        return
-    searches = rate_searches(run)
-    names = subjects([search.subject for search in searches])
-    found = [(names[search.subject.case_id], search.of(run)) for search in searches]
-    rows = [row for name, searched in found for row in curve_rows(name, searched, target)]
+def write_rates(folder: RunFolder, found: RatesFound) -> None:
+    """`rates.csv`, `rates.svg` and `rates.json` in the run folder, where a rate was measured."""
+    rows = [
+        row for name, searched in found.searches for row in curve_rows(name, searched, found.target)
+    ]
     if rows:
         folder.write(RATES, as_csv(rows))
-        folder.write(SVG, as_svg(found, target))
+        folder.write(SVG, as_svg(found.searches, found.target))
+        folder.write(ANSWERS, answers_json(found))
 
 
 def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:

@@ -45,22 +45,22 @@ def answer(
     begun = [row for row in rows if row["status"] != "cancelled"]
     kinds = warned(begun)
     if begun:
-        yield row_table(begun, _marks(kinds), width, sort, percentiles)
+        yield row_table(begun, marks(kinds), width, sort, percentiles)
     for number, kind in enumerate(kinds, 1):
-        yield _listed(f"{number}", f"{together.text(kind.case_ids)}: {kind.sentence}", "yellow")
+        yield listed(f"{number}", f"{together.text(kind.case_ids)}: {kind.sentence}", "yellow")
     for cause in causes(rows):
-        yield _listed(f"{cause.status}", f"{together.text(cause.case_ids)}: {cause.reason}", "bold")
+        yield listed(f"{cause.status}", f"{together.text(cause.case_ids)}: {cause.reason}", "bold")
     if compared is not None:
         yield Text(printable(compared.heading), style="bold")
         for line in compared.lines:
-            yield _listed("", line, "")
+            yield listed("", line, "")
     contests = fastest([one for one in measured if not is_null(one.case.model)], band)
     if contests:
         yield Text("fastest, by the median", style="bold")
     for one in contests:
-        yield _listed("", f"{one.what}: {_verdict(one, band)}", "")
+        yield listed("", f"{one.what}: {verdict_text(one, band)}", "")
     if any(not one.parted and one.rounds < LEAST_ROUNDS for one in contests):
-        yield _listed(
+        yield listed(
             "",
             f"undecided: fewer than {LEAST_ROUNDS} rounds can't tell how much processes differ: "
             f"--rounds {LEAST_ROUNDS} or more",
@@ -70,10 +70,10 @@ def answer(
     if sure:
         yield Text("how sure that is", style="bold")
     for sentence in sure:
-        yield _listed("", sentence, "")
+        yield listed("", sentence, "")
 
 
-def _listed(mark: str, sentence: str, style: str) -> RenderableType:
+def listed(mark: str, sentence: str, style: str) -> RenderableType:
     """A line that goes on under its own beginning."""
     from rich.table import Table
     from rich.text import Text
@@ -85,7 +85,7 @@ def _listed(mark: str, sentence: str, style: str) -> RenderableType:
     return grid
 
 
-def _marks(kinds: Sequence[Warned]) -> dict[str, str]:
+def marks(kinds: Sequence[Warned]) -> dict[str, str]:
     """By case id the numbers of the notes on it: `(1,3)`."""
     numbers: dict[str, list[str]] = {}
     for number, kind in enumerate(kinds, 1):
@@ -94,7 +94,7 @@ def _marks(kinds: Sequence[Warned]) -> dict[str, str]:
     return {case_id: f"({','.join(own)})" for case_id, own in numbers.items()}
 
 
-def _verdict(one: Fastest, band: float) -> str:
+def verdict_text(one: Fastest, band: float) -> str:
     """`ort-cpu, 1.42 times as fast as torch-cpu (1.38 to 1.47)`, or what would decide it."""
     clock = " (simulated)" if one.simulated else ""
     value, interval = text.significant(one.times), one.verdict.interval

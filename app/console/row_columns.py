@@ -35,13 +35,13 @@ SHOWN = ("p50", "p99")
 class TableColumn:
     """`cell` gives a row's text, `published` that of a figure under the rows. Where there is no
     room for all, the least `spare` is fitted in first; 0 stays. A name may be folded, a figure
-    may not."""
+    may not: `figure` is the column of results.csv that it is the text of, "" for a name."""
 
     heading: str
     cell: Callable[[Row], str]
     published: Callable[[Published], str] = lambda _: ""
     spare: int = 0
-    figure: bool = False
+    figure: str = ""
 
 
 def sort_column(word: str, percentiles: tuple[float, ...]) -> str:
@@ -91,23 +91,24 @@ def all_columns(
 
     return [
         TableColumn("model", lambda row: printable(labels[str(row["model"])])),
-        _figure("parameters", lambda row: text.count(_whole(row["parameters"])), spare=3),
-        _figure("batch", lambda row: text.count(_whole(row["batch_size"]))),
+        _figure(
+            "parameters", "parameters", lambda row: text.count(_whole(row["parameters"])), spare=3
+        ),
+        _figure("batch", "batch_size", lambda row: text.count(_whole(row["batch_size"]))),
         TableColumn(
             "runtime", lambda row: printable(str(row["runtime"])), lambda figure: figure.device
         ),
         *(TableColumn(heading(name), shown_as(name)) for name in varied),
-        _figure("mean", _latency("mean"), _published_mean, spare=0 if published else 2),
+        _latency("mean", _published_mean, spare=0 if published else 2),
         *(
-            _figure(
-                shown(name),
-                _latency(name),
+            _latency(
+                name,
                 _published_p99 if name == "p99" else lambda _: "",
                 spare=0 if place < len(SHOWN) else place,
             )
             for place, name in enumerate(percentiles)
         ),
-        _figure("p50 95 % interval", _interval, spare=1),
+        _figure("p50 95 % interval", "latency_p50_ci_low_us", _interval, spare=1),
         *_of_deadline(rows),
         TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
     ]
@@ -151,7 +152,7 @@ def shown_as(column: str) -> Callable[[Row], str]:
     def shown(row: Row) -> str:
         value = row[column]
         if column == "scenario":
-            return str(scenario_of(row))
+            return scenario_of(row).words
         if column == "options":
             return printable(unusual_options(str(row["runtime"]), str(value or "")))
         if column == "accuracy_top1" and isinstance(value, float):
@@ -165,11 +166,19 @@ def shown_as(column: str) -> Callable[[Row], str]:
 
 def _figure(
     name: str,
+    column: str,
     cell: Callable[[Row], str],
     published: Callable[[Published], str] = lambda _: "",
     spare: int = 0,
 ) -> TableColumn:
-    return TableColumn(name, cell, published, spare, figure=True)
+    return TableColumn(name, cell, published, spare, figure=column)
+
+
+def _latency(name: str, published: Callable[[Published], str], spare: int) -> TableColumn:
+    column = f"latency_{name}_us"
+    return _figure(
+        shown(name), column, lambda row: text.latency(number_of(row[column])), published, spare
+    )
 
 
 def _published_mean(figure: Published) -> str:
@@ -180,10 +189,6 @@ def _published_mean(figure: Published) -> str:
 
 def _published_p99(figure: Published) -> str:
     return text.latency(figure.p99_us) if figure.p99_us else ""
-
-
-def _latency(name: str) -> Callable[[Row], str]:
-    return lambda row: text.latency(number_of(row[f"latency_{name}_us"]))
 
 
 def _interval(row: Row) -> str:
@@ -197,8 +202,12 @@ def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:
     if asked is None:
         return []
     return [
-        _figure(f"> {text.latency(asked)}", lambda row: text.share(number_of(row["late_share"]))),
-        _figure("late 95 % interval", _late_interval, spare=1),
+        _figure(
+            f"> {text.latency(asked)}",
+            "late_share",
+            lambda row: text.share(number_of(row["late_share"])),
+        ),
+        _figure("late 95 % interval", "late_share_ci_low", _late_interval, spare=1),
     ]
 
 

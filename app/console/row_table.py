@@ -19,13 +19,14 @@ from app.console.row_columns import (
     in_order,
     varied_and_common,
 )
+from app.console.tables import simple_table
 from app.results.published import Published, published_for
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
 
-_STYLES: dict[Tone, str] = {"good": "green", "doubtful": "yellow", "bad": "red"}
+STYLES: dict[Tone, str] = {"good": "green", "doubtful": "yellow", "bad": "red"}
 _PUBLISHED = "dim"
 _GAP = 2
 _NAME_WIDTH = 24
@@ -46,28 +47,21 @@ def row_table(
     `marks` are the numbers of the notes on a row, by its case id; a row with any is not shown
     as if all were well.
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
     figures = {model: published_for(str(model)) for model in _models(rows)}
     told = [figure for some in figures.values() for figure in some]
     columns, caption = _fitting(rows, marks, told, width, percentiles)
-    table = Table(
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, _GAP - 1, 0, 0),
-        caption=Text(caption),
-        caption_justify="left",
-    )
+    table = simple_table(caption=Text(caption), edge=False, padding=(0, _GAP - 1, 0, 0))
     for column in columns:
         justify: JustifyMethod = "right" if column.figure else "left"
-        table.add_column(column.heading, justify=justify, no_wrap=column.figure, overflow="fold")
+        table.add_column(
+            column.heading, justify=justify, no_wrap=bool(column.figure), overflow="fold"
+        )
     for group in [in_order(rows, sort)] if sort else _models(rows).values():
         for row in group:
             cells = [Text(column.cell(row)) for column in columns]
-            cells[-1].stylize(_STYLES[_tone(row, marks)])
+            cells[-1].stylize(STYLES[_tone(row, marks)])
             table.add_row(*cells)
         for model in _models(group):
             for figure in figures[model]:

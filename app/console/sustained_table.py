@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.column import Row, number_of
+from app.console.tables import simple_table
 from app.results import text
 from app.results.alike import LIKE, contender, names
 from app.results.plain import printable
@@ -20,20 +21,11 @@ _NAMES = 3
 
 def sustained_tables(rows: Sequence[Row]) -> Iterator[Table]:
     """One, where any case was sustained."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     sustained = [row for row in rows if row["sustained_compared"] is not None]
     if not sustained:
         return
     compared = dict.fromkeys(str(row["sustained_compared"]) for row in sustained)
-    table = Table(
-        box=SIMPLE_HEAD,
-        title=f"sustained: {' | '.join(compared)}",
-        title_justify="left",
-        show_edge=False,
-        pad_edge=False,
-    )
+    table = simple_table(f"sustained: {' | '.join(compared)}", edge=False)
     for place, heading in enumerate(_HEADINGS):
         figure = place >= _NAMES
         table.add_column(heading, justify="right" if figure else "left", overflow="fold")

@@ -97,7 +97,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "run",
         "&Run",
         "&Run sweep",
-        "runs.run_or_resume",
+        "runs.run_sweep",
         "F5",
         "Measure the sweep in the editor",
         "run",

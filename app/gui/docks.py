@@ -10,12 +10,17 @@ from itertools import pairwise
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QVBoxLayout, QWidget
 
 from app.gui.look.preferences import LAYOUT_VERSION, Preferences
 from app.gui.views import VIEWS, Page
 
 EDITOR_WIDTH = 352
+_HOMES: dict[str, Page] = {
+    **{view.key: view.page for view in VIEWS},
+    **dict.fromkeys(("editor", "progress", "welcome", "queue"), "measure"),
+}
+"""Where a dock is brought to the front; what is in none of them, on whichever page is open."""
 _VERTICAL, _HORIZONTAL = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
 
 
@@ -44,7 +49,8 @@ class Docks(QObject):
         dock = QDockWidget(title, self._window)
         dock.setObjectName(key)
         dock.setAccessibleName(title)
-        dock.setWidget(widget)
+        dock.setWidget(_stood_in(widget))
+        dock.visibilityChanged.connect(widget.setVisible)
         dock.topLevelChanged.connect(self._titles_later)
         dock.dockLocationChanged.connect(self._titles_later)
         dock.visibilityChanged.connect(self._titles_later)
@@ -85,7 +91,7 @@ class Docks(QObject):
 
     def show(self, key: str) -> None:
         """Bring a dock to the front, on the page where it is at home."""
-        home = next((view.page for view in VIEWS if view.key == key), self.page)
+        home = _HOMES.get(key, self.page)
         if self.docks[key].isHidden() and home != self.page:
             self.go_to(home)
         self.docks[key].show()
@@ -190,3 +196,19 @@ class Docks(QObject):
 
     def _resize(self, keys: list[str], sizes: list[int], orientation: Qt.Orientation) -> None:
         self._window.resizeDocks([self.docks[key] for key in keys], sizes, orientation)
+
+
+def _stood_in(widget: QWidget) -> QWidget:
+    """A place for the widget, which is hidden while its tab is behind and keeps its room there.
+
+    Qt moves a tab that is behind out of sight and calls it visible: the keyboard's focus would
+    go there, and so would every drawing.
+    """
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    widget.setSizePolicy(policy)
+    place = QWidget()
+    layout = QVBoxLayout(place)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.addWidget(widget)
+    return place

@@ -13,10 +13,13 @@ from app.gui.look.errors import errors_to
 from app.gui.run_feed import RunFeed
 from app.plan.estimate import ASK_ABOVE, Estimate
 from app.plan.plan import Plan
+from app.results.follow.ending import ending
+from app.results.follow.state import RunState
 from app.results.manifest import MANIFEST
 from app.results.text import duration
 
-_ENDS = {0: "finished", 1: "finished, some cases failed", 130: "stopped, can be resumed"}
+_ENDS = {0: "finished", 1: "ended with failures: open it to see which", 130: "stopped"}
+"""Of a run that nobody looks at; of the open one its rows say more."""
 
 
 class RunCommands(QObject):
@@ -33,11 +36,15 @@ class RunCommands(QObject):
         self._window, self._editor = window, editor
         self._control, self._feed = control, feed
         self._waiting_for: Path | None = None
+        self._ended: Path | None = None
+        self._error: Exception | None = None
         editor.run_asked.connect(self.run_plan)
         editor.queue_asked.connect(self.queue_plan)
         control.started.connect(self._run_started)
         control.ended.connect(self._run_ended)
-        control.refused.connect(self.failed)
+        control.refused.connect(self._refused)
+        control.state_changed.connect(self._state_changed)
+        feed.changed.connect(self._tell_end)
         feed.beat.connect(self._look_for_folder)
 
     def run_plan(self, plan: Plan, found: Estimate) -> None:
@@ -53,11 +60,8 @@ class RunCommands(QObject):
             self._say(f"{plan.name} waits in the queue", 5000)
 
     @Slot()
-    def run_or_resume(self) -> None:
-        if self._control.state == "paused":
-            self._control.resume()
-        else:
-            self._editor.ask_to_run()
+    def run_sweep(self) -> None:
+        self._editor.ask_to_run()
 
     @Slot()
     def pause_or_resume(self) -> None:
@@ -103,7 +107,6 @@ class RunCommands(QObject):
         return answer == QMessageBox.StandardButton.Yes
 
     def _run_started(self, folder: Path) -> None:
-        self._say(f"Measuring into {folder}")
         self._waiting_for = folder
         self.started.emit(folder)
 
@@ -116,7 +119,28 @@ class RunCommands(QObject):
 
     def _run_ended(self, folder: Path, code: int) -> None:
         self._waiting_for = None if code == MISUSE else self._waiting_for
-        self._say(f"{folder.name}: {_ENDS.get(code, f'ended with exit code {code}')}")
+        error, self._error = self._error, None
+        self._ended = folder if error is None else None
+        told = str(error) if error else _ENDS.get(code, f"ended with exit code {code}")
+        self._say(f"{folder.name}: {told}")
+        if self._feed.state is not None:
+            self._tell_end(self._feed.state)
+
+    def _tell_end(self, state: RunState) -> None:
+        """Say how the open run ended, as its rows have it, once its process is gone."""
+        if state.folder == self._ended and not state.alive and state.live is not None:
+            self._ended = None
+            self._say(f"{state.folder.name}: {ending(state, state.live).text}")
+
+    def _refused(self, error: Exception) -> None:
+        self._error = error
+        self.failed.emit(error)
+
+    def _state_changed(self, state: str) -> None:
+        if state == "paused":
+            self._say("Paused once the round in flight has ended; “Go on” (F6) measures the rest")
+        elif state == "running" and self._control.folder is not None:
+            self._say(f"Measuring into {self._control.folder}")
 
     def _say(self, text: str, for_ms: int = 0) -> None:
         self._window.statusBar().showMessage(text, for_ms)

@@ -1,7 +1,7 @@
 """Between the follower of a run and what shows it: hands states on, and redraws on a beat.
 
 One timer drives all views, so nothing is drawn more often than eleven times a second and a
-view that nobody sees costs nothing.
+view that nobody sees costs nothing. It stands still while nothing moves.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from app.results.follow.state import RunState
 from exporters.types import GraphlapError
 
 BEAT_MS = 90
+QUIET_BEATS = 5
+"""After so many without news the beat stops, until something wakes it."""
 MOST_SHOWN = 12
 """More series than this in one plot can't be told apart."""
 
@@ -40,31 +42,60 @@ class RunFeed(QObject):
         self._views, self._table = views, table
         self._inspected = [views.by_key[v.key] for v in VIEWS if v.fed in ("details", "card")]
         self._follower: Follower | None = None
+        self._next: Follower | None = None
+        self._quiet, self._held, self._closed = 0, False, False
         self._selected: tuple[str, ...] = ()
+        self._chosen = 0
         self._detailed: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
         self.compared = ComparedRun(self)
         self.compared.failed.connect(self.failed)
+        self.compared.moved.connect(self.wake)
+        for view in views.by_key.values():
+            view.stale.connect(self.wake)
         self._timer = QTimer(self)
         self._timer.setInterval(BEAT_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._on_beat)
-        self._timer.start()
+        self.wake()
 
     @property
     def folder(self) -> Path | None:
         """The run folder that is followed."""
         return self._follower.folder if self._follower else None
 
+    @property
+    def opening(self) -> Path | None:
+        """The run folder that will be followed once it has been read."""
+        return self._next.folder if self._next else None
+
+    @property
+    def is_awake(self) -> bool:
+        return self._timer.isActive()
+
+    def wake(self) -> None:
+        """Let the beat go on: something has moved, or is about to."""
+        self._quiet = 0
+        if not self._timer.isActive() and not self._closed:
+            self._timer.start()
+
+    def stay_awake(self, held: bool) -> None:
+        """Beat for as long as this holds, as while a batch process of ours runs."""
+        self._held = held
+        self.wake()
+
     def open(self, folder: Path) -> None:
-        """Follow this run from now on; `failed` tells if it is none."""
-        self.close_run()
-        self._follower = Follower(folder, self)
-        self._follower.failed.connect(self._not_a_run)
+        """Follow this run once it has been read; one that is none is told by `failed`, and the run
+        that is open stays."""
+        self._drop_next()
+        self._next = Follower(folder, self)
+        self._next.failed.connect(self._not_a_run)
+        self._next.moved.connect(self.wake)
         if self.compared.is_open:
-            self._follower.summarise_all()
-        self._follower.start()
+            self._next.summarise_all()
+        self._next.start()
+        self.wake()
 
     def compare(self, folder: Path) -> None:
         """Lay a second run beside whichever is open."""
@@ -89,24 +120,42 @@ class RunFeed(QObject):
         self._card.close()
 
     def close(self) -> None:
-        """Stop the beat, the thread and every process."""
+        """Stop the beat, the threads and every process."""
+        self._closed = True
         self._timer.stop()
         self.compared.close()
+        self._drop_next()
         self.close_run()
 
     def select(self, keys: Sequence[str]) -> None:
         """Show these cases; none means those that are measured now."""
+        self._chosen = len(keys)
         self._selected = tuple(keys)[:MOST_SHOWN]
         if self._follower is not None:
             self._follower.choose(self._selected)
 
     def _not_a_run(self, error: Exception) -> None:
-        if self.sender() is self._follower:
-            self.close_run()
+        if self.sender() is self._next:
+            self._drop_next()
             self.failed.emit(error)
 
+    def _drop_next(self) -> None:
+        if self._next is not None:
+            self._next.close()
+            self._next.deleteLater()
+            self._next = None
+
+    def _newest(self) -> RunState | None:
+        """The open run as it is now, or the one that was asked for, which then is the open one."""
+        coming = self._next.take() if self._next else None
+        if coming is None:
+            return self._follower.take() if self._follower else None
+        self.close_run()
+        self._follower, self._next = self._next, None
+        return coming
+
     def _on_beat(self) -> None:
-        state = self._follower.take() if self._follower else None
+        state = self._newest()
         if state is not None:
             self._take(state)
         self._show_details()
@@ -114,6 +163,11 @@ class RunFeed(QObject):
         for view in self._views.by_key.values():
             view.refresh()
         self.beat.emit()
+        alive = self.state is not None and self.state.alive
+        busy = self._held or alive or self._next is not None or self._card.is_busy
+        self._quiet = 0 if busy or state is not None else self._quiet + 1
+        if self._quiet > QUIET_BEATS:
+            self._timer.stop()
 
     def _take(self, state: RunState) -> None:
         first = self.state is None
@@ -124,8 +178,10 @@ class RunFeed(QObject):
             return
         chosen = set(state.shown)
         shown = [one for one in state.series if one.key in chosen]
-        for view in self._views.shown:
-            view.set_series(shown)
+        part = self._part_of(len(shown), len(state.series))
+        for plot in self._views.shown:
+            plot.set_series(shown)
+            plot.show_part(part)
         if state.revision != self._revision:
             self._revision = state.revision
             for view in (self._table, *self._views.all):
@@ -133,6 +189,12 @@ class RunFeed(QObject):
         if first:
             self.opened.emit(state)
         self.changed.emit(state)
+
+    def _part_of(self, shown: int, cases: int) -> str:
+        """Which part of the cases the plots show, "" if all."""
+        if self._selected and self._chosen > shown:
+            return f"{shown} of {self._chosen:,} selected cases shown"
+        return "" if self._selected or shown == cases else f"{shown} of {cases:,} cases shown"
 
     def _show_pair(self) -> None:
         sides = self.compared.beside(self.state) if self.state else None

@@ -85,6 +85,7 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("load", "Load", "results", "all", "app.gui.plots.load:LoadView"),
     ViewSpec("devices", "Devices", "results", "all", "app.gui.plots.devices:DevicesView"),
     ViewSpec("heatmap", "Heat map", "results", "all", "app.gui.plots.heatmap:HeatmapView"),
+    ViewSpec("checks", "Check", "results", "all", "app.gui.plots.checks:ChecksView"),
     ViewSpec(
         "largest", "Largest batch", "results", "all", "app.gui.plots.largest:LargestBatchView"
     ),
@@ -103,7 +104,7 @@ class Views:
 
     def __init__(self) -> None:
         self.by_key = {spec.key: spec.make() for spec in VIEWS}
-        self.shown: list[SeriesView] = [*self._fed("shown")]
+        self.shown = self._fed("shown")
         self.all: list[SeriesView] = [*self._fed("all")]
         self.pair = [view for view in self._fed("pair") if isinstance(view, PairView)]
         self.details = [view for view in self._fed("details") if isinstance(view, DetailView)]

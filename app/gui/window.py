@@ -21,6 +21,7 @@ from app.gui.file_commands import FileCommands
 from app.gui.launch.control import RunControl, log_of
 from app.gui.launch.queue import SweepQueue
 from app.gui.look.chrome import window_style
+from app.gui.look.cursor import RestingCursor
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
 from app.gui.look.glyphs import glyph
 from app.gui.look.preferences import Preferences
@@ -30,6 +31,7 @@ from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
 from app.gui.panels.progress import ProgressPanel
 from app.gui.panels.queue import QueuePanel
+from app.gui.panels.trust import TrustStrip
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
@@ -58,6 +60,7 @@ class MainWindow(QMainWindow):
         self.welcome = FirstRunPanel()
         self.feed = RunFeed(self.views, self.table, self)
         self.docks = Docks(self, self.preferences)
+        self._cursor = RestingCursor(self)
         self._make_docks()
         self.runs = RunCommands(self, self.editor, self.control, self.feed)
         self.views_and_table: list[Exportable] = [*self.views.by_key.values(), self.table]
@@ -67,6 +70,9 @@ class MainWindow(QMainWindow):
         self.actions_by_key = build_actions(self)
         self._complete_menus()
         self.tool_bar = build_tool_bar(self, self.actions_by_key)
+        self.trust = TrustStrip()
+        self.addToolBarBreak()
+        self.addToolBar(self.trust)
         self.statusBar().showMessage("Ready")
         self._connect()
         self.set_theme(self.preferences.theme)
@@ -120,8 +126,12 @@ class MainWindow(QMainWindow):
         self.feed.changed.connect(self._show_run)
         self.feed.beat.connect(self.log.read_on)
         self.table.selected.connect(self.feed.select)
+        for view in self.views.by_key.values():
+            view.chosen.connect(lambda key: self.table.select([key]))
         self.table.baseline_chosen.connect(self.feed.summarise_all)
         self.docks.page_changed.connect(self._page_changed)
+        self.trust.asked.connect(self._find_doubted)
+        self.table.filter_box.textChanged.connect(self.trust.show_query)
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
         self.welcome.suite_asked.connect(self._begin_with_starter)
         self.welcome.open_asked.connect(lambda f: self.open_run(f) if f else self.files.open_run())
@@ -142,7 +152,6 @@ class MainWindow(QMainWindow):
     def open_run(self, folder: Path) -> None:
         """Follow a run folder, finished or still being written."""
         self.feed.open(folder)
-        self.log.follow(log_of(folder))
 
     def compare_with(self, folder: Path) -> None:
         """Lay this run beside the open one, and show that view."""
@@ -230,11 +239,12 @@ class MainWindow(QMainWindow):
         self.control.runs_folder = folder
 
     def _open_if_another(self, folder: Path) -> None:
-        if self.feed.folder != folder:
+        if folder not in (self.feed.folder, self.feed.opening):
             self.open_run(folder)
 
     def _run_opened(self, state: RunState) -> None:
         self.preferences.add_recent(state.folder)
+        self.log.follow(log_of(state.folder))
         self.table.show_plan(state.manifest.asked)
         self.welcome.show_recent(self.preferences.recent_runs())
         self.setWindowTitle(f"{state.folder.name} - Graphlap")
@@ -248,24 +258,31 @@ class MainWindow(QMainWindow):
             )
 
     def _show_run(self, state: RunState) -> None:
-        self.progress.show_run(state)
+        self.trust.show_run(state)
+        mine = self.control.folder == state.folder
+        self.progress.show_run(state, self.control.state if mine else "")
         lacks = state.live is None or state.live.state != "finished"
         idle = self.control.state == "idle" and not state.alive and not state.problem
         self.actions_by_key["resume_run"].setEnabled(lacks and idle)
 
+    def _find_doubted(self, query: str) -> None:
+        self.table.filter_by(query)
+        self.docks.show("results")
+
     def _page_changed(self, page: str) -> None:
+        self.trust.stay()
         self.actions_by_key[page].setChecked(True)
         in_front = self.editor.grid_form.models.search if page == "measure" else self.table.view
         in_front.setFocus()
 
     def _show_control_state(self, state: str) -> None:
+        self.feed.stay_awake(state != "idle")
         moving = state in ("running", "paused")
-        self.actions_by_key["run"].setEnabled(state != "running")
+        self.actions_by_key["run"].setEnabled(not moving)
         self.actions_by_key["pause"].setEnabled(moving)
-        for key, otherwise in (("run", "&Run sweep"), ("pause", "&Pause")):
-            text = "&Go on" if state == "paused" else otherwise
-            self.actions_by_key[key].setText(text)
-            self.actions_by_key[key].setIconText(text.replace("&", ""))
+        text = "&Go on" if state == "paused" else "&Pause"
+        self.actions_by_key["pause"].setText(text)
+        self.actions_by_key["pause"].setIconText(text.replace("&", ""))
         self.actions_by_key["stop"].setEnabled(moving)
         self.actions_by_key["resume_run"].setEnabled(False)
         if self.feed.state is not None:
@@ -307,6 +324,7 @@ class MainWindow(QMainWindow):
         self.preferences.columns = self.table.visible_columns()
         self.preferences.sync()
         self.docks.close()
+        self._cursor.close()
         self.editor.close_background()
         self.feed.close()
         self.control.close()

@@ -2,23 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 
+from app.machine.environments import There, asked
 from runtimes import registry
-from runtimes.base import Availability, Available, Runtime
+from runtimes.base import Availability, Available, Runtime, Unavailable
+from runtimes.environment import environment_of
 from runtimes.execution import Clock
 
 
 @cache
 def runtime(name: str) -> Runtime:
-    """The one instance of a runtime that the parent asks; KeyError if there is none."""
+    """The one instance of a runtime that the parent asks; NotAvailable if there is none."""
     return registry.load(name)
 
 
 @cache
 def availability(name: str) -> Availability:
     """Whether the runtime called `name` can be used here; asked once per process."""
-    return runtime(name).availability()
+    return _asked(name, lambda: runtime(name).availability())
+
+
+@cache
+def _check_availability(name: str, device: str) -> Availability:
+    return _asked(name, lambda: runtime(name).check_availability(device))
+
+
+def _asked(name: str, answer: Callable[[], Availability]) -> Availability:
+    try:
+        return answer()
+    except Exception as error:  # of a package: a sweep that does not name it goes on
+        reason = f"asked whether it is here, {name} failed with {type(error).__name__}: {error}"
+        return Unavailable(reason, "mend the package that brings it, or uninstall it")
+
+
+def availability_of(spec: str, environments: Mapping[str, str]) -> Availability:
+    """The same of `name[:device][@environment]`, in the environment that it names if it does.
+
+    `environments` are the interpreters by name; PlanError for one that nothing runs in.
+    """
+    there = _there(spec, environments)
+    return there.availability if there else availability(registry.parse_spec(spec).name)
+
+
+def check_availability_of(spec: str, environments: Mapping[str, str]) -> Availability:
+    """Whether its cases can be checked, which a device that is not here may not need."""
+    there, named = _there(spec, environments), registry.parse_spec(spec)
+    if there is None:
+        return _check_availability(named.name, named.device)
+    return there.checks.get(named.device, there.availability)
+
+
+def runtime_of(spec: str, environments: Mapping[str, str]) -> Runtime:
+    """The runtime of a case, whose devices are those of the environment that it names."""
+    known = runtime(registry.parse_spec(spec).name)
+    there = _there(spec, environments)
+    if there is None:
+        return known
+    devices = there.devices
+    return type(known.name, (type(known),), {"devices": lambda _: devices})()
+
+
+def _there(spec: str, environments: Mapping[str, str]) -> There | None:
+    name = environment_of(spec)
+    if not name:
+        return None
+    return asked(name, environments[name]).runtimes[registry.parse_spec(spec).name]
 
 
 def clock_of(spec: str) -> Clock:
@@ -27,13 +77,15 @@ def clock_of(spec: str) -> Clock:
     A run folder may hold the runtimes of another release.
     """
     name = registry.parse_spec(spec).name
-    return runtime(name).clock if name in registry.RUNTIMES else "wall"
+    return runtime(name).clock if name in registry.names() else "wall"
 
 
-def available_names() -> tuple[str, ...]:
-    """What a sweep without named runtimes measures; scripted ones only run when named."""
-    return tuple(
-        name
-        for name in registry.RUNTIMES
-        if isinstance(availability(name), Available) and not runtime(name).only_when_named
-    )
+def all_names() -> tuple[str, ...]:
+    """Every runtime of the table, here or not; scripted ones only run when named."""
+    return tuple(name for name in registry.names() if not runtime(name).only_when_named)
+
+
+def available_names(check: bool = False) -> tuple[str, ...]:
+    """Those of them that can be used here, or at least checked."""
+    asked = check_availability_of if check else availability_of
+    return tuple(name for name in all_names() if isinstance(asked(name, {}), Available))

@@ -7,6 +7,7 @@ or a helper that an engine started does not outlive the round.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -129,6 +130,42 @@ class Child:
                 self._forget(pipe)
             chunks.append(chunk)
         return b"".join(chunks)
+
+
+class Unstarted:
+    """In the place of a child whose program could not be started: one that has ended, and why."""
+
+    pid: int | None = None
+
+    def __init__(self, error: OSError) -> None:
+        self._error = error
+
+    def send(self, line: str) -> None:
+        """Nobody hears it."""
+
+    def lines(self) -> list[str]:
+        return []
+
+    def ended(self) -> bool:
+        return True
+
+    def how_it_ended(self) -> str:
+        return f"no start ({self._error.filename}: {self._error.strerror})"
+
+    def ran_out_of_memory(self) -> bool:
+        return self._error.errno == errno.ENOMEM
+
+    def was_killed(self) -> bool:
+        return False
+
+    def terminate(self) -> None:
+        """There is nothing to end."""
+
+    def kill(self) -> None:
+        """There is nothing to end."""
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
 
 def memory_kills(counters: Path = Path("/proc/vmstat")) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 from app.machine.cores import usable_cores
+from runtimes import registry
 from runtimes.session.host_cpu import cpu_name
 
 _PACKAGES = (
@@ -32,6 +33,7 @@ _PACKAGES = (
     "onnxscript",
     "openvino",
     "tensorrt",
+    "tensorrt-rtx-cu12-bindings",
     "torch",
 )
 _CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
@@ -57,8 +59,8 @@ def describe_host() -> dict[str, Any]:
 
 
 def installed_versions() -> dict[str, str]:
-    """Package name -> version, for those installed."""
-    versions = {}
+    """Package name -> version, for those installed; those that bring runtimes are among them."""
+    versions = registry.packages()
     for package in _PACKAGES:
         try:
             versions[package] = metadata.version(package)

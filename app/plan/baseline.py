@@ -1,6 +1,7 @@
 """What each case of a plan is compared with: the case that differs in the baseline alone.
 
-A baseline is a runtime of the plan, one of its models, or one value of a runtime's option.
+A baseline is a runtime of the plan, one of its models or environments, or one value of a
+runtime's option.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from app.cases.errors import PlanError, suggestion
 from app.machine.available import runtime
 from app.plan.plan import Plan
 from exporters.twins import is_null
-from runtimes.registry import RUNTIMES, parse_spec
+from runtimes import registry
+from runtimes.environment import environment_of
+from runtimes.registry import parse_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +87,25 @@ def _understood(text: str, cases: Sequence[Case]) -> _Baseline | None:
         )
     if any(case.model == text for case in cases):
         return _Baseline(lambda case: case.model == text, lambda case: replace(case, model=""))
-    return _of_option(text)
+    return _of_environment(text[1:]) if text.startswith("@") else _of_option(text)
+
+
+def _of_environment(name: str) -> _Baseline:
+    """`@ort127`: each runtime is compared with the same one in this environment."""
+
+    def without(case: Case) -> Case:
+        own = environment_of(case.runtime)
+        return replace(case, runtime=case.runtime.removesuffix(f"@{own}"))
+
+    return _Baseline(lambda case: environment_of(case.runtime) == name, without)
 
 
 def _of_option(text: str) -> _Baseline | None:
     """`ort-cpu.graph_optimization=all`: a default counts, though cases leave it out."""
     key, equals, word = text.partition("=")
     name, _, option_name = key.partition(".")
-    options = {option.name: option for option in runtime(name).options} if name in RUNTIMES else {}
-    option = options.get(option_name)
+    known = runtime(name).options_for([option_name]) if name in registry.names() else ()
+    option = next((one for one in known if one.name == option_name), None)
     if not equals or option is None:
         return None
     try:

@@ -54,6 +54,8 @@ def _flags(plan: Plan) -> Iterator[str]:
     sweep = plan.sweeps[0]
     yield from ("--models", ",".join(sweep.models))
     yield from _lists(sweep)
+    for name, python in plan.environments.items():
+        yield from ("--environment", f"{name}={python}")
     for axis, sizes in sweep.axes.items():
         yield from ("--axis", f"{axis}={_joined(sizes)}")
     for option, values in sweep.options.items():
@@ -98,6 +100,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--profile-ops"
     if plan.largest_batch:
         yield "--largest-batch"
+    if plan.check:
+        yield "--check"
     if plan.slo:
         yield from ("--slo", plan.slo)
     if plan.memory_limit:

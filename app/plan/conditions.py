@@ -18,6 +18,14 @@ from app.plan.plan import Plan
 COLD_SHARE = 0.25
 """A buffer that pollutes caches may take so much of this machine's memory."""
 _BETWEEN_RUNS = ("closed_loop", "paced")
+_WHY_BETWEEN = {
+    "cold": "takes time between two runs",
+    "shapes": "takes another shape between two runs, one at a time",
+}
+_NO_RATE = {
+    "cold": "sends requests that wait for nothing but each other",
+    "sustained": "measures each rate for as long as its target takes",
+}
 
 
 def refuse_impossible(plan: Plan, cases: Iterable[Case]) -> None:
@@ -32,19 +40,19 @@ def refuse_impossible(plan: Plan, cases: Iterable[Case]) -> None:
                 f"a search for the largest batch is made under no condition, not {condition}",
                 "leave --condition out",
             )
-        if plan.slo:
+        if plan.slo and condition.kind in _NO_RATE:
             raise PlanError(
-                f"a search for the highest rate is made under no condition, not {condition}",
-                "leave --condition out",
+                f"a search for the highest rate {_NO_RATE[condition.kind]}, not {condition}",
+                "leave --condition out, or use with:MODEL",
             )
         if condition.kind == "with" and plan.realtime is not None:
             raise PlanError(
                 f"{condition} shares cores, and a real-time process gives none away",
                 "leave --realtime out",
             )
-        if condition.kind == "cold" and kind not in _BETWEEN_RUNS:
+        if condition.kind in _WHY_BETWEEN and kind not in _BETWEEN_RUNS:
             raise PlanError(
-                f"{condition} takes time between two runs, and {kind} has none to give",
+                f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has none to give",
                 f"use --scenario {' or '.join(_BETWEEN_RUNS)}",
             )
         if condition.kind == "with" and replace(case.given, custom_ops=(), digests={}) != NOTHING:

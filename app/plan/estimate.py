@@ -31,6 +31,8 @@ PROCESS_START_S = 1.5
 """Import, compilation, first inference and teardown of one small model on one core."""
 MODULE_EXPORT_S, FILE_EXPORT_S = 2.0, 0.5
 """Of a torch module and of a file that is only checked, two exports running at a time."""
+CHECK_S = (0.2, 2.0)
+"""Compiling a small network and a large one, two at a time."""
 OPERATOR_RUNS_S = 2.0
 """The most that runs under an engine's profiler take; before them come two process starts."""
 
@@ -81,6 +83,9 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
     exports_s = sum(map(_exports_s, {(m, p) for g in draft.sweeps for m, p in _exports_of(g)}))
     after_s = sum(_subjects(grid, draft.accuracy) for grid in draft.sweeps) * PROCESS_START_S
+    if draft.check:
+        short_s, long_s = (cases * seconds for seconds in CHECK_S)
+        return Estimate(cases, 1, short_s, exports_s + long_s, exact, False, exports_s, 1)
     own = cases // 2 if draft.null else cases
     if draft.profile_ops:
         after_s += own * 2 * PROCESS_START_S

@@ -6,7 +6,7 @@ to be damaged is not: its case ends as a row that says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -15,9 +15,17 @@ from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
-from app.machine.available import availability, available_names, runtime
+from app.machine.available import (
+    availability_of,
+    available_names,
+    check_availability_of,
+    runtime,
+    runtime_of,
+)
 from app.plan.batcher import batched
+from app.plan.checking import refuse_beside_check
 from app.plan.conditions import refuse_unfit_neighbours
+from app.plan.environments import environments_of
 from app.plan.labelled import refuse_unusable
 from app.plan.null import null_case
 from app.plan.option_sets import option_sets, refuse_unknown_options
@@ -25,11 +33,14 @@ from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
 from app.plan.points import points, refuse_unknown_axes, without_sizes_as_rows
 from app.plan.refusals import refuse_cases
+from app.plan.shapes import parts
 from app.plan.slo import refuse_beside_slo
 from app.plan.subjects import Subject, faults_of_the_plan, subjects
+from runtimes import registry
 from runtimes.base import Available
+from runtimes.environment import release_of
 from runtimes.faults import RuntimeFault
-from runtimes.registry import RUNTIMES, parse_spec
+from runtimes.registry import parse_spec
 
 _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 """In which order the cases of a grid follow each other; every other axis varies faster."""
@@ -38,6 +49,8 @@ _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 def expand(plan: Plan) -> tuple[Case, ...]:
     """The plan's cases in its order, each once; PlanError names what it can't resolve."""
     refuse_beside_slo(plan)
+    refuse_beside_check(plan)
+    environments = environments_of(plan)
     if plan.accuracy:
         refuse_unusable(plan.accuracy)
     given = _given(plan)
@@ -49,7 +62,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
         refuse_unfit_neighbours(plan, lambda name: subjects(name, NOTHING, outlines))
     cases: dict[str, Case] = {}
     for sweep, models in zip(plan.sweeps, named, strict=True):
-        for case in _of_sweep(plan, sweep, models, given):
+        for case in _of_sweep(plan, sweep, models, given, environments):
             cases.setdefault(case.case_id, case)
             if plan.null:
                 twin = null_case(case)
@@ -60,20 +73,29 @@ def expand(plan: Plan) -> tuple[Case, ...]:
     return found
 
 
-def _of_sweep(plan: Plan, sweep: Sweep, models: Sequence[Subject], given: Given) -> Iterator[Case]:
+def _of_sweep(
+    plan: Plan,
+    sweep: Sweep,
+    models: Sequence[Subject],
+    given: Given,
+    environments: Mapping[str, str],
+) -> Iterator[Case]:
     if plan.largest_batch:
         sweep = _first_tries(sweep)
     sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
     refuse_unknown_axes(sweep, models)
-    runtimes = [_checked_runtime(text) for text in sweep.runtimes] or list(available_names())
+    named = [_checked_runtime(text, environments, plan.check) for text in sweep.runtimes]
+    runtimes = named or list(available_names(plan.check))
     if not runtimes:
         raise PlanError(
             "no runtime is available on this machine",
             "pip install 'graphlap[cpu]', or see --doctor",
         )
     refuse_unknown_options(sweep, runtimes)
-    for subject in without_sizes_as_rows(sweep, models):
-        yield from _grid(sweep, subject, runtimes, given, waits=bool(plan.slo))
+    for part, sized, condition in parts(plan, sweep, models):
+        for subject in without_sizes_as_rows(part, sized):
+            for case in _grid(part, subject, runtimes, given, waits=bool(plan.slo)):
+                yield replace(case, condition=condition) if condition.shapes else case
 
 
 def _first_tries(sweep: Sweep) -> Sweep:
@@ -131,15 +153,26 @@ def _grid(
             )
 
 
-def _checked_runtime(text: str) -> str:
+def _checked_runtime(text: str, environments: Mapping[str, str], check: bool) -> str:
     spec = parse_spec(text)
     name = spec.name
-    if name not in RUNTIMES:
-        raise PlanError(f"there is no runtime called {name!r}", suggestion(name, RUNTIMES))
-    if isinstance(availability(name), Available):
+    if name not in registry.names():
+        raise _unknown_runtime(name)
+    if not check:
         with faults_of_the_plan():
-            runtime(name).refuse_device(spec.device, spec.release)
+            runtime(name).refuse_to_run(spec.device)
+    asked = check_availability_of if check else availability_of
+    if isinstance(asked(text, environments), Available):
+        with faults_of_the_plan():
+            runtime_of(text, environments).refuse_device(spec.device, release_of(text))
     return text
+
+
+def _unknown_runtime(name: str) -> PlanError:
+    refusal = registry.refused().get(name)
+    if refusal is not None:
+        return PlanError(refusal.cause, refusal.remedy)
+    return PlanError(f"there is no runtime called {name!r}", suggestion(name, registry.names()))
 
 
 def _refuse_if_nothing_can_run(cases: Iterable[Case]) -> None:

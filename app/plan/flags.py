@@ -15,6 +15,8 @@ from app.cases.duration import parse_duration
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
 from app.cases.size import parse_size
+from app.machine.available import all_names
+from app.plan.checking import of_a_check
 from app.plan.deadline import parse_deadline
 from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
@@ -23,14 +25,17 @@ from app.plan.plan import Plan, load_plan, load_suite, parse_plan
 T = TypeVar("T")
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
 """How verdicts are told, whichever comparison they are of."""
+ALL_RUNTIMES = "all"
+"""Stands for every runtime of the table, here or not."""
 _RUNS = ("headless", "resume")
 _BELONGS = {
     "baseline_run": _RUNS,
     "fail_on": ("compare", "history", *_RUNS),
     "json": ("compare", "history", *_RUNS),
-    "markdown": ("compare", *_RUNS),
+    "markdown": ("compare", "check", *_RUNS),
     "junit": ("compare", *_RUNS),
     "csv": ("history",),
+    "output": ("report",),
     "plot": ("history", *_RUNS),
     "any_host": ("history",),
 }
@@ -58,7 +63,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if rest:
         names = [name for action in known._actions for name in action.option_strings]
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
-    if flags.paths and (flags.headless or flags.resume is not None):
+    begins = flags.headless or flags.check
+    if flags.export and not (flags.paths or begins or flags.resume is not None):
+        raise PlanError(
+            "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
+        )
+    if flags.paths and (begins or flags.resume is not None):
         raise PlanError(
             f"{flags.paths[0]} would be opened in the window, and none is asked for",
             "name models with --models, a plan with --plan",
@@ -69,21 +79,27 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         )
     for name, commands in _BELONGS.items():
         if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
-            owner = "a comparison" if "compare" in commands else "--history"
             flag = f"--{name.replace('_', '-')}"
+            if commands == ("report",):
+                raise PlanError(f"{flag} belongs to --report", "add --report RUN, or give --out")
+            owner = "a comparison" if "compare" in commands else "--history"
             raise PlanError(
                 f"{flag} belongs to {owner}", "add --compare, --history, or --headless --baseline"
             )
-    if flags.export not in (None, "parquet"):
-        raise PlanError(
-            f"--export {flags.export} is not known", suggestion(flags.export, ["parquet"])
-        )
     return flags
 
 
 def refuse_with_resume(flags: argparse.Namespace) -> None:
     """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
     _refuse_but(_OF_EVERY_RUN | {"resume"}, flags, "the run in --resume")
+
+
+def refuse_with_check(flags: argparse.Namespace) -> None:
+    """What tells or compares figures has none to tell of a check; PlanError."""
+    for name in ("baseline_run", "fail_on", "band", "json", "junit", "plot", "sort", "export"):
+        if getattr(flags, name) is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")
 
 
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
@@ -133,6 +149,7 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
     if flags.suite or flags.plan:
         base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))
         data = base.model_dump(exclude_unset=True)
+        data = of_a_check(data) if flags.check else data
         sweeps = [_kept(grid, models) for grid in data["sweeps"]]
         _refuse_absent(models, data["sweeps"])
         data["sweeps"] = [{**grid, **given} for grid in sweeps if grid["models"]]
@@ -153,7 +170,9 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     """What the flags say of every grid, in the words of `app.plan.plan.Sweep`."""
     given: dict[str, Any] = {}
     if flags.runtimes is not None:
-        given["runtimes"] = _words(flags.runtimes, "--runtimes")
+        words = _words(flags.runtimes, "--runtimes")
+        named = [all_names() if word == ALL_RUNTIMES else (word,) for word in words]
+        given["runtimes"] = list(dict.fromkeys(name for names in named for name in names))
     for axis in AXES:
         said = getattr(flags, axis.flag[2:])
         if said is not None:
@@ -222,6 +241,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
 def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     """What the flags add to the plan as a whole, beside its lengths."""
     given: dict[str, Any] = {}
+    if flags.check:
+        given["check"] = True
     if flags.profile_ops:
         given["profile_ops"] = True
     if flags.null:
@@ -242,6 +263,8 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         form = "name=low:high"
         pairs = [_pair(text, "--input-range", form) for text in flags.input_range]
         given["input_range"] = {name: _ends(text, name) for name, text in pairs}
+    if flags.environment:
+        given["environments"] = dict(map(environment_pair, flags.environment))
     if flags.state:
         given["states"] = dict(_pair(text, "--state", "output=input") for text in flags.state)
     if flags.memory_limit is not None:
@@ -254,6 +277,11 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.realtime is not None:
         given["realtime"] = _number(flags.realtime, "--realtime", least=1)
     return given
+
+
+def environment_pair(text: str) -> tuple[str, str]:
+    """A name and its interpreter; PlanError for what is no such pair."""
+    return _pair(text, "--environment", "name=python")
 
 
 def _ends(text: str, name: str) -> tuple[float, float]:

@@ -9,25 +9,30 @@ from itertools import product
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import runtime
 from app.plan.plan import Sweep
+from runtimes import registry
 from runtimes.options import OptionValue
-from runtimes.registry import RUNTIMES, parse_spec
+from runtimes.packaged import Unusable
+from runtimes.registry import parse_spec
 
 
 def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
     measured = {parse_spec(text).name for text in runtimes}
     for key, values in sweep.options.items():
         name, _, option_name = key.partition(".")
-        if name not in RUNTIMES:
+        if name not in registry.names():
             raise PlanError(
                 f"the option {key!r} names no runtime",
-                f"write it as runtime.option; {suggestion(name, RUNTIMES)}",
+                f"write it as runtime.option; {suggestion(name, registry.names())}",
             )
         if name not in measured:
             raise PlanError(
                 f"the option {key!r} is for a runtime that is not measured",
                 f"add {name} to the runtimes or leave the option out",
             )
-        options = {option.name: option for option in runtime(name).options}
+        known = runtime(name)
+        if isinstance(known, Unusable):  # nobody knows what options it would have
+            raise PlanError(known.why.reason, known.why.remedy)
+        options = {option.name: option for option in known.options_for([option_name])}
         if option_name not in options:
             raise PlanError(
                 f"{name} has no option {option_name!r}", _known_options(option_name, list(options))
@@ -55,12 +60,12 @@ def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
     The rows tell all options, those with their default too.
     """
     name = parse_spec(text).name
-    options = {option.name: option for option in runtime(name).options}
     axes = {
         key.partition(".")[2]: values
         for key, values in sweep.options.items()
         if key.partition(".")[0] == name
     }
+    options = {option.name: option for option in runtime(name).options_for(axes)}
     for point in product(*axes.values()):
         typed = {
             option: options[option].parse(str(value))

@@ -18,15 +18,18 @@ examples:
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
+  graphlap --check --models "nets/*.onnx" --runtimes all
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
   graphlap --headless --models mlp --runtimes ort-cpu --aa 20
   graphlap --compare runs/before runs/after --fail-on slower --markdown
+  graphlap --export markdown,trace runs/nets
+  graphlap --report runs/nets -o nets.html
   graphlap --history runs --plot runs/history.svg --fail-on slower
 
-exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured,
-a disk failed, the table could not be printed,
+exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured
+or, of --check, compiled, a disk failed, the table could not be printed,
 or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
 3 a comparison or --history found a case slower and --fail-on asked for that, 130 interrupted.
 Ctrl-C once ends after the block in flight, twice at once; --resume goes on from there.
@@ -45,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(
         prog="graphlap",
         description="Lap times for ONNX graphs: one graph, every runtime, the whole latency "
-        "distribution. Without --headless, --resume, --list or --doctor it opens the window.",
+        "distribution. Without --headless, --check, --resume, --list or --doctor it opens the "
+        "window.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -75,6 +79,20 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument(
         "--history", metavar="DIR", help="the runs below a folder: each case over time, its changes"
     )
+    mode.add_argument(
+        "--check",
+        action="store_true",
+        help="will it run there: compile each case as far as this machine can, and time nothing",
+    )
+    mode.add_argument(
+        "--report", nargs="+", metavar="RUN", help="one HTML page of run folders, two compared"
+    )
+    mode.add_argument(
+        "-o", "--output", metavar="FILE", help="of --report: the page; default report.html"
+    )
+    mode.add_argument(
+        "--verify", metavar="DIR", help="what is damaged in a run folder, if anything"
+    )
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")
     what.add_argument("--suite", metavar="NAME", help="a plan that ships, such as starter")
@@ -86,7 +104,18 @@ def parser() -> argparse.ArgumentParser:
         metavar="A,B,…",
         help="names of --list, .onnx paths or globs, file.py:factory, hf:folder; comma-separated",
     )
-    what.add_argument("--runtimes", metavar="A,B,…", help="default: all that are available")
+    what.add_argument(
+        "--runtimes",
+        metavar="A,B,…",
+        help="default: all that are available; all: every one that there is, others as rows",
+    )
+    what.add_argument(
+        "--environment",
+        metavar="NAME=PYTHON",
+        action="append",
+        default=[],
+        help="an interpreter with its packages: ort-cpu@NAME measures what it has",
+    )
     what.add_argument("--batch", metavar="N,…", help="batch sizes")
     what.add_argument(
         "--axis", metavar="NAME=N,…", action="append", default=[], help="sizes of any other axis"
@@ -130,7 +159,8 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--baseline",
         metavar="X",
-        help="compare each case with this runtime, model or runtime.option=value of the same run",
+        help="compare each case with this runtime, model, @environment or runtime.option=value of "
+        "the same run",
     )
     what.add_argument(
         "--aa",
@@ -158,7 +188,9 @@ def parser() -> argparse.ArgumentParser:
     against = top.add_argument_group("of --compare, --baseline, --baseline-run and --history")
     against.add_argument("--band", metavar="P", help="a change within this is none; default 2%%")
     against.add_argument("--fail-on", metavar="slower", help="exit with 3 if a case is slower")
-    against.add_argument("--markdown", action="store_true", help="of --compare: print Markdown")
+    against.add_argument(
+        "--markdown", action="store_true", help="of --compare and --check: print Markdown"
+    )
     against.add_argument("--json", metavar="FILE", help="write what was found as JSON")
     against.add_argument("--csv", metavar="FILE", help="of --history: write each run's figures")
     against.add_argument("--plot", metavar="FILE", help="of --history and --gaps: draw as SVG")
@@ -251,7 +283,12 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--seed", metavar="N", help="of the order of rounds and of all that is drawn")
     how.add_argument("--out", metavar="DIR", help="a new run folder; default: graphlap-results/…")
-    how.add_argument("--export", metavar="parquet", help="write rows and samples as Parquet too")
+    how.add_argument(
+        "--export",
+        metavar="FORMAT,…",
+        help="csv, json, markdown, parquet, hdr, trace: files beside results.csv; of run folders "
+        "too, without --headless: --export trace RUN",
+    )
     how.add_argument(
         "--sort", metavar="COLUMN", help="order of the table at the end: p99, model, batch_size, …"
     )

@@ -44,6 +44,9 @@ Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
 
 
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -116,16 +119,18 @@ class Plan(_Part):
     that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
     `time_limit_s` is when a round or an export is ended, `budget_s` when nothing more is begun.
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
-    case the first try of a search. `memory_limit` (`8GiB`) is what a measuring process may
-    hold of the host's memory. `weights`, `inputs` and `calibration` are files of the user's own
-    and hold for all models; `from_nodes` and `to_nodes` cut a part out of each graph. `inputs`
-    may be several files, separated by commas: sets that are fed in turn, from run to run, with
-    `rotate_inputs`. `save_inputs` keeps what was fed in the run folder. `input_range` bounds
-    what is drawn, by input; `states` maps outputs of a graph to the inputs that they become.
+    case the first try of a search, `check` compiles each and runs none. `memory_limit` (`8GiB`) is
+    what a measuring process may hold of the host's memory. `weights`, `inputs` and `calibration`
+    are files of the user's own and hold for all models; `from_nodes` and `to_nodes` cut a part
+    out of each graph. `inputs` may be several files, separated by commas: sets that are fed in
+    turn, from run to run, with `rotate_inputs`. `save_inputs` keeps what was fed in the run folder.
+    `input_range` bounds what is drawn, by input; `states` maps outputs of a graph to the inputs
+    that they become.
     `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: outputs are not
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
     follows from the types that a graph computes in. `baseline` is what every case is compared
-    with: a runtime, a model or `runtime.option=value`; a change within `band` counts as none.
+    with: a runtime, a model, `@environment` or `runtime.option=value`; a change within `band`
+    counts as none.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
     many fresh processes of each case after the rounds, for their first answer; `page_cache` says
@@ -134,10 +139,11 @@ class Plan(_Part):
     not reach farther, at most `rounds`. `slo` makes each case a search for the highest rate that
     keeps this target, of at most `rounds` at a rate. `deadline_us` adds the share of runs that take
     longer. `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
-    memory, and `realtime` is its priority among real-time processes.
+    memory, and `realtime` is its priority among real-time processes. `environments` are the
+    interpreters that stand behind the `@` of runtimes, by name.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = "sweep"
+    name: Annotated[str, Field(pattern=_NAME)] = "sweep"
     seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
     profile: str = "quick"
     rounds: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
@@ -146,6 +152,7 @@ class Plan(_Part):
     accuracy: str = ""
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
+    check: Annotated[bool, Field(strict=True)] = False
     slo: str = ""
     memory_limit: str = ""
     cores: str = ""
@@ -172,6 +179,7 @@ class Plan(_Part):
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
     precise: dict[str, float] = Field(default_factory=dict)
     deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
+    environments: dict[Annotated[str, Field(pattern=_NAME)], str] = Field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")

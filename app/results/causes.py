@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.cases.column import Row
+from app.cases.status import WELL
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +19,11 @@ class Cause:
 
 
 def causes(rows: Iterable[Row]) -> list[Cause]:
-    """The causes of all rows that are not ok, or that broke their protocol, as they appear."""
+    """The causes of all rows that are not well, or that broke their protocol, as they appear."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         status, reason = str(row["status"]), str(row["reason"] or "")
-        if status == "ok":
+        if status in WELL:
             if row["valid"] is not False:
                 continue
             status, reason = "not valid", reason or str(row["warnings"] or "")

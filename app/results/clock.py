@@ -7,14 +7,15 @@ import statistics
 from app.cases.case import Case
 from app.machine.available import runtime
 from app.results.run import Run
-from runtimes.registry import RUNTIMES, parse_spec
+from runtimes import registry
+from runtimes.registry import parse_spec
 
 
 def mean_clock_mhz(run: Run, case: Case) -> float | None:
     """The geometric mean over the case's timed rounds; None where a round does not tell it, or
     where cores do not compute: on a device of its own, or on a simulated clock."""
     name = parse_spec(case.runtime).name
-    if name not in RUNTIMES or runtime(name).accelerator:
+    if name not in registry.names() or runtime(name).accelerator:
         return None
     rounds = [result for result in run.rounds_of(case) if result.iterations]
     clocks = [result.environment.get("cpu_mhz") for result in rounds if result.clock == "wall"]

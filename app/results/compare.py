@@ -30,12 +30,11 @@ class RunSide:
     band: float = BAND
 
 
-def side_of(run: Run) -> RunSide:
-    """A run folder as a side, under its path."""
-    manifest = run.manifest
-    measured = tuple(Rows().measured(run))
-    plan = manifest.asked
-    return RunSide(str(run.path), measured, manifest.environment, plan.percentiles, plan.band)
+def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
+    """A run folder as a side, under its path; `measured` are its cases, where they are known."""
+    manifest, plan = run.manifest, run.manifest.asked
+    cases = tuple(Rows().measured(run) if measured is None else measured)
+    return RunSide(str(run.path), cases, manifest.environment, plan.percentiles, plan.band)
 
 
 def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:

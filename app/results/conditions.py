@@ -47,5 +47,7 @@ def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | N
     """Whether every run found the inputs of the last one, likely in a cache; None on a card."""
     if model is None or clock == "simulated":
         return None
+    if case.condition.points:
+        return "one set for each shape"
     further = model.rotation.get(axes_key(model.at(case.axes).axes), ())
     return f"{1 + len(further)} sets in turn" if further else "one set, cache-hot"

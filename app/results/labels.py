@@ -11,7 +11,8 @@ from app.cases.case import Case
 from app.machine.available import runtime
 from app.results.plain import printable
 from exporters.twins import is_null, null_of, original_of
-from runtimes.registry import RUNTIMES, parse_spec
+from runtimes import registry
+from runtimes.registry import parse_spec
 
 NONE_LEFT_OUT: Mapping[str, str] = {}
 
@@ -84,7 +85,7 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
 def unusual_options(spec: str, options: str) -> str:
     """Of a row's `options`, those that are not the runtime's defaults."""
     name = parse_spec(spec).name
-    known = runtime(name).options if name in RUNTIMES else ()
+    known = runtime(name).options if name in registry.names() else ()
     usual = {f"{option.name}={option.default}" for option in known}
     return " ".join(pair for pair in options.split(" ") if pair not in usual)
 

@@ -40,7 +40,8 @@ def doubted(case: Case, rounds: Sequence[RoundResult], row: Row) -> Row:
     doubts = [*_overload(case, became), *_late(case, row)] if became else []
     if not doubts:
         return {}
-    return {"valid": False, "warnings": joined([*sentences(row["warnings"]), *doubts])}
+    warnings = joined([*sentences(row["warnings"]), *doubts])
+    return {"valid": False, "reason": row["reason"] or joined(doubts), "warnings": warnings}
 
 
 def _became(rounds: Sequence[RoundResult]) -> list[OpenLoop]:

@@ -13,6 +13,7 @@ from app.cases.case import Case
 from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
 from app.results.figures import number
 from app.results.labels import differences
+from app.results.rates_found import RateAnswer
 from app.results.series import Series
 from app.stats.capacity import knee
 
@@ -35,6 +36,10 @@ class Curve:
     def places(self) -> list[float]:
         """The gaps in microseconds, or the rates in runs due a second."""
         return [place(one.case.scenario) for one in self.cases]
+
+    def sought(self) -> RateAnswer | None:
+        """The search that has come to these rates; None where they were chosen."""
+        return next((one.sought for one in self.cases if one.sought), None)
 
     def knee_hz(self) -> float | None:
         """The rate beyond which the median grows faster than what is served; None while nothing

@@ -18,19 +18,22 @@ _LANES = ("sessions", "streams")
 
 
 def subjects(cases: Sequence[Case]) -> dict[str, str]:
-    """Case id -> `ort-cpu with 2 sessions`, with the model where there are several."""
+    """Case id -> `ort-cpu with 2 sessions under with:mlp`, with the model where there are several,
+    and the condition likewise."""
     models, apart = model_labels(case.model for case in cases), differences(cases)
     return {case.case_id: _subject(case, models, apart[case.case_id]) for case in cases}
 
 
 def _subject(case: Case, models: dict[str, str], apart: Sequence[str]) -> str:
     lanes = {f"{name}={case.options[name]}": name for name in _LANES if name in case.options}
-    words = [word for word in apart if word not in lanes]
+    condition = [word for word in apart if word in ("no condition", str(case.condition))]
+    words = [word for word in apart if word not in (*lanes, *condition)]
     for name in lanes.values():
         count = case.options[name]
         words.append(f"{count} {name if count != 1 else name.removesuffix('s')}")
     of = f"{models[case.model]} on " if len(models) > 1 else ""
-    return f"{of}{case.runtime}{' with ' * bool(words)}{', '.join(words)}"
+    under = "".join(f" under {word}" for word in condition)
+    return f"{of}{case.runtime}{' with ' * bool(words)}{', '.join(words)}{under}"
 
 
 def kept(target: Target) -> str:

@@ -37,10 +37,11 @@ def curve_rows(subject: str, searched: Searched, target: Target) -> list[Row]:
 
 
 def knee_hz(searched: Searched) -> float | None:
-    """The rate of the curve's knee; None of fewer than three rates."""
+    """The rate of the curve's knee; None of fewer than three rates, or with none beyond it."""
     known = [(point.rate_hz, figure_us(point.rounds)) for point in searched.points]
     curve = [(hz, us) for hz, us in known if hz is not None and us is not None]
-    return knee(curve) if len(curve) > 2 else None
+    bend = knee(curve) if len(curve) > 2 else None
+    return None if curve and bend == curve[-1][0] else bend
 
 
 def as_csv(rows: list[Row]) -> bytes:

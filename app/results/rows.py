@@ -26,6 +26,7 @@ from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
+from app.results.engine import engine_columns, engine_warnings
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
 from app.results.load import doubted, load_columns
@@ -36,6 +37,7 @@ from app.results.operators import operator_warnings
 from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
+from app.results.shapes import shape_columns
 from app.results.stopping import ended_by, rounds_wanted, shortfall
 from app.results.sustained import sustained_columns, sustained_warnings
 from app.results.telemetry import device_columns
@@ -58,6 +60,8 @@ _OF_ROUNDS = (
     "neighbour_at_work",
 )
 """Facts that are figures of each round and not of the compiled graph."""
+UNFINISHED = "rounds were measured: --resume the run"
+"""What is warned of a case that has fewer than were planned; while a run goes on it is no fault."""
 NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 
 
@@ -109,8 +113,8 @@ class Rows:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
             )
-        values |= _setting_columns(run, case)
-        values["profile"] = run.manifest.plan.get("profile")
+        values |= _setting_columns(run, case) | engine_columns(case, rounds)
+        values["profile"] = None if asked.check else run.manifest.plan.get("profile")
         values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
@@ -121,7 +125,7 @@ class Rows:
                 values |= gap_columns(case, summary)
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
-                said += [*gap_warnings(case, values), *disturbed]
+                said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
                 said += sustained_warnings(case, rounds)
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
@@ -150,6 +154,7 @@ class Rows:
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
+            around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             known = len(timed), summary, around, disturbed
@@ -186,6 +191,7 @@ def _model_columns(case: Case, model: ExportedModel | None) -> Row:
     if model is None:
         return values
     model = model.at(case.axes)
+    axes = {name: n for name, n in model.axes.items() if name not in case.condition.varied}
     return values | {
         "family": model.family or None,
         "layers": model.layers,
@@ -195,15 +201,15 @@ def _model_columns(case: Case, model: ExportedModel | None) -> Row:
         "macs": model.macs,
         "model_sha256": model.sha256,
         "opset": model.opset,
-        "batch_size": _size(model, model.batch),
-        "sequence_length": _size(model, model.sequence),
-        "axes": _pairs(model.axes),
+        "batch_size": _size(axes, model.batch),
+        "sequence_length": _size(axes, model.sequence),
+        "axes": _pairs(axes),
         "inputs_drawn": model.inputs_drawn or None,
     }
 
 
-def _size(model: ExportedModel, dimension: Dimension | None) -> int | None:
-    return model.axes.get(dimension) if isinstance(dimension, str) else dimension
+def _size(axes: Mapping[str, int], dimension: Dimension | None) -> int | None:
+    return axes.get(dimension) if isinstance(dimension, str) else dimension
 
 
 def _setting_columns(run: Run, case: Case) -> Row:
@@ -232,7 +238,7 @@ def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
     timed = [result for result in rounds if result.samples]
     warnings = [warning for result in rounds for warning in result.warnings]
     if decisive.status in ("ok", "partial") and len(rounds) < planned:
-        warnings.append(f"{len(rounds)} of {planned} rounds were measured: --resume the run")
+        warnings.append(f"{len(rounds)} of {planned} {UNFINISHED}")
     return {
         "status": decisive.status,
         "valid": all(result.valid for result in timed) if timed else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +67,10 @@ class Run:
         """The measured samples of one round, warm-up left out."""
         records = read_records(self.path / SAMPLES / result.samples)
         measured = records[records["phase"] == MEASURED]
-        return as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
+        samples = as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
+        if "shapes_sha256" not in result.facts:
+            return samples
+        return replace(samples, lanes=None, shapes=np.ascontiguousarray(measured["lane"]))
 
 
 def read_records(path: Path) -> np.ndarray:

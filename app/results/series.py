@@ -14,6 +14,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.status import Status
 from app.results.measured import Measured
+from app.results.rates_found import RateAnswer
 from app.stats.summary import Summary
 from runtimes.execution import Clock
 
@@ -41,7 +42,8 @@ class Series:
     included and marked. `summary` is None while only bins are known: markers are then
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
     `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
-    the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them.
+    the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
+    is of a rate that a search has come to.
     """
 
     key: str
@@ -59,6 +61,7 @@ class Series:
     batch_axis: str = "batch"
     timed: tuple[int, ...] = ()
     cpu_mhz: float | None = None
+    sought: RateAnswer | None = None
 
     @property
     def measured(self) -> Measured:

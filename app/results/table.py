@@ -34,9 +34,13 @@ def read_rows(path: Path) -> dict[str, Row]:
     A column that is not known, as a later version may write, is passed over.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        return rows_of(path.read_bytes().decode("utf-8"))
     except (OSError, UnicodeDecodeError):
         return {}
+
+
+def rows_of(text: str) -> dict[str, Row]:
+    """The same of the text of such a file."""
     lines = csv.DictReader(io.StringIO(text, newline=""))
     known = [found for name in lines.fieldnames or () if (found := column(name)) is not None]
     if BY_NAME["case_id"] not in known:

@@ -7,6 +7,7 @@ from math import prod
 
 from app.cases.axes import AXES
 from app.cases.case import Case
+from app.cases.scenario import Scenario
 from app.results.labels import labels, model_labels
 
 _MOST_VALUES = 6
@@ -63,6 +64,8 @@ def _traits(case: Case, model: str) -> Traits:
 
 
 def _word(value: object) -> str:
+    if isinstance(value, Scenario):
+        return value.words
     return "none" if value is None else str(value)
 
 

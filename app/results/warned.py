@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.cases.column import Row, Value
 
 _BETWEEN = "; "
-_FIGURE = re.compile(r"'[^']*'|(?<![\w.:/-])\d+(?:\.\d+)?")
-"""What is quoted is a name, whatever digits are in it."""
+_FIGURE = re.compile(r"'[^']*'|(?<![\w.:/-])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
+"""What is quoted is a name, whatever digits are in it; `5,853.8` is one figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """A kind of warning: one sentence with the range of its figures, and the rows' case ids."""
+    """A kind of warning: one sentence with the range of its figures, and the rows' case ids.
+
+    `kind` is what the rows' own sentences share, with a `*` for each figure.
+    """
 
     sentence: str
     case_ids: tuple[str, ...]
+    kind: str = field(default="", compare=False)
 
 
 def joined(sentences: Iterable[str]) -> str | None:
@@ -46,13 +50,14 @@ def warned(rows: Iterable[Row]) -> list[Warned]:
         Warned(
             _with_ranges([sentence for sentence, _ in said]),
             tuple(dict.fromkeys(case_id for _, case_id in said)),
+            kind,
         )
-        for said in kinds.values()
+        for kind, said in kinds.items()
     ]
 
 
 def _kind(sentence: str) -> str:
-    return _FIGURE.sub(lambda found: found[0] if found[0][0] == "'" else "#", sentence)
+    return _FIGURE.sub(lambda found: found[0] if found[0][0] == "'" else "*", sentence)
 
 
 def _with_ranges(alike: Sequence[str]) -> str:
@@ -63,5 +68,9 @@ def _with_ranges(alike: Sequence[str]) -> str:
 
 
 def _range(figures: Sequence[str]) -> str:
-    low, high = min(figures, key=float), max(figures, key=float)
-    return low if float(low) == float(high) else f"{low} to {high}"
+    low, high = min(figures, key=_number), max(figures, key=_number)
+    return low if _number(low) == _number(high) else f"{low} to {high}"
+
+
+def _number(figure: str) -> float:
+    return float(figure.replace(",", ""))

@@ -31,15 +31,39 @@ def fence(ascending: np.ndarray) -> float:
     return third + 3.0 * (third - first)
 
 
+def outlying(samples: Samples) -> np.ndarray:
+    """Which of one round's runs are beyond the fence of their shape, booleans [n]."""
+    service = samples.service_ns
+    found = np.zeros(len(service), bool)
+    for own in _alike(samples):
+        found[own] = service[own] > fence(np.sort(service[own]))
+    return found
+
+
+def _alike(samples: Samples) -> list[np.ndarray]:
+    """Which runs are of one shape, booleans [n] for each shape that ran."""
+    if samples.shapes is None:
+        return [np.ones(len(samples.started_ns), bool)] if len(samples.started_ns) else []
+    return [samples.shapes == shape for shape in np.unique(samples.shapes)]
+
+
+def _typical_ns(samples: Samples) -> np.ndarray:
+    """The median of its shape for each run [n]."""
+    service = samples.service_ns
+    typical = np.zeros(len(service), service.dtype)
+    for own in _alike(samples):
+        typical[own] = order_statistic(np.sort(service[own]), 0.5)
+    return typical
+
+
 def outlier_causes(samples: Samples, disturbances: Sequence[Disturbance]) -> Counter[str]:
     """How many of one round's outliers have which cause; `unseen` where none was seen."""
     latency, found = samples.service_ns, Counter[str]()
     if not len(latency):
         return found
-    ascending = np.sort(latency)
-    outlying = latency > fence(ascending)
-    started = samples.started_ns[outlying]
-    excess_ms = (latency[outlying] - order_statistic(ascending, 0.5)) * 1e-6
+    beyond = outlying(samples)
+    started = samples.started_ns[beyond]
+    excess_ms = (latency - _typical_ns(samples))[beyond] * 1e-6
     for block in disturbances:
         inside = (started >= block.begun_ns) & (started < block.ended_ns)
         found += _in_block(np.sort(excess_ms[inside])[::-1].tolist(), block)

@@ -18,7 +18,7 @@ from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
 from app.stats.early_stopping import EarlyStopping, early_stopping
 from app.stats.load import lateness_ns
-from app.stats.outliers import fence
+from app.stats.outliers import outlying
 from app.stats.quantiles import (
     CONFIDENCE,
     Interval,
@@ -128,9 +128,13 @@ def summarise(
     response = None if is_open else _pooled([s.finished_ns - s.scheduled_ns for s in timed])
     each = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
     medians = [median for median in each if median is not None]
-    outliers = sum(int(np.count_nonzero(own > fence(own))) for own in served.ascending)
+    outliers = sum(int(np.count_nonzero(outlying(samples))) for samples in timed)
     drift = _drift([_movement(samples) for samples in timed])
+    # Shapes have times of their own, and so a tail that is nobody's fault.
+    tail = _tail(service or told) if timed[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
+    disturbed = _warnings(spread, outliers / len(pooled), tail, drift)
+    simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
     return Summary(
         iterations=len(pooled),
         rounds=len(timed),
@@ -150,10 +154,7 @@ def summarise(
         outliers=outliers,
         drift=drift,
         round_p50_spread=spread,
-        warnings=(
-            *_few(len(pooled)),
-            *_warnings(spread, outliers / len(pooled), _tail(service or told), drift),
-        ),
+        warnings=(*_few(len(pooled)), *([] if simulated else disturbed)),
         confidence=confidence,
         service=service,
         queue=_told(queue, ("p50", "p99")) if is_open else None,
@@ -179,6 +180,7 @@ def _in_time(samples: Samples) -> Samples:
         started_ns=samples.started_ns[order],
         finished_ns=samples.finished_ns[order],
         lanes=None if samples.lanes is None else samples.lanes[order],
+        shapes=None if samples.shapes is None else samples.shapes[order],
     )
 
 

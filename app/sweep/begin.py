@@ -11,6 +11,7 @@ import psutil
 
 from app.machine import engines
 from app.machine.environment import describe_host
+from app.plan.environments import environments_of
 from app.plan.expand import expand
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
@@ -28,6 +29,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
     Raises PlanError or ResultsError before anything is written.
     """
     cases = expand(plan)
+    plan = plan.model_copy(update={"environments": environments_of(plan)})
     refuse_misplaced(plan)
     engines.refuse_unwritable()
     lengths = plan.lengths
@@ -38,7 +40,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
     manifest = new_manifest(
         name=plan.name,
         seed=plan.seed,
-        rounds=1 if plan.is_search else lengths.rounds,
+        rounds=1 if plan.is_search or plan.check else lengths.rounds,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
         plan=plan,

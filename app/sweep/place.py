@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Self
 
 import psutil
 
 from app.machine.bell import Bell
-from app.machine.child import Child
+from app.machine.child import Child, Unstarted
 from app.machine.cores import keep_to, on_cores, usable_cores
 from app.machine.telemetry import Telemetry
 from app.sweep.work.base import Talk
 from exporters import own
+from runtimes.environment import environment_of
 
-COMMANDS: Mapping[str, Sequence[str]] = {
-    "export": own.command("exporters.worker"),
-    "round": own.command("app.workers.measure"),
-    "accuracy": own.command("app.workers.accuracy"),
-    "cold_start": own.command("app.workers.cold"),
-    "operators": own.command("app.workers.operators"),
+MODULES: Mapping[str, str] = {
+    "export": "exporters.worker",
+    "round": "app.workers.measure",
+    "check": "app.workers.checking",
+    "accuracy": "app.workers.accuracy",
+    "cold_start": "app.workers.cold",
+    "operators": "app.workers.operators",
 }
-EXPORTER_LIMIT_BYTES = 3 * 2**30
-"""An exporter that has grown beyond this is replaced: exporters keep what torch has freed."""
+"""What each kind of worker runs."""
+SERVER_LIMIT_BYTES = 3 * 2**30
+"""A worker that serves many requests is replaced beyond this: it keeps what torch has freed."""
+_EXPORTS = ""
 
 
 class ThisMachine:
-    """A context manager over its workers; `commands` are those that differ from `COMMANDS`.
+    """A context manager over its workers; `commands` are those that run none of `MODULES`.
 
-    `telemetry` is what is read of the devices while a round runs; None reads nothing. What
-    measures runs on `cores`, () for any; this thread keeps off them, if there are others, until
-    this is closed. An export never runs beside a round, so that it may use them all.
+    `environments` are the interpreters of other environments than ours, by name. `telemetry` is
+    what is read of the devices while a round runs; None reads nothing. What measures runs on
+    `cores`, () for any; this thread keeps off them, if there are others, until this is closed. An
+    export never runs beside a round, so that it may use them all.
     """
 
     def __init__(
@@ -38,42 +44,46 @@ class ThisMachine:
         telemetry: Telemetry | None = None,
         commands: Mapping[str, Sequence[str]] | None = None,
         cores: Collection[int] = (),
+        environments: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.telemetry = telemetry or Telemetry()
-        self._commands = {**COMMANDS, **(commands or {})}
+        self._commands, self._environments = commands or {}, environments
         self._bell = Bell()
-        self._idle: list[Talk] = []
+        self._idle: dict[str, list[Talk]] = {}
         self._usable, self._cores = usable_cores(), cores
         others = self._usable.difference(cores)
         self._left = bool(cores and others)
         if self._left:
             keep_to(others)
 
-    def start(self, kind: str) -> Talk:
-        if not self._cores:
-            return Child(self._commands[kind], self._bell)
-        with on_cores(self._usable if kind == "export" else self._cores):
-            return Child(self._commands[kind], self._bell)
+    def start(self, kind: str, environment: str = "") -> Talk:
+        command = self._commands.get(kind) or own.command(
+            MODULES[kind], python=self._environments[environment] if environment else ""
+        )
+        try:
+            if not self._cores:
+                return Child(command, self._bell)
+            with on_cores(self._usable if kind == "export" else self._cores):
+                return Child(command, self._bell)
+        except OSError as error:  # an environment's interpreter may go while a sweep runs
+            return Unstarted(error)
 
     def exporter(self) -> Talk:
-        while self._idle:
-            idle = self._idle.pop()
-            if not idle.ended():
-                return idle
-            idle.close()
-        return self.start("export")
+        return self._idle_one(_EXPORTS) or self.start("export")
 
-    def give_back(self, exporter: Talk) -> None:
-        if _is_large(exporter):
-            exporter.close()
+    def checker(self, runtime: str) -> Talk:
+        self._end_idle([other for other in self._idle if other != runtime])
+        return self._idle_one(runtime) or self.start("check", environment_of(runtime))
+
+    def give_back(self, server: Talk, runtime: str = _EXPORTS) -> None:
+        if server.ended() or _is_large(server):
+            server.close()
         else:
-            self._idle.append(exporter)
+            self._idle.setdefault(runtime, []).append(server)
 
     def be_quiet(self) -> None:
-        """End idle exporters: they hold nothing that is not stored, and cores and memory."""
-        for exporter in self._idle:
-            exporter.close()
-        self._idle.clear()
+        """End what is idle: it holds nothing that is not stored, and cores and memory."""
+        self._end_idle(list(self._idle))
 
     def wait(self, seconds: float) -> None:
         """Until a worker says something, at the latest after so long."""
@@ -91,11 +101,25 @@ class ThisMachine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _idle_one(self, runtime: str) -> Talk | None:
+        waiting = self._idle.get(runtime, [])
+        while waiting:
+            idle = waiting.pop()
+            if not idle.ended():
+                return idle
+            idle.close()
+        return None
 
-def _is_large(exporter: Talk) -> bool:
+    def _end_idle(self, runtimes: Sequence[str]) -> None:
+        for runtime in runtimes:
+            for server in self._idle.pop(runtime):
+                server.close()
+
+
+def _is_large(server: Talk) -> bool:
     try:
-        return exporter.pid is None or (
-            psutil.Process(exporter.pid).memory_info().rss > EXPORTER_LIMIT_BYTES
+        return server.pid is None or (
+            psutil.Process(server.pid).memory_info().rss > SERVER_LIMIT_BYTES
         )
     except psutil.Error:
         return True

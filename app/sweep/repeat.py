@@ -13,6 +13,7 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.machine import engines
 from app.machine.environment import describe_host
+from app.plan.environments import environments_of
 from app.plan.placing import refuse_misplaced
 from app.results.folder import RunFolder
 from app.results.kept_files import KeptFile, kept_files
@@ -37,6 +38,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
     accuracy = _place(old.asked.accuracy, run, kept)
     refuse_misplaced(old.asked)
+    environments_of(old.asked)
     engines.refuse_unwritable()
     manifest: Manifest = new_manifest(
         name=old.name,

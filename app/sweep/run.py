@@ -35,13 +35,17 @@ from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, T
 from app.sweep.place import ThisMachine
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.work.checking import MOST_CHECKS, CheckWork
 from app.sweep.work.export import MOST_EXPORTERS
+from app.sweep.work.round import RoundWork
 
 REFRESH_S = 2.0
 REFRESH_SHARE = 0.02
 """`results.csv` is rewritten between rounds, and may take this share of the sweep's time."""
 EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""
+CHECK_S = 1.0
+"""A first guess of what compiling a case takes, the import of its engine shared by many."""
 AFTERWARDS_S = 4.0
 """A first guess of what operator times or an accuracy take: a process, an engine, some runs."""
 
@@ -62,11 +66,14 @@ class SweepRun:
         reader.poll()
         self._ledger = reader.ledger
         self._rows = Rows()
+        self._kind = CheckWork.kind if folder.manifest.asked.check else RoundWork.kind
         self._told: dict[str, Row] = {}
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows)
         self._ledger.take(folder.writer, folder.begin(environment))
-        cores = folder.manifest.asked.chosen_cores
-        here = place or ThisMachine(Telemetry.of_this_machine(), cores=cores)
+        asked = folder.manifest.asked
+        here = place or ThisMachine(
+            Telemetry.of_this_machine(), cores=asked.chosen_cores, environments=asked.environments
+        )
         self._engine = Engine(source, here)
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
         self._refreshed_at = time.monotonic()
@@ -203,7 +210,9 @@ class SweepRun:
         )
         live.exports_eta_s = self._exports_left_s()
         schedule = self._rounds.schedule
-        rounds_s = left * self._usual_s("round", schedule.limits.min_s + ROUND_OVERHEAD_S)
+        checks = self._kind == CheckWork.kind
+        guess_s = CHECK_S if checks else schedule.limits.min_s + ROUND_OVERHEAD_S
+        rounds_s = left * self._usual_s(self._kind, guess_s) / (MOST_CHECKS if checks else 1)
         after_s = sum(of.left * self._usual_s(of.kind, AFTERWARDS_S) for of in self._afterwards)
         live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
 

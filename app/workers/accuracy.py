@@ -13,6 +13,7 @@ from typing import Any
 
 from app.cases.accuracy import AccuracyJob, AccuracyResult
 from app.workers.assess import assess
+from app.workers.reason import reason_of
 from app.workers.serve import serve
 from exporters.codec import from_json
 from exporters.types import GraphlapError
@@ -28,7 +29,7 @@ def answer(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> Ac
     try:
         return assess(job, lambda images: tell({"event": "progress", "images": images}))
     except GraphlapError as error:
-        reason = str(error)
+        reason = reason_of(error)
     except Exception as error:
         traceback.print_exception(error, file=sys.stderr)
         reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"

@@ -11,10 +11,9 @@ from app.cases.accuracy import AccuracyJob, AccuracyResult
 from app.cases.errors import PlanError
 from app.cases.settings import settings_of
 from app.workers.labelled import Labelled, open_data
+from app.workers.starting import runtime_called, state_of
 from exporters.types import ExportedModel, TensorSpec
-from runtimes import registry
-from runtimes.base import Lane, Unavailable
-from runtimes.faults import NotAvailable
+from runtimes.base import Lane
 
 
 def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
@@ -26,10 +25,8 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     source = _only_input(model)
     shape = source.shape_at(model.axes)
     data = open_data(job.data, source, shape)
-    runtime = registry.load(registry.parse_spec(subject.runtime).name)
-    state = runtime.availability()
-    if isinstance(state, Unavailable):
-        raise NotAvailable(state.reason, state.remedy)
+    runtime = runtime_called(subject.runtime)
+    state_of(runtime)
     settings = settings_of(subject, job.cache_dir)
     runtime.refuse(model, model.axes, settings)
     runtime.load()

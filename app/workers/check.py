@@ -10,7 +10,7 @@ import numpy as np
 
 from app.cases.round import Check
 from exporters.agreement import Difference, difference, tolerance_of
-from exporters.types import ExportedModel
+from exporters.types import ExportedModel, Reference
 from runtimes.base import Lane, Session
 
 
@@ -21,17 +21,33 @@ def check_session(
     model: ExportedModel,
     tolerance: float | None,
 ) -> Check:
+    """The worst lane's errors, as `check_lanes`."""
+    told = session.execution.precision
+    return check_lanes(session.lanes, told, Reference(inputs, expected), model, tolerance)
+
+
+def check_lanes(
+    lanes: Iterable[Lane],
+    precision: str,
+    reference: Reference,
+    model: ExportedModel,
+    tolerance: float | None,
+) -> Check:
     """The worst lane's errors: each is bound, its output buffers poisoned, run once and compared.
 
-    `tolerance` None is that of the executed type or of the graph's narrowest, whichever is
-    coarser: an engine may compute a narrow graph in a wider type. Leaves the inputs bound.
+    `tolerance` None is that of the executed type, `precision`, or of the graph's narrowest,
+    whichever is coarser: an engine may compute a narrow graph in a wider type. Leaves the inputs
+    bound.
     """
-    types = (session.execution.precision, model.narrowest)
+    types, inputs = (precision, model.narrowest), reference.inputs
     allowed = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
     steps = "int8" in types
     checks = [
-        replace(compare(_run(lane, inputs), expected, model.reference, allowed, steps), lane=number)
-        for number, lane in enumerate(session.lanes)
+        replace(
+            compare(_run(lane, inputs), reference.outputs, model.reference, allowed, steps),
+            lane=number,
+        )
+        for number, lane in enumerate(lanes)
     ]
     return worst(checks)
 
@@ -94,6 +110,7 @@ def why_wrong(check: Check, lanes: int) -> str:
     """One sentence about a check that failed."""
     where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
     where = f" at batch {check.batch}" if check.batch else where
+    where = f" at {check.shape}" if check.shape else where
     said = f"output {check.worst_output!r}{where} differs from the {check.reference} reference"
     if check.unequal is not None:
         return f"{said} in {100 * check.unequal:.3g} % of its elements, and integers must be equal"

@@ -14,12 +14,13 @@ from typing import Any
 from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob
 from app.cases.settings import settings_of
 from app.workers.page_cache import drop, files_in_use
+from app.workers.reason import reason_of
 from app.workers.serve import serve
+from app.workers.starting import in_our_words, limit_threads, runtime_called, state_of
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
-from runtimes import registry
-from runtimes.base import Runtime, Session, Unavailable
-from runtimes.faults import NotAvailable, Unsupported
+from runtimes.base import Runtime
+from runtimes.faults import Unsupported
 from runtimes.options import Settings
 from runtimes.session.several import compile_sessions
 
@@ -36,7 +37,7 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> ColdS
     try:
         return _started(job, heard_ns, result)
     except GraphlapError as error:
-        reason = str(error)
+        reason = reason_of(error)
     except Exception as error:
         traceback.print_exception(error, file=sys.stderr)
         reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
@@ -49,7 +50,7 @@ def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:
     settings = settings_of(job.subject, job.cache_dir)
     _prepare(job, settings)
     model = job.model.at(job.subject.axes)
-    runtime = registry.load(registry.parse_spec(job.subject.runtime).name)
+    runtime = runtime_called(job.subject.runtime)
     _refuse(runtime)
     runtime.refuse(model, model.axes, settings)
     reference = load_reference(model.references[axes_key(model.axes)])
@@ -64,7 +65,7 @@ def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:
         lane = session.lanes[0]
         lane.enter()
         lane.bind(reference.inputs)
-        with _in_our_words(session), _timed("first_inference", phases_ms):
+        with in_our_words(session), _timed("first_inference", phases_ms):
             lane.run()
         files = (*sorted(files_in_use()), model.path) if job.process == SCOUT else ()
     return replace(result, phases_ms=phases_ms, kept_share=kept_share, files=files)
@@ -73,14 +74,11 @@ def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:
 def _prepare(job: ColdStartJob, settings: Settings) -> None:
     if job.affinity and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job.affinity)
-    if settings.threads:
-        os.environ["OMP_NUM_THREADS"] = str(settings.threads)
+    limit_threads(settings.threads)
 
 
 def _refuse(runtime: Runtime) -> None:
-    state = runtime.availability()
-    if isinstance(state, Unavailable):
-        raise NotAvailable(state.reason, state.remedy)
+    state_of(runtime)
     if runtime.clock == "simulated":
         raise Unsupported(
             "a simulated card takes no time to start that a real one would take",
@@ -93,16 +91,6 @@ def _timed(phase: str, phases_ms: dict[str, float]) -> Iterator[None]:
     began_ns = time.perf_counter_ns()
     yield
     phases_ms[phase] = (time.perf_counter_ns() - began_ns) / 1e6
-
-
-@contextmanager
-def _in_our_words(session: Session) -> Iterator[None]:
-    try:
-        yield
-    except (GraphlapError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        raise session.fault(error) from error
 
 
 if __name__ == "__main__":

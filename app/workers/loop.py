@@ -2,15 +2,15 @@
 
 Everything that is not `run()` happens outside the two reads: storing, feeding the state
 back, waiting for the next scheduled start or for other lanes. One function serves single runs,
-because its branches cost nothing that is measured, one the queries of several runs, and one what
-is asked for all at once.
+because its branches cost nothing that is measured, one runs of several shapes, one the queries of
+several runs, and one what is asked for all at once.
 """
 
 from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -67,6 +67,30 @@ def run_block(
         due = end + gap_ns
         if advance is not None:
             advance()
+
+
+def run_turns(
+    block: Block,
+    turns: Iterable[int],
+    runs: Sequence[Callable[[], object]],
+    gap_ns: int,
+    wait: Callable[[int], object],
+) -> None:
+    """Time into `block` a run for each of `turns`, of whose turn it is among `runs`."""
+    scheduled, started, finished = block.scheduled, block.started, block.finished
+    clock = clock_ns
+    due = clock() + gap_ns
+    for i, turn in enumerate(turns):
+        run = runs[turn]
+        if gap_ns:
+            wait(due)
+        begin = clock()
+        run()
+        end = clock()
+        scheduled[i] = due if gap_ns else begin
+        started[i] = begin
+        finished[i] = end
+        due = end + gap_ns
 
 
 def run_queries(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ from app.cases.round import MeasureJob, RoundResult
 from app.workers.placing import take_place
 from app.workers.round import measure_round
 from app.workers.serve import StopRequest, serve
+from app.workers.starting import limit_threads
 from exporters.codec import from_json
 
 
@@ -20,8 +20,7 @@ def main() -> int:
 
 def _round(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> RoundResult:
     job = from_json(MeasureJob, values)
-    if job.settings.threads:
-        os.environ["OMP_NUM_THREADS"] = str(job.settings.threads)
+    limit_threads(job.settings.threads)
     return measure_round(job, tell, StopRequest(), take_place(job))
 
 

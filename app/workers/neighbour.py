@@ -11,10 +11,11 @@ from typing import Any
 from app.cases.neighbour import NeighbourJob, NeighbourResult, Stretch
 from app.cases.scenario import CLOSED_LOOP
 from app.workers.lane import OneLane
+from app.workers.reason import reason_of
 from app.workers.serve import StopRequest, serve
+from app.workers.starting import runtime_called, state_of
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
-from runtimes import registry
 from runtimes.base import Session
 
 BLOCK_S = 0.05
@@ -32,13 +33,14 @@ def main() -> int:
 def _work(values: dict[str, Any], tell: Tell) -> NeighbourResult:
     job = from_json(NeighbourJob, values)
     try:
-        runtime = registry.load(registry.parse_spec(job.runtime).name)
+        runtime = runtime_called(job.runtime)
+        state_of(runtime)
         runtime.refuse(job.model, job.model.axes, job.settings)
         runtime.load()
         with closing(runtime.compile(job.model, job.model.axes, job.settings)) as session:
             return NeighbourResult(_stretches(job, session, tell))
     except GraphlapError as error:
-        return NeighbourResult(status=error.status or "run_failed", reason=str(error))  # type: ignore[arg-type]
+        return NeighbourResult(status=error.status or "run_failed", reason=reason_of(error))  # type: ignore[arg-type]
 
 
 def _stretches(job: NeighbourJob, session: Session, tell: Tell) -> tuple[Stretch, ...]:

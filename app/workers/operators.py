@@ -19,16 +19,15 @@ import numpy as np
 from app.cases.operators import OperatorJob, OperatorTimes
 from app.workers.held import held
 from app.workers.peak import peaks_of_host
+from app.workers.reason import reason_of
 from app.workers.roof import operators
 from app.workers.serve import serve
+from app.workers.starting import runtime_called, state_of
 from exporters import own
 from exporters.codec import from_json
 from exporters.node_graph import NodeGraph
 from exporters.types import GraphlapError, axes_key, load_reference
-from runtimes import registry
-from runtimes.base import Unavailable
 from runtimes.execution import AfterCompletion
-from runtimes.faults import NotAvailable
 
 FOR_S = 2.0
 LEAST_RUNS, MOST_RUNS = 5, 100
@@ -45,7 +44,7 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> Opera
     try:
         return operator_times(request)
     except GraphlapError as error:
-        reason = str(error)
+        reason = reason_of(error)
     except Exception as error:
         traceback.print_exception(error, file=sys.stderr)
         reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
@@ -56,11 +55,9 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
     """Compile the case for it, run it as the round did, and take the times."""
     case, settings = request.case, request.settings
     model = request.model.at(case.axes)
-    runtime = registry.load(registry.parse_spec(case.runtime).name)
+    runtime = runtime_called(case.runtime)
     os.environ.update(runtime.operator_environment)
-    state = runtime.availability()
-    if isinstance(state, Unavailable):
-        raise NotAvailable(state.reason, state.remedy)
+    state_of(runtime)
     runtime.refuse(model, model.axes, settings)
     runtime.load()
     reference = load_reference(model.references[axes_key(model.axes)])
@@ -104,7 +101,7 @@ class _Timed:
 def _graph(model: str, axes: Mapping[str, int], executed: Path | None) -> NodeGraph:
     """The nodes of the file, read by a process that may import onnx; none if it can't."""
     files = [model, json.dumps(dict(axes)), *([str(executed)] if executed else [])]
-    command = own.command("exporters.files.node_graph", *files)
+    command = own.starter_command("exporters.files.node_graph", *files)
     environment = own.child_environment()
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
     try:

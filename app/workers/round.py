@@ -11,24 +11,27 @@ import errno
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from app.cases.round import MeasureJob, Phase, RoundResult
 from app.cases.status import Status
-from app.workers.conditions import peak_rss_mb
+from app.workers.conditions import peak_rss_mb, round_warnings
 from app.workers.doubts import of_crowding, of_precision
+from app.workers.engine import engine_facts
+from app.workers.executed import executed
 from app.workers.placing import refuse_crowd
+from app.workers.reason import reason_of
+from app.workers.shapes import first_axes, first_order
 from app.workers.simulated_round import simulate_round
+from app.workers.starting import in_our_words, runtime_called, state_of
 from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
 from exporters.types import GraphlapError, axes_key, load_reference
-from runtimes import registry
-from runtimes.base import Runtime, Session, Unavailable
+from runtimes.base import Runtime, Session
 from runtimes.execution import Execution
-from runtimes.faults import NotAvailable
 from runtimes.options import all_options, sessions_of
 from runtimes.session.batches import compile_batches
 from runtimes.session.precision import refuse_wider
@@ -36,8 +39,6 @@ from runtimes.session.several import compile_sessions
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 """A round that ends so is not recorded: it is measured again when the sweep is resumed."""
-
-_NODES_NAMED = 5
 
 
 def measure_round(
@@ -51,7 +52,7 @@ def measure_round(
     try:
         _measure(this)
     except GraphlapError as error:
-        this.note(status=error.status or "run_failed", reason=str(error))
+        this.note(status=error.status or "run_failed", reason=reason_of(error))
     except MemoryError:
         reason = f"the host ran out of memory in {this.phase}: use a smaller batch"
         this.note(status="out_of_memory", reason=reason)
@@ -64,7 +65,7 @@ def measure_round(
 def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
     """A disk that is full ends the sweep; anything else is a failure, named with its phase."""
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        reason = f"the samples could not be written: {error.strerror}; free space, then --resume"
+        reason = f"the samples can't be written any more ({error.strerror})"
         return {"status": "cancelled", "stop_reason": "disk_full", "reason": reason}
     traceback.print_exception(error, file=sys.stderr)
     first_line = (str(error).splitlines() or [""])[0]
@@ -81,7 +82,9 @@ def _measure(this: UnderWay) -> None:
     runtime = _runtime(this)
     runtime.refuse(job.model, job.axes, job.settings)
     runtime.load()
-    reference = load_reference(job.model.references[axes_key(job.axes)])
+    reference = load_reference(job.model.references[axes_key(first_axes(job))])
+    this.leave()
+    this.note(**engine_facts(runtime))
     this.enter("compile")
     with closing(_compiled(runtime, job)) as session:
         this.leave()
@@ -94,11 +97,12 @@ def _measure(this: UnderWay) -> None:
         for lane in reversed(session.lanes):
             lane.enter()
             lane.bind(reference.inputs)
-        with _in_our_words(session):
+        with in_our_words(session):
             this.enter("first_inference")
             begun = time.perf_counter_ns()
             session.lanes[0].run()
             first_ns = float(time.perf_counter_ns() - begun)
+            this.leave()  # what is prepared until the next phase is no inference
             if session.execution.clock == "simulated":
                 simulate_round(this, session, reference)
             else:
@@ -112,14 +116,15 @@ def _measure(this: UnderWay) -> None:
 def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
     if job.batches:
         return compile_batches(runtime, job.batches, job.settings)
+    if job.shapes:
+        ordered = [job.shapes[number] for number in first_order(job)]
+        return runtime.compile_shapes(job.model, ordered, job.settings)
     return compile_sessions(runtime, job.model, job.axes, job.settings)
 
 
 def _runtime(this: UnderWay) -> Runtime:
-    runtime = registry.load(registry.parse_spec(this.job.runtime).name)
-    state = runtime.availability()
-    if isinstance(state, Unavailable):
-        raise NotAvailable(state.reason, state.remedy)
+    runtime = runtime_called(this.job.runtime)
+    state = state_of(runtime)
     settings, cores = this.job.settings, len(this.result.environment["affinity"])
     sessions = sessions_of(runtime.options, settings.options)
     this.note(
@@ -132,35 +137,7 @@ def _runtime(this: UnderWay) -> Runtime:
 
 
 def _note_execution(this: UnderWay, execution: Execution) -> None:
-    """What really runs; a float node that the engine did not take makes it partial."""
-    this.note(
-        clock=execution.clock,
-        boundary=execution.boundary,
-        call_path=execution.call_path,
-        execution_provider=execution.provider,
-        precision=execution.precision,
-        device_name=execution.device_name,
-        facts=dict(execution.facts),
-    )
+    this.note(**executed(execution))
     this.warn(*execution.warnings, *of_precision(this.job.model.precision, execution))
-    elsewhere = execution.elsewhere
-    if elsewhere:
-        named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]
-        more = len(elsewhere) - len(named)
-        nodes = ", ".join(named) + (f" and {more} more" if more else "")
-        this.note(
-            status="partial",
-            reason=f"not all of the graph ran on {execution.provider}: {nodes}",
-            placement=tuple(asdict(node) for node in elsewhere),
-        )
-
-
-@contextmanager
-def _in_our_words(session: Session) -> Iterator[None]:
-    """`run` is the engine's own call and raises the engine's errors; the adapter knows them."""
-    try:
-        yield
-    except (GraphlapError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        raise session.fault(error) from error
+    if execution.clock != "simulated":  # nothing that goes on here touches a simulated clock
+        this.warn(*round_warnings(this.result.environment))

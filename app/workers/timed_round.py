@@ -25,12 +25,13 @@ from app.workers.placing import hold_memory
 from app.workers.pollution import Pollution
 from app.workers.round_schedule import timed_schedule
 from app.workers.sampling import Measured, Sampler
+from app.workers.shapes import InTurn, turns_sha256
 from app.workers.thinning import kept_per_s
 from app.workers.timing import Loop, loop_of, serving
 from app.workers.under_way import UnderWay
 from app.workers.watch import Watch
 from exporters.types import Reference, axes_key, load_reference
-from runtimes.base import Arrays, Lane, Session
+from runtimes.base import Arrays, Session
 from runtimes.faults import Unsupported
 from runtimes.session.batches import Batches
 from runtimes.session.call_option import CALL
@@ -57,7 +58,10 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     watch = Watch(this.result.environment["affinity"])
     this.enter("warmup")
     with beside(this) as neighbour, this.samples_file() as file:
-        with _lanes(this, session.lanes, first_ns, sets, pollution) as lanes:
+        with _lanes(this, session, first_ns, sets, pollution) as lanes:
+            if isinstance(lanes, InTurn):
+                file.write(lanes.first_seen().tobytes())
+                this.note(facts={**this.result.facts, "shapes_sha256": turns_sha256(job)})
             sampler = Sampler(
                 lanes, job.limits, file, watch, this.report, this.stopped, kept_per_s(job.condition)
             )
@@ -126,12 +130,14 @@ def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
 
 def _lanes(
     this: UnderWay,
-    lanes: tuple[Lane, ...],
+    session: Session,
     first_ns: float,
     sets: Sequence[Arrays],
     pollution: Pollution | None,
 ) -> Blocks:
-    job, streaming = this.job, bool(this.job.model.states)
+    job, lanes, streaming = this.job, session.lanes, bool(this.job.model.states)
+    if session.by_shape:
+        return InTurn(session, job, first_ns)
     if job.scenario.kind == "multistream":
         return Queries(lanes, job.scenario, streaming, first_ns, sets)
     if job.scenario.kind == "offline":

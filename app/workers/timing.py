@@ -10,6 +10,8 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+
 from app.cases.scenario import WaitPolicy
 from app.workers.arriving import Arriving, serve_block
 from app.workers.between import between_runs
@@ -22,6 +24,7 @@ from app.workers.loop import (
     run_block,
     run_queries,
     run_requests,
+    run_turns,
 )
 from runtimes.base import Arrays, Lane
 from runtimes.calls.call import Copy
@@ -61,6 +64,22 @@ def timing(
     run, wait = lane.run, waits[wait_policy]
     advance = between_runs(lane, streaming, sets, polluting)
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
+
+
+def turn_timing(
+    lanes: Sequence[Lane], gap_ns: int, wait_policy: WaitPolicy, waits: Waits
+) -> Callable[[Block, np.ndarray], None]:
+    """What times a run for each of some turns, int64 [n]: the numbers of the lanes to run."""
+    if loop_of(lanes[0], streaming=False) == "C":
+        together = [call for lane in lanes for call in lane.calls]
+        calls = TimedCalls(
+            together, gap_ns=gap_ns, wait=wait_policy, hybrid_margin_ns=SLEEP_MARGIN_NS
+        )
+        return lambda block, turns: calls.turns(
+            block.scheduled, block.started, block.finished, turns, len(lanes)
+        )
+    runs, wait = [lane.run for lane in lanes], waits[wait_policy]
+    return lambda block, turns: run_turns(block, turns.tolist(), runs, gap_ns, wait)
 
 
 def query_timing(

@@ -11,10 +11,11 @@ from typing import Any, BinaryIO, cast
 
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
 from app.workers.batching import parts
-from app.workers.check import check_session, why_wrong, worst
-from app.workers.conditions import describe_round, round_warnings
+from app.workers.check import check_lanes, check_session, why_wrong, worst
+from app.workers.conditions import describe_round
 from app.workers.doubts import of_itself, of_nans
 from app.workers.sampling import Progress
+from app.workers.shapes import fed
 from exporters.types import Reference
 from runtimes.base import Session
 
@@ -42,7 +43,7 @@ class UnderWay:
             status="ok",
             started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
             environment=environment,
-            warnings=(*self.said, *round_warnings(environment)),
+            warnings=tuple(self.said),
         )
 
     def note(self, **facts: Any) -> None:
@@ -80,9 +81,15 @@ class UnderWay:
             return None
         self.enter("correctness")
         model, tolerance = self.job.model, self.job.tolerance
+        if session.by_shape:
+            told = session.execution.precision
+            return worst(
+                replace(check_lanes((lane,), told, own, model, tolerance), shape=shape)
+                for shape, lane, own in fed(session, self.job)
+            )
         return worst(
-            replace(check_session(one, fed.inputs, fed.outputs, model, tolerance), batch=batch)
-            for batch, one, fed in parts(session, reference, self.job)
+            replace(check_session(one, own.inputs, own.outputs, model, tolerance), batch=batch)
+            for batch, one, own in parts(session, reference, self.job)
         )
 
     def note_check(self, check: Check | None) -> None:

@@ -11,8 +11,12 @@ import onnxruntime
 from runtimes.fpga import provider
 from runtimes.fpga.card import timing
 
+name = provider.get_ep_name()
+onnxruntime.register_execution_provider_library(name, provider.get_library_path())
+card = next(device for device in onnxruntime.get_ep_devices() if device.ep_name == name)
+
 options = onnxruntime.SessionOptions()
-options.add_provider_for_devices([provider.device()], {"card": "v80"})
+options.add_provider_for_devices([card], {"card": "v80"})
 for axis in sys.argv[2:]:
     name, _, size = axis.partition("=")
     options.add_free_dimension_override_by_name(name, int(size))

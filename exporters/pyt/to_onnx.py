@@ -21,7 +21,6 @@ from onnx import AttributeProto, GraphProto, ModelProto
 from exporters.complaint import deepest, first_line
 from exporters.inputs import NO_EXAMPLES, Arrays
 from exporters.pyt.blame import where_of_user
-from exporters.pyt.translations import translations
 from exporters.types import Definition, ExportError, TensorSpec, axes_key
 
 if TYPE_CHECKING:
@@ -85,6 +84,8 @@ def _by_the_new(
     """torch.export's program, translated; torch's own errors."""
     import torch
     from onnxscript.optimizer import optimize
+
+    from exporters.pyt.translations import translations
 
     dynamic = [
         dict.fromkeys(_open_dimensions(spec), torch.export.Dim.AUTO) for spec in definition.inputs

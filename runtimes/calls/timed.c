@@ -52,6 +52,8 @@ struct block {
     int64_t runs_of_query; /* of this lane */
     _Atomic int64_t *met; /* the query that each lane has come to, counted from 1 */
     int64_t n_lanes, lane;
+    const int64_t *turns; /* whose calls each run makes, of those that lie one after another */
+    int64_t calls_of_turn;
 };
 
 static int64_t now_ns(void) {
@@ -204,6 +206,31 @@ EXPORT int64_t graphlap_time_requests(struct block *b, int64_t count) {
         b->started[i] = begin;
         b->finished[i] = end;
         prepare(b);
+    }
+    return i;
+}
+
+/* Times a run for each of `count` turns, by the calls of the one whose turn it is; returns how many
+ * there were: fewer where a call failed. */
+EXPORT int64_t graphlap_time_turns(struct block *b, int64_t count) {
+    struct block turn = *b;
+    int64_t i = 0, due = now_ns() + b->gap_ns;
+    turn.n_calls = b->calls_of_turn;
+    turn.failed = b->failed = -1;
+    for (; i < count; i++) {
+        turn.calls = b->calls + b->turns[i] * b->calls_of_turn;
+        if (b->gap_ns) wait_until(b, due);
+        int64_t begin = now_ns();
+        if (!run_all(&turn)) {
+            b->failed = turn.failed + (int32_t)(turn.calls - b->calls);
+            b->status = turn.status;
+            break;
+        }
+        int64_t end = now_ns();
+        b->scheduled[i] = b->gap_ns ? due : begin;
+        b->started[i] = begin;
+        b->finished[i] = end;
+        due = end + b->gap_ns;
     }
     return i;
 }

@@ -70,6 +70,8 @@ class _Block(c.Structure):
         ("met", c.c_void_p),
         ("n_lanes", c.c_int64),
         ("lane", c.c_int64),
+        ("turns", c.c_void_p),
+        ("calls_of_turn", c.c_int64),
     )
 
 
@@ -191,6 +193,21 @@ class TimedCalls:
         timed = _library().graphlap_time_requests
         return self._run(timed, scheduled, started, finished, len(started))
 
+    def turns(
+        self,
+        scheduled: array[int],
+        started: array[int],
+        finished: array[int],
+        turns: np.ndarray,
+        takers: int,
+    ) -> None:
+        """Time a run for each of `turns`, int64 [n]: whose turn it is of `takers`, which have
+        equally many of the calls, one after another. Raises what a call that fails stands for.
+        """
+        block = self._block
+        block.turns, block.calls_of_turn = turns.ctypes.data, len(self._calls) // takers
+        self._run(_library().graphlap_time_turns, scheduled, started, finished, len(turns))
+
     def _run(
         self,
         timed: Callable[..., int],
@@ -235,6 +252,7 @@ def _library() -> c.CDLL:
         library.graphlap_time_block,
         library.graphlap_time_queries,
         library.graphlap_time_requests,
+        library.graphlap_time_turns,
     ):
         timed.argtypes, timed.restype = (c.c_void_p, c.c_int64), c.c_int64
     return library

@@ -90,7 +90,7 @@ def _open(soname: str) -> ctypes.CDLL:
 def wheel_folders() -> list[Path]:
     """Where the nvidia and TensorRT wheels keep their libraries; empty without them."""
     nvidia = [folder for root in _roots("nvidia") for folder in sorted(root.glob("*/lib"))]
-    return nvidia + _roots("tensorrt_libs")
+    return nvidia + _roots("tensorrt_libs") + _roots("tensorrt_rtx_libs")
 
 
 def _roots(package: str) -> list[Path]:

@@ -106,11 +106,11 @@ def _run_out_of_memory() -> NoReturn:
     raise OutOfMemory("fake was told to run out of memory", "use fail=none")
 
 
-def _crash() -> None:
+def crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def _hang() -> NoReturn:
+def hang() -> NoReturn:
     while True:
         time.sleep(3600)
 
@@ -118,6 +118,6 @@ def _hang() -> NoReturn:
 _FAILURES: dict[str, Callable[[], None]] = {
     "run": _fail_run,
     "oom": _run_out_of_memory,
-    "crash": _crash,
-    "hang": _hang,
+    "crash": crash,
+    "hang": hang,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from exporters.types import axes_key
 from runtimes.base import Availability, Available, Runtime, Session
+from runtimes.fake.lane import crash, hang
 from runtimes.fake.session import FakeSession
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
 from runtimes.options import SESSIONS, Option
@@ -57,6 +58,8 @@ OPTIONS = (
             "wrong",
             "crash",
             "hang",
+            "compile_crash",
+            "compile_hang",
         ),
     ),
     Option("fail_after", 0, "how many runs succeed before the one that fails", minimum=0),
@@ -95,6 +98,10 @@ class Fake(Runtime):
             raise NotAvailable("fake was told not to be there", "use fail=none")
         if script["fail"] == "compile":
             raise CompileFault("fake was told not to compile", "use fail=none")
+        if script["fail"] == "compile_crash":
+            crash()
+        if script["fail"] == "compile_hang":
+            hang()
         try:
             reference = request.reference()
         except (KeyError, OSError, ValueError) as error:

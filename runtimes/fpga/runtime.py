@@ -42,8 +42,10 @@ class Fpga(Runtime):
 
     name = "fpga"
     summary = "simulated low-latency FPGA card, through an ONNX Runtime execution provider"
+    engine = "onnxruntime"
     options = OPTIONS
     clock = "simulated"
+    has_releases = True
     default_device = cards.DEFAULT_CARD
 
     def availability(self) -> Availability:

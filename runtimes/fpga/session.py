@@ -30,7 +30,7 @@ class FpgaSession(OrtSession):
         execution: Execution,
         compiled: Compiled | None,
     ) -> None:
-        super().__init__(engine, lane, execution)
+        super().__init__(engine, (lane,), execution)
         self._compiled = None if execution.elsewhere else compiled
         self._idle_us = 0.0
         if self._compiled is not None:

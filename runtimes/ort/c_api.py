@@ -99,6 +99,10 @@ class OrtApi:
     AddKeyValuePair: Annotated[Callable[[Handle, Text, Text], None], 296]
     GetKeyValuePairs: Annotated[Callable[[Handle, Out, Out, Out], None], 298]
     ReleaseKeyValuePairs: Annotated[Release, 300]
+    GetEpDevices: Annotated[Callable[[Handle, Out, Out], Status], 303]
+    SessionOptionsAppendExecutionProvider_V2: Annotated[
+        Callable[[Handle, Handle, Elements, Size, Elements, Elements, Size], Status], 304
+    ]
     GetEpApi: Annotated[Callable[[], Address], 317]
     ValueInfo_GetInitializerValue: Annotated[Get, 326]
     ValueInfo_IsConstantInitializer: Annotated[Get, 331]

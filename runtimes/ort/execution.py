@@ -12,7 +12,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ Record = Callable[[Path, Arrays], Path]
 
 FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
 _KEEPS_TYPE_DOMAINS = frozenset({"", "ai.onnx"})
+_READ_NO_NUMBERS = frozenset({"Shape", "Size"})
 # Operators that read one element type and write another, or hide their nodes in a body.
 _CHANGES_TYPE = frozenset(
     {
@@ -111,6 +112,21 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
     placement = tuple(_placement(kernel) for kernel in kernels)
     precision, warnings = of_graph(placement)
     return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)
+
+
+def mark_shape_arithmetic(
+    placement: tuple[NodePlacement, ...], provider: str
+) -> tuple[NodePlacement, ...]:
+    """The placement, integer arithmetic that was left elsewhere being listed uncounted.
+
+    What asks a float tensor for its shape reads none of its numbers.
+    """
+
+    def counts(node: NodePlacement) -> bool:
+        of_shapes = node.precision == INTEGER or node.op in _READ_NO_NUMBERS
+        return node.provider == provider or not of_shapes
+
+    return tuple(replace(node, counts=counts(node)) for node in placement)
 
 
 def _placed(

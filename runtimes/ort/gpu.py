@@ -17,14 +17,15 @@ from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.libraries import Libraries
 from runtimes.cuda.options import stated
 from runtimes.cuda.runtime import GpuRuntime
-from runtimes.execution import Execution, NodePlacement
+from runtimes.execution import Execution
 from runtimes.faults import OutOfMemory, Unsupported
+from runtimes.ort.execution import mark_shape_arithmetic
 from runtimes.ort.gpu_open import Providers, open_session
 from runtimes.ort.opening import availability, has_provider
 from runtimes.ort.operators import LAUNCHES_WAIT, Recording
 from runtimes.ort.trt_cache import cache_warning, engine_cache_fact, engine_files
 from runtimes.request import Request
-from runtimes.session.precision import INTEGER, is_matrix_op
+from runtimes.session.precision import is_matrix_op
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from runtimes.ort.execution import Executed
 
 _CUDA_MAJOR = 13
-_READ_NO_NUMBERS = frozenset({"Shape", "Size"})
 
 
 class OrtGpu(GpuRuntime):
@@ -41,6 +41,7 @@ class OrtGpu(GpuRuntime):
     provider: ClassVar[str]
     libraries: ClassVar[tuple[Libraries, ...]]
     operator_environment = LAUNCHES_WAIT
+    engine = "onnxruntime"
 
     def availability(self) -> Availability:
         found = availability("gpu")
@@ -115,7 +116,7 @@ class OrtGpu(GpuRuntime):
             warnings=executed.warnings + warnings + cache_warning(providers, request),
             inspection_ms=executed.inspection_ms,
         )
-        return OrtSession(engine, lane, execution, recording)
+        return OrtSession(engine, (lane,), execution, recording)
 
     @abstractmethod
     def _providers(self, request: Request) -> Providers:
@@ -132,18 +133,3 @@ class OrtGpu(GpuRuntime):
         products = any(is_matrix_op(node.op) for node in executed.placement)
         allowed = bool(request.options["tf32"]) and products
         return stated(executed.precision, allowed, compute_capability), ()
-
-
-def mark_shape_arithmetic(
-    placement: tuple[NodePlacement, ...], provider: str
-) -> tuple[NodePlacement, ...]:
-    """The placement, integer arithmetic that was left elsewhere being listed uncounted.
-
-    What asks a float tensor for its shape reads none of its numbers.
-    """
-
-    def counts(node: NodePlacement) -> bool:
-        of_shapes = node.precision == INTEGER or node.op in _READ_NO_NUMBERS
-        return node.provider == provider or not of_shapes
-
-    return tuple(replace(node, counts=counts(node)) for node in placement)

@@ -1,4 +1,5 @@
-"""One ONNX Runtime session on a GPU, ready to be timed at the host's or the device's boundary.
+"""One ONNX Runtime session on a device with memory of its own, ready to be timed at the host's
+or the device's boundary.
 
 An IOBinding copies a host input to the device when it is bound, not when it runs: timed so,
 the copy in would be free. At the host's boundary the engine is therefore given host values
@@ -42,18 +43,18 @@ class DeviceMemory(Protocol):
 
 
 class OrtGpuLane(HostLane):
-    """Owns `memory`; at the device's boundary the host arrays only stage."""
+    """Owns `memory`, of a GPU; at the device's boundary the host arrays only stage."""
 
     def __init__(
-        self, engine: ort.InferenceSession, request: Request, memory: DeviceMemory
+        self, engine: ort.InferenceSession, request: Request, memory: DeviceMemory | None
     ) -> None:
         inputs = input_buffers(request)
         outputs = _output_buffers(engine, request.model.states, inputs)
         super().__init__(inputs, outputs, request.model.states)
-        self._memory: DeviceMemory | None = memory
+        self._memory = memory
         self._device_inputs: dict[str, ort.OrtValue] = {}
         self._device_outputs: dict[str, ort.OrtValue] = {}
-        if request.options["boundary"] == "device":
+        if memory is not None and request.options["boundary"] == "device":
             self._device_inputs = {n: _on_device(a, memory) for n, a in inputs.items()}
             self._device_outputs = {n: _on_device(a, memory) for n, a in outputs.items()}
             binding = engine.io_binding()

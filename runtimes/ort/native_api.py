@@ -24,13 +24,14 @@ BUILDS: tuple[Build, ...] = ("module", "library")
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """One build of ONNX Runtime in this process: its functions, and the address of its run.
+    """One build of ONNX Runtime in this process: its functions, and the addresses of two of them.
 
     Its functions raise OrtError. `where` names the build, with its release.
     """
 
     api: OrtApi
     run_address: int
+    bind_address: int
     environment: int
     allocator: int
     where: str
@@ -53,12 +54,17 @@ def native(build: Build) -> Native:
         )
     name = "onnxruntime's Python module" if build == "module" else "libonnxruntime"
     where = f"{name} {version}"
-    run: Any = api.RunWithBinding
-    run_address = c.cast(run, c.c_void_p).value
+    run_address, bind_address = (_address(f) for f in (api.RunWithBinding, api.BindInput))
     environment, allocator = c.c_void_p(), c.c_void_p()
     api.CreateEnv(LOG_ERRORS, b"graphlap", c.byref(environment))
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))
-    return Native(api, run_address or 0, environment.value or 0, allocator.value or 0, where)
+    return Native(
+        api, run_address, bind_address, environment.value or 0, allocator.value or 0, where
+    )
+
+
+def _address(function: Any) -> int:
+    return c.cast(function, c.c_void_p).value or 0
 
 
 def _base_of_module() -> int:

@@ -1,4 +1,4 @@
-"""A session of ONNX Runtime opened through its C interface, on the CPU provider.
+"""A session of ONNX Runtime opened through its C interface, with its buffers on the host.
 
 It is the same engine as behind the Python interface, without Python around its run. Handles are
 freed by the `ExitStack` that they were made for.
@@ -21,7 +21,7 @@ from runtimes.ort.c_api import OrtError, text
 from runtimes.ort.element_types import ELEMENT_TYPES
 from runtimes.ort.execution import FLOAT_NAMES, Told
 from runtimes.ort.native_api import Native
-from runtimes.ort.opening import LEVELS, LOG_ERRORS, Opening, refused_operators
+from runtimes.ort.opening import LEVELS, LOG_ERRORS, OnDevice, Opening, refused_operators
 
 _PARALLEL = 1
 _ARENA_ALLOCATOR, _DEFAULT_MEMORY = 1, 0
@@ -194,13 +194,22 @@ class Binding:
             self._api.RunWithBinding, engine.handle, None, self._handle
         )
         self._kept: list[np.ndarray] = []
+        self._inputs: list[tuple[c.Array[c.c_char], int]] = []
 
     def bind_input(self, name: str, array: np.ndarray) -> None:
-        """Read this memory in every run."""
+        """Read this memory in every run; a provider with memory of its own has it copied now."""
         # numpy would make a scalar one-dimensional on the way.
         contiguous = array if array.flags.c_contiguous else np.ascontiguousarray(array)
         self._kept.append(contiguous)
-        self._api.BindInput(self._handle, name.encode(), self._engine.tensor(contiguous))
+        word, value = c.create_string_buffer(name.encode()), self._engine.tensor(contiguous)
+        self._api.BindInput(self._handle, word.raw, value)
+        self._inputs.append((word, value))
+
+    def run_copying(self) -> None:
+        """Copy what lies in the inputs' memory, then run."""
+        for word, value in self._inputs:
+            self._api.BindInput(self._handle, word.raw, value)
+        self.run()
 
     def bind_output(self, name: str, array: np.ndarray) -> None:
         """Write this memory in every run."""
@@ -210,6 +219,19 @@ class Binding:
     def allocate_output(self, name: str) -> None:
         """Let the engine allocate this output in every run."""
         self._api.BindOutputToDevice(self._handle, name.encode(), self._engine.memory)
+
+    def copying(self) -> tuple[Call, ...]:
+        """What `run_copying` does before it runs, for C."""
+        native = self._engine.native
+        return tuple(
+            Call(
+                native.bind_address,
+                (self._handle, c.addressof(word), value),
+                native.error,
+                returns_pointer=True,
+            )
+            for word, value in self._inputs
+        )
 
     def call(self) -> Call:
         """The same run for C."""
@@ -263,7 +285,21 @@ def _options(native: Native, held: ExitStack, opening: Opening) -> c.c_void_p:
             raise refused_operators(library) from error
     if opening.recording is not None:
         api.EnableProfiling(options, str(opening.recording).encode())
+    if opening.device is not None:
+        _add_device(native, options, opening.device)
     return options
+
+
+def _add_device(native: Native, options: c.c_void_p, device: OnDevice) -> None:
+    """Let the device's provider come before the CPU."""
+    known = _list(partial(native.api.GetEpDevices, native.environment))
+    told = device.options.items()
+    names = (c.c_char_p * len(told))(*(name.encode() for name, _ in told))
+    values = (c.c_char_p * len(told))(*(value.encode() for _, value in told))
+    chosen = (c.c_void_p * 1)(known[device.number])
+    native.api.SessionOptionsAppendExecutionProvider_V2(
+        options, native.environment, chosen, 1, names, values, len(told)
+    )
 
 
 def _list(function: Callable[..., None]) -> list[int]:

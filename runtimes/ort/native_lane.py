@@ -11,14 +11,21 @@ from runtimes.request import Request
 
 
 class NativeLane(BoundLane):
-    """As `OrtLane`, with its run offered to the loop in C too."""
+    """As `OrtLane`, with its run offered to the loop in C too.
 
-    def __init__(self, engine: Engine, request: Request) -> None:
+    With `copies_inputs` each run begins with them, as a binding copies them once.
+    """
+
+    def __init__(self, engine: Engine, request: Request, copies_inputs: bool = False) -> None:
         binding = Binding(engine)
         self._binding: Binding | None = binding
         super().__init__(((end.name, _dtype(end), end.shape) for end in engine.outputs), request)
         self.run, self.calls = binding.run, (binding.call(),)
-        self.call_path = self._path(f"RunWithBinding of {engine.native.where}")
+        called = "RunWithBinding"
+        if copies_inputs:
+            self.run, self.calls = binding.run_copying, (*binding.copying(), *self.calls)
+            called = "BindInput and RunWithBinding"
+        self.call_path = self._path(f"{called} of {engine.native.where}")
 
     def close(self) -> None:
         super().close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Unavailable
 from runtimes.faults import NotAvailable, Unsupported
-from runtimes.options import OptionValue
+from runtimes.options import Option, OptionValue
 from runtimes.request import Request
 
 if TYPE_CHECKING:
@@ -71,8 +71,23 @@ def _folder() -> Path | None:
 
 
 @dataclass(frozen=True, slots=True)
+class OnDevice:
+    """A device of a provider that is registered, and what the provider is told.
+
+    `number` is the device's place in the list that both interfaces give. With `own_memory` the
+    provider computes on memory of its own, to which inputs are copied.
+    """
+
+    number: int
+    options: Mapping[str, str]
+    own_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Opening:
     """What a session is opened with, by whichever of the engine's interfaces.
+
+    `device` comes before the CPU, which has what is left; without one there is the CPU alone.
 
     `level` is how far the graph is rewritten, in the words of the option `graph_optimization`.
     With `recording` the session writes the times of its kernels to a file that begins so, with
@@ -89,16 +104,22 @@ class Opening:
     entries: Mapping[str, str] = field(default_factory=dict)
     recording: Path | None = None
     graph: Path | None = None
+    device: OnDevice | None = None
 
     @staticmethod
     def of(request: Request) -> Opening:
         """What all providers are opened with."""
         return Opening(
-            request.axes,
+            request.fixed_axes,
             request.settings.threads,
             request.model.custom_ops,
             entries={"session.record_ep_graph_assignment_info": "1"},
         )
+
+    @property
+    def copies_inputs(self) -> bool:
+        """Whether a run is to begin with the host's inputs, which a binding would copy once."""
+        return self.device is not None and self.device.own_memory
 
     @property
     def inter_op_threads(self) -> int:
@@ -108,6 +129,10 @@ class Opening:
 
 LEVELS: Mapping[str, int] = {"all": 99, "extended": 2, "basic": 1, "off": 0}
 """GraphOptimizationLevel of the C interface, by the words of the option."""
+
+GRAPH_OPTIMIZATION = Option(
+    "graph_optimization", "all", "how far the graph is rewritten before it runs", tuple(LEVELS)
+)
 
 
 def session_options(opening: Opening) -> onnxruntime.SessionOptions:
@@ -140,6 +165,9 @@ def session_options(opening: Opening) -> onnxruntime.SessionOptions:
         wanted.optimized_model_filepath = str(opening.graph)
         weights = "session.optimized_model_external_initializers_file_name"
         wanted.add_session_config_entry(weights, f"{opening.graph.name}.weights")
+    if opening.device is not None:
+        chosen = onnxruntime.get_ep_devices()[opening.device.number]
+        wanted.add_provider_for_devices([chosen], dict(opening.device.options))
     return wanted
 
 

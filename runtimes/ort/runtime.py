@@ -1,39 +1,33 @@
-"""ONNX Runtime on its CPU provider: an exported file in, a session for fixed shapes out."""
+"""ONNX Runtime on its CPU provider: an exported file in, a session for its shapes out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from pathlib import Path
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from exporters import own
 from exporters.types import ExportedModel, Precision
 from runtimes.base import Availability, Runtime, Session
 from runtimes.execution import Execution
-from runtimes.faults import RuntimeFault, Unsupported
+from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
-from runtimes.ort.opening import LEVELS, Opening, availability, flag, session_options
-from runtimes.ort.operators import Recording
+from runtimes.ort.opened import in_c, in_python, module_in_c
+from runtimes.ort.opening import GRAPH_OPTIMIZATION, Opening, availability, flag
 from runtimes.request import Request
 from runtimes.session.call_option import CALL, takes_c
 from runtimes.session.host_cpu import cpu_name
 
 if TYPE_CHECKING:
-    import onnxruntime
-
     from runtimes.ort.execution import Executed
 
 _PROVIDER = "CPUExecutionProvider"
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 
 OPTIONS = (
-    Option(
-        "graph_optimization",
-        "all",
-        "how far the graph is rewritten before it runs",
-        tuple(LEVELS),
-    ),
+    GRAPH_OPTIMIZATION,
     Option(
         "execution_mode",
         "sequential",
@@ -60,6 +54,7 @@ class OrtCpu(Runtime):
 
     name = "ort-cpu"
     summary = "ONNX Runtime, CPU provider"
+    engine = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
 
@@ -93,75 +88,34 @@ class OrtCpu(Runtime):
         from runtimes.ort import lane, session  # noqa: F401 - and with them onnxruntime
 
     def _compile(self, request: Request) -> Session:
-        if _without_python(request):
-            return _compile_native(request)
-        from runtimes.ort import execution as ort_execution
-        from runtimes.ort.lane import OrtLane
-        from runtimes.ort.session import OrtSession
+        return self._compile_shapes((request,))
 
-        recording = Recording() if request.settings.operator_times else None
-        engine = _open_recorded(request, recording) if recording else _open(request)
-        executed = ort_execution.read(engine, partial(_open, request), request)
-        lane = OrtLane(engine, request)
-        execution = _execution(request, executed, lane.call_path)
-        return OrtSession(engine, lane, execution, recording)
+    def _compile_shapes(self, requests: Sequence[Request]) -> Session:
+        request = requests[0]
+        opening, tell = _opening(request), partial(_execution, request)
+        if not _without_python(request):
+            return in_python(opening, requests, tell)
+        from runtimes.ort.native_api import BUILDS
+
+        return in_c(BUILDS[BUILDS.index(request.options["build"])], opening, requests, tell)
 
 
 def _without_python(request: Request) -> bool:
     """Whether the session is opened through the C interface; Unsupported for what can't be."""
-    call, build = str(request.options["call"]), str(request.options["build"])
-    if build == "library":
-        if call == "python":
-            raise Unsupported("libonnxruntime has no Python call", "use call=c, or build=module")
-        if request.settings.operator_times:
-            raise Unsupported(
-                "operator times are told by ONNX Runtime's module", "use build=module for them"
-            )
-    # The Python interface has the same engine's operator times, and they are not timed by us.
+    if request.options["build"] == "module":
+        return module_in_c(request)
+    call = str(request.options["call"])
+    if call == "python":
+        raise Unsupported("libonnxruntime has no Python call", "use call=c, or build=module")
     if request.settings.operator_times:
-        return False
-    if takes_c(call):
-        return build == "library" or _native_is_built(call)
-    if build == "library":
+        raise Unsupported(
+            "operator times are told by ONNX Runtime's module", "use build=module for them"
+        )
+    if not takes_c(call):
         raise Unsupported(
             "libonnxruntime is timed by the loop in C, which was not built", own.COMPILER_REMEDY
         )
-    return False
-
-
-def _native_is_built(call: str) -> bool:
-    """Whether the module's C functions can be had; Unsupported if they must be."""
-    from runtimes.ort.native_api import built
-
-    if call == "c" and not built():
-        raise Unsupported(
-            "the extension that finds ONNX Runtime's C functions is missing", own.COMPILER_REMEDY
-        )
-    return built()
-
-
-def _compile_native(request: Request) -> Session:
-    from runtimes.ort.execution import executed
-    from runtimes.ort.faults import compile_fault
-    from runtimes.ort.native_api import BUILDS, native
-    from runtimes.ort.native_engine import Engine
-    from runtimes.ort.native_lane import NativeLane
-    from runtimes.ort.native_session import NativeSession
-
-    build = BUILDS[BUILDS.index(request.options["build"])]
-    try:
-        engine = Engine(native(build), request.model.path, _opening(request))
-    except RuntimeFault:
-        raise
-    except Exception as error:
-        raise compile_fault(error) from error
-    try:
-        found = executed(engine.told(), engine.record, request)
-        lane = NativeLane(engine, request)
-    except BaseException:
-        engine.close()
-        raise
-    return NativeSession(engine, lane, _execution(request, found, lane.call_path))
+    return True
 
 
 def _execution(request: Request, executed: Executed, call_path: str) -> Execution:
@@ -195,32 +149,14 @@ def _opening(request: Request) -> Opening:
     )
 
 
-def _open_recorded(request: Request, recording: Recording) -> onnxruntime.InferenceSession:
-    """With the graph that it runs written beside, unless the engine can't write that one."""
-    try:
-        return _open(request, recording.prefix, recording.graph)
-    except RuntimeFault:
-        return _open(request, recording.prefix)
-
-
-def _open(
-    request: Request, recording: Path | None = None, graph: Path | None = None
-) -> onnxruntime.InferenceSession:
-    """A session of the Python interface; raises what `compile` may raise."""
-    import onnxruntime as ort
-
-    from runtimes.ort.faults import compile_fault
-
-    wanted = session_options(replace(_opening(request), recording=recording, graph=graph))
-    try:
-        return ort.InferenceSession(request.model.path, wanted, providers=[_PROVIDER])
-    except Exception as error:
-        raise compile_fault(error) from error
-
-
 @lru_cache(maxsize=4)
 def _recurrent_nodes(path: str) -> tuple[tuple[str, str], ...]:
-    """(name, operator) of the file's LSTM, GRU and RNN nodes; none if it cannot be read."""
+    """(name, operator) of the file's LSTM, GRU and RNN nodes; none if it cannot be read.
+
+    An environment need not have onnx: the process that planned has it, and refuses first.
+    """
+    if find_spec("onnx") is None:
+        return ()
     import onnx
 
     try:

@@ -1,6 +1,8 @@
-"""An ONNX Runtime session with its one lane, on whatever provider it was opened."""
+"""An ONNX Runtime session with its lane, or one for each shape, on whatever provider."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import onnxruntime as ort
 
@@ -13,7 +15,7 @@ from runtimes.session.host import HostLane
 
 
 class OrtSession(Session):
-    """Owns `engine` and `lane`.
+    """Owns `engine` and `lanes`, of which there is one for each shape.
 
     `recording` is what an engine that was opened with profiling writes; it is removed with
     the session.
@@ -22,27 +24,29 @@ class OrtSession(Session):
     def __init__(
         self,
         engine: ort.InferenceSession,
-        lane: HostLane,
+        lanes: Sequence[HostLane],
         execution: Execution,
         recording: Recording | None = None,
     ) -> None:
         self._engine: ort.InferenceSession | None = engine
-        self._lane, self._recording = lane, recording
+        self._owned, self._recording = tuple(lanes), recording
         if recording is not None and recording.graph.exists():
             self.executed_graph = recording.graph
-        self.lanes = (lane,)
+        self.lanes = self._owned[:1]
+        self.by_shape = self._owned if len(lanes) > 1 else ()
         self.execution = execution
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
         if self._recording is None or self._engine is None:
             return super().operator_times(runs)
-        return self._recording.op_times(self._engine, self._lane.run, runs)
+        return self._recording.op_times(self._engine, self._owned[0].run, runs)
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
 
     def close(self) -> None:
-        self._lane.close()
+        for lane in self._owned:
+            lane.close()
         self._engine = None
         if self._recording is not None:
             self._recording.close()

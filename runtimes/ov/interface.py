@@ -58,6 +58,12 @@ class NodeTimesList(Structure):
     _fields_ = (("items", POINTER(NodeTimes)), ("size", c_size_t))
 
 
+class AvailableDevices(Structure):
+    """ov_available_devices_t."""
+
+    _fields_ = (("names", POINTER(c_char_p)), ("size", c_size_t))
+
+
 ByValue = Annotated[Shape, Shape]
 Message = Annotated[bytes | None, c_char_p]
 Free = Callable[[Handle], None]
@@ -69,6 +75,8 @@ class OpenVinoC:
     ov_get_last_err_msg: Callable[[], Message]
     ov_free: Free
     ov_core_create: Callable[[OutHandle], Status]
+    ov_core_get_available_devices: Callable[[Handle, Out], Status]
+    ov_available_devices_free: Callable[[Out], None]
     ov_core_get_property: Callable[[Handle, Text, Text, OutHandle], Status]
     ov_core_read_model: Callable[[Handle, Text, Text, OutHandle], Status]
     ov_model_reshape: Callable[[Handle, Elements, Elements, Size], Status]

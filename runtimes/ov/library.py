@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from runtimes.calls.call import Call
 from runtimes.faults import NotAvailable
 from runtimes.foreign import from_library
 from runtimes.ov.interface import (
+    AvailableDevices,
     Free,
     Interval,
     NodeTimesList,
@@ -34,6 +36,10 @@ from runtimes.ov.interface import (
 _NAME = "libopenvino_c.so"
 _EXECUTED = 2
 _FUSED = "undef"
+# What HETERO puts before the name of a node.
+_OF_PART = re.compile(r"^subgraph\d+: ")
+_OPEN = (1, -1)
+"""The bounds of a dimension that any size may have."""
 
 
 class OpenVinoError(Exception):
@@ -66,12 +72,15 @@ class Library:
 
     def __init__(self) -> None:
         self._loaded = _load()
+        self.path = Path(self._loaded._name)
         self._c = from_library(OpenVinoC, self._loaded, lambda _status, _name: self._error())
         self._core = c_void_p()
         self._c.ov_core_create(byref(self._core))
 
-    def read(self, held: ExitStack, path: str, shapes: Mapping[str, tuple[int, ...]]) -> c_void_p:
-        """A model with every input fixed to its shape."""
+    def read(
+        self, held: ExitStack, path: str, shapes: Mapping[str, tuple[int | None, ...]]
+    ) -> c_void_p:
+        """A model with every input fixed to its shape, whose None is left open."""
         model = c_void_p()
         self._c.ov_core_read_model(self._core, path.encode(), None, byref(model))
         _own(held, self._c.ov_model_free, model)
@@ -79,21 +88,32 @@ class Library:
         fixed = (PartialShape * len(shapes))()
         sizes = []
         for position, shape in enumerate(shapes.values()):
-            sizes.append((Interval * len(shape))(*(Interval(size, size) for size in shape)))
+            bounds = [_OPEN if size is None else (size, size) for size in shape]
+            sizes.append((Interval * len(shape))(*(Interval(*ends) for ends in bounds)))
             fixed[position] = PartialShape(Interval(len(shape), len(shape)), sizes[-1])
         if shapes:
             self._c.ov_model_reshape(model, names, fixed, len(shapes))
         return model
 
-    def compile(self, held: ExitStack, model: c_void_p, properties: Mapping[str, str]) -> c_void_p:
-        """The model compiled for the CPU."""
+    def devices(self) -> tuple[str, ...]:
+        """The devices that OpenVINO finds here, as `CPU` or `GPU.1`; it loads all its plugins."""
+        told = AvailableDevices()
+        self._c.ov_core_get_available_devices(self._core, byref(told))
+        names = tuple(name.decode() for name in told.names[: told.size])
+        self._c.ov_available_devices_free(byref(told))
+        return names
+
+    def compile(
+        self, held: ExitStack, model: c_void_p, device: str, properties: Mapping[str, str]
+    ) -> c_void_p:
+        """The model compiled for a device, in OpenVINO's own words."""
         pairs = [c_char_p(text.encode()) for pair in properties.items() for text in pair]
         compiled = c_void_p()
         # The one variadic function of all; its fixed arguments are declared for the sake of
         # machines that pass the others differently.
         create = self._loaded["ov_core_compile_model"]
         create.argtypes = (c_void_p, c_void_p, c_char_p, c_size_t, c_void_p)
-        if create(self._core, model, b"CPU", len(pairs), byref(compiled), *pairs):
+        if create(self._core, model, device.encode(), len(pairs), byref(compiled), *pairs):
             raise self._error()
         return _own(held, self._c.ov_compiled_model_free, compiled)
 
@@ -184,7 +204,7 @@ class Library:
         # What a node computes beside its own work comes right after it and is executed as nothing.
         host: Kernel | None = None
         for item in told.items[: told.size]:
-            name, executed_as = item.node_name.decode(), item.exec_type.decode()
+            name, executed_as = _OF_PART.sub("", item.node_name.decode()), item.exec_type.decode()
             if item.status == _EXECUTED:
                 host = Kernel(name, item.node_type.decode(), executed_as, item.real_time_us)
                 kernels.append(host)
@@ -195,11 +215,17 @@ class Library:
         self._c.ov_profiling_info_list_free(byref(told))
         return tuple(kernels)
 
-    @cached_property
-    def cpu_name(self) -> str:
-        """The processor as the CPU plugin names it, which loads the plugin if it was not."""
+    def device_name(self, device: str) -> str:
+        """The device as its plugin names it, which loads the plugin if it was not."""
+        return self._of_device(device, "FULL_DEVICE_NAME")
+
+    def computes_in(self, device: str) -> tuple[str, ...]:
+        """The types that the device's plugin computes in, as `FP32`, and what else it can."""
+        return tuple(self._of_device(device, "OPTIMIZATION_CAPABILITIES").split())
+
+    def _of_device(self, device: str, name: str) -> str:
         text = c_void_p()
-        self._c.ov_core_get_property(self._core, b"CPU", b"FULL_DEVICE_NAME", byref(text))
+        self._c.ov_core_get_property(self._core, device.encode(), name.encode(), byref(text))
         return self._taken(text).strip()
 
     def _sizes(self, shape: Shape) -> tuple[int, ...]:
@@ -236,7 +262,7 @@ def _load() -> ctypes.CDLL:
     except OSError as error:
         raise NotAvailable(
             f"OpenVINO's library does not load ({error})",
-            "pip install --force-reinstall 'graphlap[openvino]'",
+            "pip install --upgrade --force-reinstall 'graphlap[openvino]'",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""OpenVINO on the CPU: an exported file in, requests for fixed shapes out.
+"""OpenVINO on the CPU: an exported file in, requests for its shapes out.
 
 The precision is stated to the engine, which would compute in bf16 on its own where the
 processor has it, and is read back from the kernels that it executed.
@@ -7,12 +7,13 @@ processor has it, and is read back from the kernels that it executed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from importlib import metadata
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-from exporters.types import TensorSpec
+from exporters.types import Precision, TensorSpec
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
@@ -22,27 +23,29 @@ from runtimes.session.call_option import CALL
 from runtimes.session.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
 
 if TYPE_CHECKING:
-    from runtimes.ov.library import Kernel
+    from runtimes.ov.library import Kernel, Library
     from runtimes.ov.session import OpenVinoSession
 
-_PROVIDER = "CPU"
 _FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
+
+STREAMS = Option(
+    "streams",
+    1,
+    "how many requests of one session run at once, each on its part of the threads",
+    minimum=1,
+    maximum=64,
+)
+EXECUTION_MODE = Option(
+    "execution_mode",
+    "performance",
+    "whether speed or accuracy decides what is not stated otherwise",
+    ("performance", "accuracy"),
+)
 
 OPTIONS = (
     Option("inference_precision", "f32", "the float type that kernels use", ("f32", "bf16")),
-    Option(
-        "streams",
-        1,
-        "how many requests of one session run at once, each on its part of the threads",
-        minimum=1,
-        maximum=64,
-    ),
-    Option(
-        "execution_mode",
-        "performance",
-        "whether speed or accuracy decides what is not stated otherwise",
-        ("performance", "accuracy"),
-    ),
+    STREAMS,
+    EXECUTION_MODE,
     Option("cpu_pinning", True, "the engine's threads stay on their cores"),
     Option("flush_denormals", False, "denormal floats count as zero"),
     CALL,
@@ -55,8 +58,9 @@ class OpenVinoCpu(Runtime):
 
     name = "openvino-cpu"
     summary = "OpenVINO on the CPU"
-    options = OPTIONS
-    precisions = ("fp32", "int8")
+    engine = "openvino"
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "int8")
 
     def availability(self) -> Availability:
         try:
@@ -67,41 +71,69 @@ class OpenVinoCpu(Runtime):
     def load(self) -> None:
         from runtimes.ov.library import library
 
-        _ = library().cpu_name  # asked so that the engine loads its CPU plugin
+        library().device_name("CPU")  # asked so that the engine loads its CPU plugin
+
+    def engine_file(self) -> Path | None:
+        from runtimes.ov.library import library
+
+        return library().path
 
     def _compile(self, request: Request) -> Session:
+        return self._compile_shapes((request,))
+
+    def _compile_shapes(self, requests: Sequence[Request]) -> Session:
         from runtimes.ov.faults import compile_fault
         from runtimes.ov.library import OpenVinoError, library
         from runtimes.ov.session import OpenVinoSession
 
-        properties = _properties(request)
+        request = requests[0]
         engine = library()
+        device, properties = self._wanted(engine, request)
         try:
             with ExitStack() as held:
-                graph = engine.read(held, request.model.path, request.shapes)
+                graph = engine.read(held, request.model.path, request.open_shapes())
                 # Two compilations: one to see which kernels run, given back at once so that
                 # the memory peak stays one model's, and one to time. What counts as the
                 # time of compiling is the first, cold one.
                 observed = {**properties, "PERF_COUNT": "YES"}
-                with OpenVinoSession(graph, request, observed) as trial:
+                with OpenVinoSession(graph, (request,), device, observed) as trial:
                     compiled = time.perf_counter()
                     _refuse_fewer_streams(len(trial.lanes), int(request.options["streams"]))
                     placement, unread = _executed(trial, request)
                 tells = request.settings.operator_times
-                session = OpenVinoSession(graph, request, observed if tells else properties)
+                chosen = observed if tells else properties
+                session = OpenVinoSession(graph, requests, device, chosen)
         except OpenVinoError as error:
             raise compile_fault(error) from error
         precision, mixed = (UNKNOWN, ()) if unread else _stated(placement, request.model.outputs)
         session.execution = Execution(
-            provider=_PROVIDER,
+            provider=_provider(session),
             precision=precision,
-            device_name=engine.cpu_name,
+            device_name=" + ".join(map(engine.device_name, session.executed_on)),
             call_path=session.call_path,
             placement=placement,
             warnings=mixed + unread,
             inspection_ms=(time.perf_counter() - compiled) * 1e3,
         )
         return session
+
+    def _wanted(self, engine: Library, request: Request) -> tuple[str, dict[str, str]]:
+        """The device in OpenVINO's words, and what it is told; raises what `compile` may raise."""
+        options, threads = request.options, request.settings.threads
+        properties = {
+            "INFERENCE_PRECISION_HINT": str(options["inference_precision"]),
+            "NUM_STREAMS": str(options["streams"]),
+            "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
+            "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
+            "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
+        }
+        if threads:
+            properties["INFERENCE_NUM_THREADS"] = str(threads)
+        return "CPU", properties
+
+
+def _provider(session: OpenVinoSession) -> str:
+    return "+".join(session.executed_on)
 
 
 def _refuse_fewer_streams(made: int, asked: int) -> None:
@@ -111,20 +143,6 @@ def _refuse_fewer_streams(made: int, asked: int) -> None:
             f"OpenVINO makes {made} stream{'s' * (made > 1)} of its threads and not {asked}",
             "give at least one thread for each stream",
         )
-
-
-def _properties(request: Request) -> dict[str, str]:
-    options, threads = request.options, request.settings.threads
-    properties = {
-        "INFERENCE_PRECISION_HINT": str(options["inference_precision"]),
-        "NUM_STREAMS": str(options["streams"]),
-        "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
-        "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
-        "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
-    }
-    if threads:
-        properties["INFERENCE_NUM_THREADS"] = str(threads)
-    return properties
 
 
 def _executed(
@@ -137,7 +155,7 @@ def _executed(
         lane.run()
     except Exception as error:
         return (), (f"the executed precision could not be read ({type(error).__name__})",)
-    return tuple(_placements(lane.kernels())), ()
+    return tuple(_placements(lane.kernels(), _provider(trial))), ()
 
 
 def _stated(
@@ -153,10 +171,10 @@ def _stated(
     return precision, warnings
 
 
-def _placements(kernels: Iterable[Kernel]) -> Iterable[NodePlacement]:
+def _placements(kernels: Iterable[Kernel], provider: str) -> Iterable[NodePlacement]:
     """Kernels end with the type that they compute in, as in `brgemm_avx512_f32`."""
     for kernel in kernels:
         kind = kernel.executed_as.rpartition("_")[2].lower()
         eight_bits = kind in ("i8", "u8") and is_matrix_op(kernel.op)
         precision = "int8" if eight_bits else _FLOATS.get(kind, INTEGER)
-        yield NodePlacement(kernel.node, kernel.op, _PROVIDER, precision)
+        yield NodePlacement(kernel.node, kernel.op, provider, precision)

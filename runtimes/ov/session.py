@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import c_void_p
 
@@ -19,28 +19,37 @@ DIRECT_CALL = "ov_infer_request_infer of the C library"
 
 
 class OpenVinoSession(Session):
-    """Owns the compiled model; a lane for each of its streams, with a request of its own.
+    """Owns the compiled model; a lane for each of its streams, with a request of its own, or for
+    each of the shapes that its one stream serves.
 
-    `model` is the library's handle of the graph with fixed shapes and stays the caller's.
-    The engine may make fewer streams than the properties ask for. Raises OpenVinoError.
+    `model` is the library's handle of the graph and stays the caller's. The engine may make
+    fewer streams than the properties ask for. `executed_on` are the devices that it says it runs
+    on. Raises OpenVinoError.
     """
 
     lanes: tuple[OpenVinoLane, ...]
+    by_shape: tuple[OpenVinoLane, ...]
 
     def __init__(
         self,
         model: c_void_p,
-        request: Request,
+        requests: Sequence[Request],
+        device: str,
         properties: Mapping[str, str],
     ) -> None:
         engine = library()
         with ExitStack() as opened:
-            compiled = engine.compile(opened, model, properties)
+            compiled = engine.compile(opened, model, device, properties)
+            # A device that chooses among others tells of no streams.
+            told = int(engine.property(compiled, "OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
             lanes = []
-            for _ in range(int(engine.property(compiled, "NUM_STREAMS"))):
+            streams = min(told, int(requests[0].options["streams"]))
+            for request in requests if len(requests) > 1 else [*requests] * streams:
                 lanes.append(OpenVinoLane(engine, compiled, request))
                 opened.callback(lanes[-1].close)
-            self.lanes = tuple(lanes)
+            self.by_shape = tuple(lanes) if len(requests) > 1 else ()
+            self.lanes = tuple(lanes[:1] if self.by_shape else lanes)
+            self.executed_on = tuple(engine.property(compiled, "EXECUTION_DEVICES").split())
             self._held = opened.pop_all()
         self._means = Means(self.lanes[0]) if properties.get("PERF_COUNT") == "YES" else None
         self.call_path = DIRECT_CALL

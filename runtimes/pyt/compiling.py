@@ -18,9 +18,16 @@ from runtimes.pyt.lane import Args, Kwargs, Result
 
 
 def compile_module(
-    module: torch.nn.Module, args: Args, kwargs: Kwargs, settings: Settings
+    module: torch.nn.Module,
+    args: Args,
+    kwargs: Kwargs,
+    settings: Settings,
+    dynamic: bool | None = False,
 ) -> Callable[..., Result]:
-    """The module compiled whole for these shapes; its first call, here, does the work."""
+    """The module compiled whole for these shapes; its first call, here, does the work.
+
+    With `dynamic` None a call with another shape compiles again, as torch decides.
+    """
     import torch._dynamo as dynamo
     from torch._inductor import config
 
@@ -38,7 +45,7 @@ def compile_module(
     config.compile_threads = 1
     config.cpp.enable_kernel_profile = settings.operator_times
     _keep_progress_bars_from_their_thread()
-    compiled = torch.compile(module, fullgraph=True, dynamic=False)
+    compiled = torch.compile(module, fullgraph=True, dynamic=dynamic)
     try:
         compiled(*args, **kwargs)
     except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:

@@ -24,6 +24,7 @@ class TorchCuda(GpuRuntime):
 
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
+    engine = "torch"
     options = (MODE, BOUNDARY, CUDA_GRAPH, TF32, CALL, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
 

@@ -6,6 +6,7 @@ user's own .onnx, is unsupported here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import metadata
 from importlib.util import find_spec
 
@@ -28,6 +29,7 @@ class TorchCpu(Runtime):
 
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
+    engine = "torch"
     options = (MODE, SESSIONS)
 
     def availability(self) -> Availability:
@@ -42,15 +44,18 @@ class TorchCpu(Runtime):
         refuse_without_module(request.model)
 
     def _compile(self, request: Request) -> Session:
+        return self._compile_shapes((request,))
+
+    def _compile_shapes(self, requests: Sequence[Request]) -> Session:
         from runtimes.pyt.session import TorchSession
 
-        return TorchSession(request)
+        return TorchSession(requests)
 
 
 def refuse_without_module(model: ExportedModel) -> None:
     """Raise Unsupported for a graph that no torch module stands behind."""
     if model.factory is None:
         raise Unsupported(
-            f"there is no torch module behind {model.name}",
+            "there is no torch module behind an .onnx file",
             "give the module as path/file.py:factory, or use another runtime",
         )

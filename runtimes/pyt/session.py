@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import torch
@@ -19,9 +20,10 @@ from runtimes.session.host_cpu import cpu_name
 
 
 class TorchSession(Session):
-    """The module on the CPU, eager or compiled, as one lane."""
+    """The module on the CPU, eager or compiled, as one lane, or one for each shape."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, requests: Sequence[Request]) -> None:
+        request = requests[0]
         model, settings = request.model, request.settings
         assert model.factory is not None
         compiled = request.options["mode"] == "compile"
@@ -33,12 +35,17 @@ class TorchSession(Session):
         with ExitStack() as opened:
             shared_process.enter()
             opened.callback(shared_process.leave, compiled)
-            self._lane = TorchLane(request)
-            args, kwargs = built.arguments(self._lane.inputs)
-            call = compile_module(module, args, kwargs, settings) if compiled else module
-            self._lane.time(call, args, kwargs)
+            lanes = tuple(map(TorchLane, requests))
+            called = [built.arguments(lane.inputs) for lane in lanes]
+            # torch decides itself when it meets a second shape: to compile again, or for all.
+            dynamic = None if len(lanes) > 1 else False
+            call = compile_module(module, *called[0], settings, dynamic) if compiled else module
+            for lane, (args, kwargs) in zip(lanes, called, strict=True):
+                lane.time(call, args, kwargs)
             self._held = opened.pop_all()
-        self.lanes = (self._lane,)
+        self._owned, self._lane = lanes, lanes[0]
+        self.lanes = lanes[:1]
+        self.by_shape = lanes if len(lanes) > 1 else ()
         # Only an eager module has parts of its own to name as operators.
         self._module = None if compiled else module
         self._tells = settings.operator_times
@@ -60,6 +67,7 @@ class TorchSession(Session):
         return run_fault(error)
 
     def close(self) -> None:
-        self._lane.close()
+        for lane in self._owned:
+            lane.close()
         self._module = None
         self._held.close()

@@ -1,1 +1,1 @@
-"""TensorRT itself, 10 and 11."""
+"""TensorRT itself, 10 and 11, and TensorRT for RTX."""

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import tensorrt as trt
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 
+if TYPE_CHECKING:
+    import tensorrt
+
 _OUT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|could not allocate", re.IGNORECASE)
+_NOT_SUPPORTED = re.compile(r"not supported|unsupported", re.IGNORECASE)
+_OPERATION = re.compile(r"operation '([^'$]+)'")
+# Without a driver each error is followed by one that says so, and nothing of the cause.
+_NO_DRIVER = re.compile(r"catchCudaError.*cudaError 35\b")
+_IN_SOURCES = (
+    re.compile(r"\[?[\w./]+\.(cpp|h|cu|cc)(::\w+)*(::\d+|:\d+)(: ?\w+)?\]?:? ?"),
+    re.compile(r"(IBuilder|IRuntime|I\w+)::\w+: |Error Code:? ?\d+: ?"),
+    re.compile(r"Assertion failed: |Parameter check failed, condition: [^.]*\. "),
+    re.compile(r"\.? In \w+ at (?=[)]|$)"),
+)
+# A condition in C++ that failed, with the words beside it: `creator && "Plugin not found"`.
+_CONDITION = re.compile(r'.*&& "(.+)"')
+
+_MOST_OPERATORS = 12
+_MOST_NODES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,51 +41,96 @@ class ParserProblem:
     op: str
     text: str
 
+    @property
+    def unsupported(self) -> bool:
+        """An operator that nobody can import is looked for among the plugins at last."""
+        return self.code.startswith("UNSUPPORTED") or "Plugin not found" in self.text
 
-class Log(trt.ILogger):  # type: ignore[misc]
-    """Keeps the errors that TensorRT reports beside its return values."""
+
+class Log:
+    """The errors that TensorRT reports beside its return values."""
 
     def __init__(self) -> None:
-        trt.ILogger.__init__(self)
         self.errors: list[str] = []
 
-    def log(self, severity: trt.ILogger.Severity, msg: str) -> None:
-        if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
-            self.errors.append(msg)
+    def keep(self, message: str) -> None:
+        if not _NO_DRIVER.search(message):
+            self.errors.append(message)
 
     def fault(self, kind: type[RuntimeFault], what: str, remedy: str) -> RuntimeFault:
-        """`kind`, or OutOfMemory where the last errors tell of it."""
+        """`kind`, or what the errors tell of: OutOfMemory, Unsupported with the node at fault."""
         if any(map(_OUT_OF_MEMORY.search, self.errors)):
             return OutOfMemory(f"{what}: the GPU's memory is too small", "use a smaller batch")
         reason = plain(self.errors[-1]) if self.errors else "no reason given"
+        if kind is CompileFault and _NOT_SUPPORTED.search(reason):
+            node = _OPERATION.search(reason)
+            return Unsupported(f"{what} ({reason})", remedy, node=node[1] if node else "")
         return kind(f"{what} ({reason})", remedy)
 
 
+def log_of(trt: ModuleType) -> Log:
+    """A log that the package takes: its classes ask for one of its own ILogger."""
+
+    class Listening(Log, trt.ILogger):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            trt.ILogger.__init__(self)
+            Log.__init__(self)
+
+        def log(self, severity: tensorrt.ILogger.Severity, msg: str) -> None:
+            if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
+                self.keep(msg)
+
+    return Listening()
+
+
 def plain(text: str) -> str:
-    """The first line of TensorRT's message without its source positions and codes."""
-    line = (text.strip().splitlines() or [""])[0]
-    line = re.sub(r"\[?[\w./]+\.(cpp|h|cu|cc)(::\w+)*(::\d+|:\d+)\]?:? ?", "", line)
-    line = re.sub(r"(IBuilder|IRuntime|I\w+)::\w+: |Error Code:? ?\d+: ?", "", line)
+    """The line of TensorRT's message that tells the cause, without source positions and codes."""
+    lines = text.strip().splitlines() or [""]
+    # The parser names the node first, and then what the network said of it.
+    line = lines[1] if len(lines) > 1 and lines[0].startswith("Invalid Node") else lines[0]
+    for pattern in _IN_SOURCES:
+        line = pattern.sub("", line)
+    words = _CONDITION.fullmatch(line.strip())
+    line = words[1] if words else line
     return line.strip().rstrip(".") or "no reason given"
 
 
 def parser_fault(problems: Sequence[ParserProblem], log: Log) -> RuntimeFault:
-    """What the parser's list says: its first unsupported node, else its first entry."""
+    """What the parser's list says: all of its nodes by operator, the unsupported ones first."""
     if not problems:
         return log.fault(CompileFault, "TensorRT could not read the file", "check the file")
-    unsupported = [problem for problem in problems if problem.code.startswith("UNSUPPORTED")]
-    first = (unsupported or list(problems))[0]
-    where = f"the {first.op} node {first.node!r}" if first.op else "the graph"
-    more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+    unsupported = [problem for problem in problems if problem.unsupported]
+    others = [problem for problem in problems if not problem.unsupported]
+    listed = _listed([*unsupported, *others])
     if unsupported:
         return Unsupported(
-            f"TensorRT's parser does not take {where} ({first.text}){more}",
+            f"TensorRT's parser does not take {listed}",
             "use another runtime, or another form of the operator",
-            node=first.node,
+            node=unsupported[0].node,
         )
-    return CompileFault(
-        f"TensorRT's parser stopped at {where} ({first.text}){more}", "check the file and its axes"
-    )
+    return CompileFault(f"TensorRT's parser stopped at {listed}", "check the file and its axes")
+
+
+def _listed(problems: Iterable[ParserProblem]) -> str:
+    """Each operator with its nodes and the reason of the first of them, as far as one can read."""
+    by_operator: dict[str, list[ParserProblem]] = {}
+    for problem in problems:
+        by_operator.setdefault(problem.op, []).append(problem)
+    told = [_of_operator(op, group) for op, group in by_operator.items()]
+    left = len(told) - _MOST_OPERATORS
+    more = f", and {left} more operators" if left > 0 else ""
+    return ", ".join(told[:_MOST_OPERATORS]) + more
+
+
+def _of_operator(op: str, problems: Sequence[ParserProblem]) -> str:
+    # Where only a condition failed, its source text (`false`) is no reason.
+    reason = f" ({problems[0].text})" if " " in problems[0].text else ""
+    if not op:
+        return f"the graph{reason}"
+    nodes = ", ".join(repr(problem.node) for problem in problems[:_MOST_NODES])
+    left = len(problems) - _MOST_NODES
+    more = f" and {left} more" if left > 0 else ""
+    return f"the {op} {'node' if len(problems) == 1 else 'nodes'} {nodes}{more}{reason}"
 
 
 def run_fault(error: Exception) -> RuntimeFault:

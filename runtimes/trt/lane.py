@@ -8,9 +8,10 @@ launched layer by layer, and TensorRT marks them with the device's own clock.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
-import tensorrt as trt
 
 from runtimes.base import Arrays
 from runtimes.calls.call import Copy
@@ -20,7 +21,12 @@ from runtimes.faults import OutOfMemory, RunFault, Unsupported
 from runtimes.request import Request
 from runtimes.session.call_option import takes_c
 from runtimes.session.host import HostLane, tensor_dtype
+from runtimes.trt.build import context_of
 from runtimes.trt.faults import Log
+from runtimes.trt.layer_times import layer_times
+
+if TYPE_CHECKING:
+    import tensorrt
 
 
 class TensorRtLane(HostLane):
@@ -28,19 +34,20 @@ class TensorRtLane(HostLane):
 
     def __init__(
         self,
+        trt: ModuleType,
         request: Request,
-        engine: trt.ICudaEngine,
+        engine: tensorrt.ICudaEngine,
         gpu: Gpu,
         log: Log,
         on_host: bool,
         cuda_graph: bool,
     ) -> None:
-        context: trt.IExecutionContext = engine.create_execution_context()
+        context = context_of(trt, engine)
         if context is None:
             raise log.fault(
                 OutOfMemory, "TensorRT gave no execution context", "use a smaller batch"
             )
-        self._context = context
+        self._trt, self._context = trt, context
         self._gpu, self._log, self._on_host = gpu, log, on_host
         self._execute_async = context.execute_async_v3
         self._stream = gpu.stream()
@@ -140,8 +147,8 @@ class TensorRtLane(HostLane):
 
     def layer_times_ms(self, runs: int) -> list[dict[str, float]]:
         """What each layer takes in each of `runs` more runs, by the device's clock."""
-        context: trt.IExecutionContext = self._context
-        times = _LayerTimes()
+        context: tensorrt.IExecutionContext = self._context
+        times = layer_times(self._trt)
         context.profiler = times
         # Otherwise each launch would wait for its layers and report by itself.
         context.enqueue_emits_profile = False
@@ -195,25 +202,14 @@ class TensorRtLane(HostLane):
             self.calls = self._gpu.launched(whole, self._stream)
 
 
-class _LayerTimes(trt.IProfiler):  # type: ignore[misc]
-    """What TensorRT reports of each layer, added up by its name in the order of execution."""
-
-    def __init__(self) -> None:
-        trt.IProfiler.__init__(self)
-        self.spent_ms: dict[str, float] = {}
-
-    def report_layer_time(self, layer_name: str, ms: float) -> None:
-        self.spent_ms[layer_name] = self.spent_ms.get(layer_name, 0.0) + ms
-
-
 def _call_all(calls: Iterable[Step]) -> None:
     for call in calls:
         call()
 
 
-def _check_type(engine: trt.ICudaEngine, name: str, array: np.ndarray) -> None:
+def _check_type(engine: tensorrt.ICudaEngine, name: str, array: np.ndarray) -> None:
     """Unsupported where the engine reads or writes another type than the graph tells."""
-    kind: trt.DataType = engine.get_tensor_dtype(name)
+    kind: tensorrt.DataType = engine.get_tensor_dtype(name)
     wanted = _DTYPES.get(kind.name)
     if wanted != array.dtype.name:
         raise Unsupported(

@@ -14,7 +14,6 @@ from typing import Any
 from runtimes.execution import NodePlacement, OpTime
 from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN
 
-PROVIDER = "TensorRT"
 _TYPES = (
     (re.compile(r"bf16|bfloat16", re.IGNORECASE), "bf16"),
     (re.compile(r"fp16|half|float16", re.IGNORECASE), "fp16"),
@@ -27,13 +26,13 @@ _NODE = re.compile(r"\[ONNX Layer: (.+)\]")
 _MOVES_ONLY = re.compile(r"Reformat|NoOp|Constant|Shuffle|Signal|Wait|Copy", re.IGNORECASE)
 
 
-def placement(described: str) -> tuple[NodePlacement, ...]:
+def placement(described: str, provider: str) -> tuple[NodePlacement, ...]:
     """One entry a layer that computes; ValueError if the text has no details of layers."""
     layers = json.loads(described).get("Layers")
     if not layers or not all(isinstance(layer, dict) for layer in layers):
         raise ValueError("the engine was built without its layers' details")
     return tuple(
-        NodePlacement(str(layer["Name"]), str(layer["LayerType"]), PROVIDER, _precision(layer))
+        NodePlacement(str(layer["Name"]), str(layer["LayerType"]), provider, _precision(layer))
         for layer in layers
         if not _MOVES_ONLY.search(str(layer["LayerType"]))
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-
-import tensorrt as trt
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from runtimes.base import Session
 from runtimes.cuda.driver import Gpu
@@ -13,36 +13,43 @@ from runtimes.faults import RuntimeFault
 from runtimes.request import Request
 from runtimes.trt import operators
 from runtimes.trt.build import layers_json
+from runtimes.trt.engines import Made
 from runtimes.trt.faults import Log, run_fault
 from runtimes.trt.lane import TensorRtLane
 
-LoadedEngine = tuple[trt.Runtime, trt.ICudaEngine]
+if TYPE_CHECKING:
+    import tensorrt
 
 
 class TensorRtSession(Session):
     """Owns the engine and the GPU; a lane for each stream, with its own execution context."""
 
     lanes: tuple[TensorRtLane, ...]
+    plan_bytes: int
+    """The size of the engine as a file."""
 
     def __init__(
         self,
+        trt: ModuleType,
         request: Request,
-        loaded: LoadedEngine,
+        made: Made,
         execution: Execution,
         gpu: Gpu,
         log: Log,
     ) -> None:
-        self._runtime, self._engine = loaded
+        self._trt = trt
+        self._runtime, self._engine = made.loaded
+        self.plan_bytes = made.plan_bytes
         self._gpu = gpu
         streams, tells = int(request.options["streams"]), request.settings.operator_times
         on_host = execution.boundary == "host"
         cuda_graph = bool(request.options["cuda_graph"]) and not tells
         self._tells = tells
         self.lanes = tuple(
-            TensorRtLane(request, self._engine, gpu, log, on_host, cuda_graph)
+            TensorRtLane(trt, request, self._engine, gpu, log, on_host, cuda_graph)
             for _ in range(streams)
         )
-        self._memory = Memory(_device_bytes(self._engine, streams, gpu))
+        self._memory = Memory(_device_bytes(trt, self._engine, streams, gpu))
         path = "cuGraphLaunch" if cuda_graph else "execute_async_v3"
         self.execution = replace(
             execution,
@@ -57,7 +64,7 @@ class TensorRtSession(Session):
         if not self._tells or self._engine is None:
             return super().operator_times(runs)
         spent_ms = self.lanes[0].layer_times_ms(runs)
-        return operators.op_times(layers_json(self._engine), spent_ms)
+        return operators.op_times(layers_json(self._trt, self._engine), spent_ms)
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
@@ -73,7 +80,9 @@ class TensorRtSession(Session):
         self._gpu.close()
 
 
-def _device_bytes(engine: trt.ICudaEngine, contexts: int, gpu: Gpu) -> int | None:
+def _device_bytes(
+    trt: ModuleType, engine: tensorrt.ICudaEngine, contexts: int, gpu: Gpu
+) -> int | None:
     """Weights, activations and our buffers; None before TensorRT 10.14, which does not tell."""
     if not hasattr(engine, "get_engine_stat"):
         return None

@@ -1,12 +1,15 @@
 """Two sessions in one process beside two processes at once: what sharing the interpreter costs.
 
 Both sides run the same two loops on the same cores and count only the runs that lie within
-the time in which both loops were running; one session alone stands beside them.
+the time in which both loops were running; one session alone stands beside them. Last, in one
+process, what of it is the engine's own: two sessions of its two builds share no state of it.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +21,14 @@ import numpy as np
 from app.cases.round import Limits, latency_ns
 from app.workers.lane import counted
 from app.workers.lanes import in_company
+from exporters.codec import to_json
 from exporters.types import ExportedModel
 from tests.benchmarks.bench_loop import AXES, one_node
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 from tests.benchmarks.rounds import export, sample
 
 MODELS = ("mlp", "cnn_med", "char_cnn")
+RUNS = 200_000
 LIMITS = Limits(min_s=1.0, max_s=2.0, warmup_min_s=0.2, warmup_max_s=1.0)
 
 
@@ -47,8 +52,10 @@ def main() -> None:
         "sessions to two processes with its 95 % interval\n"
     )
     with tempfile.TemporaryDirectory() as folder:
-        for name in (str(one_node(Path(folder))), *MODELS):
-            _compare(export(name, AXES), PAIRS or 9)
+        smallest = export(str(one_node(Path(folder))), AXES)
+        for model in (smallest, *(export(name, AXES) for name in MODELS)):
+            _compare(model, PAIRS or 9)
+        _builds(smallest, PAIRS or 9)
 
 
 def _compare(model: ExportedModel, pairs: int) -> None:
@@ -65,6 +72,19 @@ def _compare(model: ExportedModel, pairs: int) -> None:
         sys.stdout.write(f"  {side.title:14} p50 {p50_us:10.2f} us {per_s:10.0f} runs/s\n")
     sys.stdout.write(f"  p50    {ratio_text(sessions.p50_us, processes.p50_us)}\n")
     sys.stdout.write(f"  runs/s {ratio_text(sessions.per_s, processes.per_s)}\n")
+    sys.stdout.flush()
+
+
+def _builds(model: ExportedModel, turns: int) -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.two_builds", str(turns), str(RUNS)]
+    text = json.dumps(to_json(model))
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    alone, same, each = np.array([line.split() for line in done.stdout.splitlines()], float).T
+    sys.stdout.write(
+        f"{model.name} in one process, p50 over that of a session alone\n"
+        f"  beside a second of its build    {ratio_text(same.tolist(), alone.tolist())}\n"
+        f"  beside one of the other build   {ratio_text(each.tolist(), alone.tolist())}\n"
+    )
     sys.stdout.flush()
 
 

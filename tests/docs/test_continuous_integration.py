@@ -74,7 +74,7 @@ def measure(folder: Path, rounds: int) -> int:
 @pytest.mark.alone
 def test_a_slowed_graph_fails_the_job(job: Path) -> None:
     write_graph(job / "new" / "net.onnx", 8)
-    assert measure(job, 5) == 3
+    assert measure(job, 4) == 3
     summary = (job / "summary.md").read_text("utf-8")
     told = summary.splitlines()
     assert told[0] == "### 1 case against old/net.onnx: 1 slower"
@@ -89,7 +89,7 @@ def test_a_slowed_graph_fails_the_job(job: Path) -> None:
 @pytest.mark.alone
 def test_the_same_graph_passes_the_job(job: Path) -> None:
     write_graph(job / "new" / "net.onnx", 2)
-    assert measure(job, 5) == 0
+    assert measure(job, 3) == 0
     counts = json.loads((job / "verdicts.json").read_text("utf-8"))["counts"]
     assert not counts["slower"]
 

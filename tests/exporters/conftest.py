@@ -1,4 +1,4 @@
-"""One export process and one cache for all tests, so that a graph is exported once."""
+"""One export process for all tests, which imports torch once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ import pytest
 
 from tests.exporters.graphs import save_affine
 from tests.exporters.support import WorkerProcess
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from exporters import own
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
 from exporters.request import ExportReply, ExportRequest
+from tests.checkout import ROOT
 
 
 class WorkerProcess:
@@ -26,7 +27,10 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=own.child_environment({**os.environ, "GRAPHLAP_CACHE": str(cache)}),
+            # A factory file of ours may import what lies beside the tests.
+            env=own.child_environment(
+                {"PYTHONPATH": str(ROOT), **os.environ, "GRAPHLAP_CACHE": str(cache)}
+            ),
         )
 
     def ask(self, request: ExportRequest) -> ExportReply:

@@ -140,3 +140,38 @@ def test_a_child_does_not_hand_the_users_path_on_as_its_own() -> None:
     assert child == {own.USER_PATH: "/of/a/user", "HOME": "/home"}
     assert own.child_environment(child) == child
     assert own.child_environment({"PYTHONPATH": ""}) == {}
+
+
+def test_an_environment_finds_our_packages_and_no_engine_that_lies_beside_them(
+    tmp_path: Path,
+) -> None:
+    """In a wheel they lie in site-packages: its engine would be measured under another's name."""
+    beside, path = tmp_path / "beside", tmp_path / "path"
+    (beside / "graphlap").mkdir(parents=True)
+    (beside / "graphlap" / "finder.py").write_text(FINDER)
+    (beside / "an_engine.py").touch()
+    (path / "another_engine-1.0.dist-info").mkdir(parents=True)
+    (path / "another_engine.py").touch()
+    names = ("graphlap.finder", "an_engine", "another_engine", "numpy")
+    done = subprocess.run(
+        [sys.executable, "-P", BOOT, "for:.so:python", beside, "graphlap.finder", *names],
+        env=own.child_environment({**os.environ, "PYTHONPATH": str(path)}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "['graphlap.finder', 'numpy']\n"
+
+
+def test_a_child_of_an_environments_child_is_of_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A neighbour has the engine of the case; what needs onnx has the packages we came with."""
+    asked = own.command("app.workers.measure", python="/other/python")
+    assert asked[0] == "/other/python" and asked[3].endswith(f":{sys.executable}")
+    monkeypatch.setenv(own.STARTER, "/ours/python")
+    monkeypatch.setenv(own.SUFFIX, ".of-ours.so")
+    assert own.command("app.workers.neighbour")[:4] == (
+        sys.executable, "-P", str(BOOT), "for:.of-ours.so:/ours/python",
+    )  # fmt: skip
+    ours = own.starter_command("exporters.files.node_graph", "file")
+    assert ours[0] == "/ours/python" and ours[-1] == "file"
+    assert not any(word.startswith("for:") for word in ours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,23 @@ def test_a_bad_line_or_name_is_one_reply_and_the_process_lives(worker: WorkerPro
     assert (unknown.status, unknown.model) == ("export_failed", None)
     assert "did you mean 'mlp'" in unknown.reason
     assert worker.ask(ExportRequest("mlp")).status == "ok"
+
+
+TELL_TORCH = """
+import sys
+from exporters.worker.__main__ import main
+main()
+sys.exit("torch" in sys.modules)
+"""
+
+
+def test_a_model_that_is_in_the_cache_is_given_without_importing_torch(cache: Path) -> None:
+    """It takes two seconds, at the start of each run and whenever an export process is renewed."""
+    for is_stored in (False, True):
+        process = WorkerProcess(cache, (sys.executable, "-c", TELL_TORCH))
+        reply = process.ask(ExportRequest("mlp", points=({"batch": 5},)))
+        assert (reply.status, reply.cached) == ("ok", is_stored), reply.reason
+        assert process.close() == (not is_stored)
 
 
 def test_a_second_request_comes_from_the_cache_and_a_new_point_does_not(

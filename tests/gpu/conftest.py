@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.runtimes.contract")
+from exporters import own
+
+pytest.register_assert_rewrite(own.module_name("app.contract.suite"))
 
 from exporters.types import ExportedModel  # noqa: E402
 from runtimes import registry  # noqa: E402

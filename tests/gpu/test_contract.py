@@ -8,8 +8,12 @@ import pytest
 
 from runtimes import registry
 from runtimes.base import Runtime
+from runtimes.cuda.driver import Gpu
+from runtimes.faults import Unsupported
+from runtimes.trt.rtx_runtime import COMPUTE_CAPABILITIES
 from tests.gpu.conftest import available
-from tests.runtimes.contract import RuntimeContract
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract
+from tests.runtimes.graphs import Graphs
 
 
 class _OnGpu(RuntimeContract):
@@ -29,7 +33,8 @@ class _OnGpu(RuntimeContract):
             check=True,
         )
         names = done.stdout.strip().splitlines()
-        assert {device.name for device in registry.load(self.name).devices()} <= set(names)
+        here = (one for one in registry.load(self.name).devices() if one.key.isdigit())
+        assert {device.name for device in here} <= set(names)
 
 
 class TestOrtCuda(_OnGpu):
@@ -47,6 +52,32 @@ class TestOrtTensorRt(_OnGpu):
 class TestTensorRt(_OnGpu):
     name = "tensorrt"
     untried = frozenset({"typing=flags"})
+
+
+class TestTensorRtRtx(_OnGpu):
+    name = "tensorrt-rtx"
+
+    @pytest.fixture
+    def runtime(self) -> Runtime:
+        runtime = available(self.name)
+        if _capability() not in COMPUTE_CAPABILITIES:
+            pytest.skip("TensorRT for RTX does not know the GPU that is here")
+        return runtime
+
+    def test_a_gpu_that_it_does_not_know_is_unsupported_in_its_own_words(
+        self, graphs: Graphs
+    ) -> None:
+        runtime = available(self.name)
+        if _capability() in COMPUTE_CAPABILITIES:
+            pytest.skip("TensorRT for RTX knows the GPU that is here")
+        with pytest.raises(Unsupported, match="not supported"):
+            runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD)
+
+
+def _capability() -> tuple[int, int]:
+    gpu = Gpu(0)
+    gpu.close()
+    return gpu.compute_capability
 
 
 class TestTorchCuda(_OnGpu):

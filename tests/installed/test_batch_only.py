@@ -48,7 +48,6 @@ def test_nothing_but_its_own_requirements_can_be_imported(
     assert (done.stdout, done.returncode) == ("\n", 0), done.stderr
 
 
-@pytest.mark.alone
 def test_an_onnx_file_is_measured_and_checked(
     batch_only: Environment, dense: Path, tmp_path: Path
 ) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from tests.app.sweep.sweeps import write_add_graph
+from tests.environments import make_environment
 from tests.installed.environment import Environment
 
 PLAN = """
@@ -69,6 +71,25 @@ def test_a_sweep_is_measured_on_every_runtime(
         assert row["clock"] == ("simulated" if row["runtime"] == "fpga:v80" else "wall")
         assert int(row["iterations"]) > 100
         assert 0 < float(row["latency_p50_us"]) < 1e6
+
+
+def test_a_case_of_another_environment_has_our_packages_and_its_engine(
+    installed: Environment, hostile: Path, pythonpath: str, tmp_path: Path
+) -> None:
+    """What lies beside our packages, here somebody else's `app`, is not in the way either."""
+    python = make_environment(tmp_path / "there", "numpy", "onnxruntime")
+    write_add_graph(hostile / "add.onnx")
+    done = installed.run(
+        *("graphlap", "--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1"),
+        *("--runtimes", "ort-cpu@there", "--environment", f"there={python}", "--out", "run"),
+        cwd=hostile,
+        PYTHONPATH=pythonpath,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (hostile / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["engine_path"].startswith(str(tmp_path / "there"))
+    assert row["call_path"].endswith("timed in C")
 
 
 def test_the_list_and_each_suite_are_there(

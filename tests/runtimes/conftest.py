@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.runtimes.contract")
+from exporters import own
+
+pytest.register_assert_rewrite(own.module_name("app.contract.suite"))
 
 from tests.runtimes.graphs import Graphs  # noqa: E402
 
@@ -16,4 +18,9 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
     return Graphs(Path(tmp_path_factory.mktemp("graphs")))
 
 
-from tests.runtimes.stand_ins.fixtures import driver, driver_library, tensorrt  # noqa: E402, F401
+from tests.runtimes.stand_ins.fixtures import (  # noqa: E402
+    driver,  # noqa: F401
+    driver_library,  # noqa: F401
+    tensorrt,  # noqa: F401
+    tensorrt_rtx,  # noqa: F401
+)

@@ -27,7 +27,7 @@ from runtimes.trt.runtime import TensorRt
 from tests.checkout import ROOT
 from tests.runtimes.graphs import Graphs
 
-GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
+GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "tensorrt-rtx", "torch-cuda")
 SHORT = Limits(min_s=0.02, max_s=1.0, min_samples=10, warmup_min_s=0.01, warmup_max_s=0.2)
 
 no_gpu_here = pytest.mark.skipif(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import nn
 
-CHANNELS, OUTPUTS, WORDS = 4, 3, 7
+from app.contract.weights import CHANNELS, OUTPUTS, WORDS, weights
+
+__all__ = ["CHANNELS", "OUTPUTS", "WIDTH", "WORDS", "weights"]
+
 WIDTH = 512
-
-
-def weights(*shape: int, seed: int = 0) -> np.ndarray:
-    """Float32 weights that torch and ONNX share."""
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
 class Dense(nn.Module):

@@ -42,6 +42,10 @@ class CardProcess:
         self._child.send(json.dumps(question))
         return True
 
+    @property
+    def is_busy(self) -> bool:
+        return self._child is not None
+
     def poll(self) -> CardRun | GraphlapError | None:
         """The answer once it is there, an error if there is none to be had, else None."""
         if self._child is None:

@@ -5,15 +5,18 @@ The draft is the only state; every widget shows a part of it and tells what was 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QScrollArea,
     QTabBar,
@@ -33,9 +36,10 @@ from app.gui.look.preferences import Preferences
 from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
 from app.plan.estimate import Estimate, check_plan, estimate
 from app.plan.plan import Plan, Sweep, load_plan
+from app.plan.unreadable import unreadable
 from app.results.text import duration
 from exporters.types import GraphlapError
-from runtimes.registry import RUNTIMES
+from runtimes import registry
 
 CHECK_AFTER_MS = 200
 """How long nobody may have typed before the plan is checked as a whole."""
@@ -70,7 +74,15 @@ class SweepEditor(QWidget):
         self.grid_form.edited.connect(self._grid_edited)
         self.grid_form.models.refused.connect(self.failed)
         self.tabs.currentChanged.connect(self._tab_chosen)
+        self._visits = 0
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.focusChanged.connect(self._visit)
         self._show(self.draft)
+
+    def _visit(self, *_: object) -> None:
+        """Another field has the focus: what is typed there, or here again, is another step."""
+        self._visits += 1
 
     def _lay_out(self) -> None:
         self.tabs = QTabBar(drawBase=False)
@@ -133,7 +145,7 @@ class SweepEditor(QWidget):
 
     def learn_runtimes(self) -> None:
         """Ask every runtime what is here, off the window's thread."""
-        for name in RUNTIMES:
+        for name in registry.names():
             self._background.ask(
                 f"runtime {name}",
                 partial(runtime_facts, name),
@@ -180,7 +192,7 @@ class SweepEditor(QWidget):
         draft = self.draft
         self._background.ask(
             "ask",
-            lambda: check_plan(draft, plan),
+            lambda: _looked_into(draft, plan),
             lambda found: signal.emit(plan, found),
             self.failed.emit,
         )
@@ -193,7 +205,9 @@ class SweepEditor(QWidget):
             self._check_timer.start()  # a field may have become wrong, or right again
             return
         words = f"change {text.replace('_', ' ')}" if field else text
-        self.undo_stack.push(DraftStep(words, field, self.draft, draft, self._show))
+        in_line = isinstance(QApplication.focusWidget(), QLineEdit)
+        typing = (field, self._visits) if field and in_line else None
+        self.undo_stack.push(DraftStep(words, typing, self.draft, draft, self._show))
 
     def _show(self, draft: Plan) -> None:
         self.draft = draft
@@ -230,6 +244,18 @@ class SweepEditor(QWidget):
         grids = tuple(g for place, g in enumerate(self.draft.sweeps) if place != self._index)
         self._edit("", "remove a grid", self.draft.model_copy(update={"sweeps": grids}))
 
+    def _look_into_files(self) -> None:
+        """Have the user's own files read; those that are known are not read again."""
+        models = _models(self.draft)
+        self._background.ask(
+            "files", lambda: unreadable(models), self._show_faults, self.failed.emit
+        )
+
+    def _show_faults(self, faults: Mapping[str, GraphlapError]) -> None:
+        self.grid_form.models.show_faults(faults)
+        if faults and faults.keys() >= set(_models(self.draft)):
+            self._tell(str(next(iter(faults.values()))), wrong=True)
+
     def _check(self) -> None:
         """Tell the number of cases and the time, or what is missing."""
         try:
@@ -246,6 +272,7 @@ class SweepEditor(QWidget):
             self._show_estimate,
             lambda error: self._tell(str(error), wrong=True),
         )
+        self._look_into_files()
 
     def _show_estimate(self, found: Estimate) -> None:
         self.estimate = found
@@ -268,6 +295,19 @@ class SweepEditor(QWidget):
         ready = not wrong and any(grid.models for grid in self.draft.sweeps)
         for button in (self.run_button, self.queue_button, self.copy_button):
             button.setEnabled(ready)
+
+
+def _models(draft: Plan) -> list[str]:
+    return sorted({name for grid in draft.sweeps for name in grid.models})
+
+
+def _looked_into(draft: Plan, plan: Plan) -> Estimate:
+    """What the plan comes to; of one whose files are all unreadable, the first one's fault."""
+    models = _models(draft)
+    faults = unreadable(models)
+    if faults.keys() >= set(models):
+        raise faults[models[0]]
+    return check_plan(draft, plan)
 
 
 def _tool(text: str, name: str, tip: str) -> QToolButton:

@@ -27,6 +27,7 @@ from app.gui.editor.scenario_field import ScenarioField
 from app.plan.draft import EMPTY_GRID
 from app.plan.plan import Sweep
 from exporters.types import PRECISIONS
+from runtimes.registry import parse_spec
 
 
 class GridForm(QWidget):
@@ -132,7 +133,7 @@ class GridForm(QWidget):
 
 def _for_runtimes(options: Any, specs: Iterable[str]) -> dict[str, Any]:
     """The options of runtimes that are still measured; the plan refuses all others."""
-    names = {spec.partition(":")[0].partition("@")[0] for spec in specs}
+    names = {parse_spec(spec).name for spec in specs}
     return {key: values for key, values in options.items() if key.partition(".")[0] in names}
 
 

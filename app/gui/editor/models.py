@@ -6,11 +6,11 @@ refused in one sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QIcon
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QStyle,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -73,12 +74,17 @@ class ModelPicker(QWidget):
         self.tree = ModelTree()
         self.count = QLabel()
         self.count.setProperty("muted", True)
+        self.fault = QLabel(wordWrap=True)
+        self.fault.setProperty("wrong", True)
+        self.fault.setAccessibleName("models that can't be read")
+        self.fault.hide()
         self.add_file = QPushButton("Add file…")
         self.add_file.setToolTip("Add .onnx files; they can also be dropped on the list")
         self.clear = QPushButton("Clear")
         self.clear.setToolTip("Take the check marks off all models")
         self._items: dict[str, QTreeWidgetItem] = {}
         self._chosen: tuple[str, ...] = ()
+        self._faults: Mapping[str, GraphlapError] = {}
         self._fill()
         self._lay_out()
         self.search.textChanged.connect(self._filter)
@@ -107,6 +113,7 @@ class ModelPicker(QWidget):
         layout.addWidget(self.search)
         layout.addLayout(filters)
         layout.addWidget(self.tree, 1)
+        layout.addWidget(self.fault)
         layout.addLayout(below)
 
     def _fill(self) -> None:
@@ -151,6 +158,7 @@ class ModelPicker(QWidget):
                 state = Qt.CheckState.Checked if name in self._chosen else Qt.CheckState.Unchecked
                 if item.checkState(0) != state:
                     item.setCheckState(0, state)
+        self._tell_fault()
         chosen = len(self._chosen)
         self.count.setText(f"{chosen} chosen" if chosen else "none chosen")
         self.clear.setEnabled(bool(chosen))
@@ -168,6 +176,23 @@ class ModelPicker(QWidget):
                 break
         if found:
             self.edited.emit(tuple(dict.fromkeys((*self._chosen, *found))))
+
+    def show_faults(self, faults: Mapping[str, GraphlapError]) -> None:
+        """Mark the files of the user's that can't be read, and say of the first why."""
+        self._faults = faults
+        mark = self.style().standardIcon(QStyle.StandardPixmap.SP_MessageBoxWarning)
+        with QSignalBlocker(self.tree):
+            for item in _children(self._own):
+                name = item.data(0, _NAME)
+                item.setIcon(0, mark if name in faults else QIcon())
+                item.setToolTip(0, f"{name}\n{faults[name]}" if name in faults else name)
+        self._tell_fault()
+
+    def _tell_fault(self) -> None:
+        told = [str(fault) for name, fault in self._faults.items() if name in self._chosen]
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        self.fault.setText(f"{told[0]}{more}" if told else "")
+        self.fault.setVisible(bool(told))
 
     def _ask_for_files(self) -> None:
         paths, _ = QFileDialog.getOpenFileNames(self, "Add models", "", "ONNX models (*.onnx)")

@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidg
 
 from app.gui.editor.fields import ChoicesField, ValuesField, option_field
 from app.machine import available
+from runtimes import registry
 from runtimes.options import Option, OptionValue
-from runtimes.registry import RUNTIMES, parse_spec
+from runtimes.registry import parse_spec
 
 Options = Mapping[str, tuple[OptionValue, ...]]
 
@@ -51,7 +52,7 @@ class OptionsForm(QWidget):
             self._layout.removeWidget(group)
             group.deleteLater()
         for name in names:
-            if name not in self._groups and name in RUNTIMES:
+            if name not in self._groups and name in registry.names():
                 self._add_group(name)
         self._none.setVisible(not self._groups)
         self.show_value(self._values)

@@ -15,6 +15,7 @@ from app.gui.look.terms import TERMS
 from app.plan.draft import EMPTY
 from app.plan.plan import Plan
 from exporters.types import GraphlapError
+from runtimes.environment import environment_of
 from runtimes.registry import parse_spec
 
 _LABELS = {"aa": "With itself", "custom_ops": "Operators", "accuracy": "Labelled data"}
@@ -22,6 +23,7 @@ _LABELS = {"aa": "With itself", "custom_ops": "Operators", "accuracy": "Labelled
 _ROWS = {row.key: row for row in (*FIGURES, *LIMITS, *PLACES, *FILES)}
 _BOXES = (
     ("null", "Null twin of each case", "null twin"),
+    ("check", "Compile only", "compile only"),
     ("checked", "Compare outputs", "compare outputs"),
     ("lock_memory", "Lock memory", "lock memory"),
     ("rotate_inputs", "Rotate inputs", "rotate inputs"),
@@ -29,7 +31,7 @@ _BOXES = (
 )
 _FOLDS: dict[str, tuple[str, ...]] = {
     "Figures and verdicts of the sweep": (*(row.key for row in FIGURES), "null"),
-    "Limits and checks of the sweep": (*(row.key for row in LIMITS), "checked"),
+    "Limits and checks of the sweep": (*(row.key for row in LIMITS), "check", "checked"),
     "Where it runs": (*(row.key for row in PLACES), "lock_memory"),
     "Files and parts of models": (*(row.key for row in FILES), "rotate_inputs", "save_inputs"),
 }
@@ -111,6 +113,7 @@ def _candidates(draft: Plan) -> Iterator[str]:
     for grid in draft.sweeps:
         yield from grid.runtimes
         yield from grid.models
+        yield from (f"@{name}" for name in map(environment_of, grid.runtimes) if name)
         measured = {parse_spec(text).name for text in grid.runtimes}
         for option, values in grid.options.items():
             if option.partition(".")[0] in measured:

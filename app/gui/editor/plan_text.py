@@ -95,6 +95,9 @@ LIMITS = (
 PLACES = (
     PlanText("cores", "--cores", "cores", "2,3 … (as the system likes)", _plain),
     PlanText("realtime", "--realtime", "priority", "1 to 99 … (the usual)", _number),
+    PlanText(
+        "environments", "--environment", "environments", "ort127=/…/python", _pairs, repeated=True
+    ),
 )
 FILES = (
     PlanText("accuracy", "--accuracy", "accuracy data", "each model's own", _plain),

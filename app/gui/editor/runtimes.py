@@ -13,6 +13,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QBrush
 from PySide6.QtWidgets import (
     QHeaderView,
+    QLineEdit,
     QSizePolicy,
     QTreeWidget,
     QTreeWidgetItem,
@@ -20,9 +21,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.look.terms import TERMS
 from app.machine import available
+from runtimes import registry
 from runtimes.base import Availability, Available, Device
-from runtimes.registry import RUNTIMES
+from runtimes.registry import parse_spec
 
 _SPEC = Qt.ItemDataRole.UserRole
 _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
@@ -62,9 +65,14 @@ class RuntimePicker(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.tree)
+        self.another = QLineEdit(placeholderText="another, such as ort-cpu@ort127, then Enter")
+        self.another.setAccessibleName("another runtime")
+        self.another.setToolTip(TERMS["environments"])
+        self.another.returnPressed.connect(self._add)
+        layout.addWidget(self.another)
         self._items: dict[str, QTreeWidgetItem] = {}
         self._chosen: tuple[str, ...] = ()
-        for name in RUNTIMES:
+        for name in registry.names():
             self._items[name] = self._item(self.tree, name)
         self.tree.itemChanged.connect(self._changed)
 
@@ -112,11 +120,17 @@ class RuntimePicker(QWidget):
         with QSignalBlocker(self.tree):
             for spec in self._chosen:
                 if spec not in self._items:
-                    name = spec.partition(":")[0].partition("@")[0]
-                    self._items[spec] = self._item(self._items.get(name, self.tree), spec)
+                    parent = self._items.get(parse_spec(spec).name, self.tree)
+                    self._items[spec] = self._item(parent, spec)
             for spec, item in self._items.items():
                 item.setCheckState(0, _CHECKED if spec in self._chosen else _UNCHECKED)
         self._fit_height()
+
+    def _add(self) -> None:
+        """What was typed is chosen too; whether there is such a runtime, the plan tells."""
+        typed = filter(None, (word.strip() for word in self.another.text().split(",")))
+        self.another.clear()
+        self.edited.emit(tuple(dict.fromkeys((*self._chosen, *typed))))
 
     def _changed(self, item: QTreeWidgetItem, column: int) -> None:
         if column:

@@ -10,20 +10,28 @@ from app.plan.plan import Plan
 
 
 class DraftStep(QUndoCommand):
-    """One change; those that follow in the same field while it is typed are one step."""
+    """One change; those with the same `typing`, what is typed in one go, are one step.
+
+    `typing` is None for a click, which is a step of its own.
+    """
 
     def __init__(
-        self, text: str, field: str, before: Plan, after: Plan, show: Callable[[Plan], None]
+        self,
+        text: str,
+        typing: tuple[str, int] | None,
+        before: Plan,
+        after: Plan,
+        show: Callable[[Plan], None],
     ) -> None:
         super().__init__(text)
-        self._field, self._before, self._after, self._show = field, before, after, show
+        self._typing, self._before, self._after, self._show = typing, before, after, show
 
     def id(self) -> int:
-        """Steps of one field merge; those without one never do."""
-        return hash(self._field) & 0x7FFFFFF if self._field else -1
+        """Qt asks only steps of the same id to merge, and never those of -1."""
+        return -1 if self._typing is None else 1
 
     def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
-        if not isinstance(other, DraftStep) or other._field != self._field:
+        if not isinstance(other, DraftStep) or other._typing != self._typing:
             return False
         self._after = other._after
         return True

@@ -16,9 +16,11 @@ from exporters.types import GraphlapError
 
 
 class ComparedRun(QObject):
-    """`failed` carries why a folder is no run, or can't be read any more."""
+    """`failed` carries why a folder is no run, or can't be read any more; `moved` says that
+    `beside` has something new."""
 
     failed = Signal(object)
+    moved = Signal()
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -31,6 +33,7 @@ class ComparedRun(QObject):
         self.close()
         self._follower = Follower(folder, self)
         self._follower.failed.connect(self._not_a_run)
+        self._follower.moved.connect(self.moved)
         self._follower.summarise_all()
         self._follower.start()
 

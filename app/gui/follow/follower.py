@@ -17,14 +17,17 @@ from app.results.follow.state import RunState
 from exporters.types import GraphlapError
 
 LIVE_S = 0.05
-IDLE_S = 1.0
-"""How often to look at a run that is written, and at one that is not."""
+IDLE_S, LONGEST_S = 1.0, 5.0
+"""How often to look at a run that is written, and at one that is not: ever more rarely while
+nothing comes of it."""
 
 
 class Follower(QThread):
-    """`take` gives the newest state; `failed` carries why the folder is no run."""
+    """`take` gives the newest state, `moved` says that there is one; `failed` carries why the
+    folder is no run."""
 
     failed = Signal(object)
+    moved = Signal()
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -72,6 +75,7 @@ class Follower(QThread):
             reader.close()
 
     def _follow(self, reader: RunReader) -> None:
+        pause_s = IDLE_S
         while not self._ending:
             with self._lock:
                 choice, self._choice = self._choice, None
@@ -83,5 +87,7 @@ class Follower(QThread):
             if state is not None:
                 with self._lock:
                     self._newest = state
-            self._wake.wait(LIVE_S if reader.is_moving else IDLE_S)
+                self.moved.emit()
+            pause_s = IDLE_S if reader.is_moving or state is not None else 1.5 * pause_s
+            self._wake.wait(LIVE_S if reader.is_moving else min(pause_s, LONGEST_S))
             self._wake.clear()

@@ -67,9 +67,13 @@ class BatchChild:
         if self._process.poll() is None:
             _let_go.append(self._process)
 
+    def told_error(self) -> GraphlapError | None:
+        """The error that ended it, once; None where it told none."""
+        return take_error_file(self._error_file)
+
     def error(self) -> GraphlapError:
         """Why it ended: the error that it told, else the last line of its output."""
-        return take_error_file(self._error_file) or GraphlapError(
+        return self.told_error() or GraphlapError(
             self._last_line() or "the batch process gave no reason",
             "its log, beside the run folder, has the rest",
         )

@@ -24,7 +24,8 @@ MISUSE = 2
 
 
 class RunControl(QObject):
-    """`started` carries the run folder, `ended` the folder and the exit code."""
+    """`started` carries the run folder, `ended` the folder and the exit code, `refused` the error
+    of a batch process that would not begin or could not go on."""
 
     started = Signal(object)
     ended = Signal(object, int)
@@ -94,8 +95,9 @@ class RunControl(QObject):
         self.child = None
         self._timer.stop()
         self._set_state("idle")
-        if code == MISUSE:
-            self.refused.emit(child.error())
+        error = child.error() if code == MISUSE else child.told_error()
+        if error is not None:
+            self.refused.emit(error)
         self.ended.emit(folder, code)
         self.run_next()
 

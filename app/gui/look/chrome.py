@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from app.gui.look.theme import Theme
+from PySide6.QtGui import QColor
+
+from app.gui.look.theme import Theme, mixed
 from exporters import own
 
 
@@ -18,6 +20,11 @@ def window_style(theme: Theme) -> str:
     QToolBar QToolButton:checked {{ background: {theme.raised}; border-color: {theme.border};
         font-weight: 600; }}
     QToolBar QToolButton:focus {{ border-color: {theme.accent}; }}
+    QToolBar#trust {{ padding: 0 4px 3px 4px; }}
+    QToolBar#trust QToolButton {{ padding: 1px 7px; }}
+    QToolBar#trust QToolButton[popupMode="2"] {{ padding-right: 20px; }}
+    QToolBar#trust QToolButton[tone="bad"] {{ color: {theme.bad}; }}
+    QToolBar#trust QToolButton[tone="doubtful"] {{ color: {theme.warning}; }}
     QPushButton#primary {{ background: {theme.accent}; color: {theme.on_accent};
         border: 1px solid {theme.accent}; border-radius: 4px; padding: 6px 14px;
         font-weight: 600; }}
@@ -30,6 +37,9 @@ def window_style(theme: Theme) -> str:
     QProgressBar {{ background: {theme.raised}; border: 1px solid {theme.border};
         border-radius: 4px; text-align: center; color: {theme.text}; min-height: 18px; }}
     QProgressBar::chunk {{ background: {_mixed(theme)}; border-radius: 3px; }}
+    QProgressBar[tone="bad"]::chunk {{ background: {_toned(theme.bad, theme)}; }}
+    QProgressBar[tone="doubtful"]::chunk {{ background: {_toned(theme.warning, theme)}; }}
+    QProgressBar[tone="good"]::chunk {{ background: {_toned(theme.good, theme)}; }}
     QLineEdit, QPlainTextEdit, QTreeView, QListView {{ background: {theme.base};
         border: 1px solid {theme.border}; border-radius: 4px; }}
     QLineEdit {{ padding: 3px 5px; }}
@@ -58,6 +68,11 @@ def window_style(theme: Theme) -> str:
 def _picture(name: str, theme: Theme) -> str:
     """A mark in the colour that is read on the accent; style sheets only take files."""
     return str(own.asset("icons", f"{name}-{theme.name}.svg"))
+
+
+def _toned(color: str, theme: Theme) -> str:
+    """So pale, or so dark, that the bar's text is read on it."""
+    return mixed(QColor(color), QColor(theme.base), 0.55).name()
 
 
 def _mixed(theme: Theme) -> str:

@@ -58,15 +58,16 @@ TERMS: dict[str, str] = {
     "get columns of their own.",
     "precise": "Rounds until the interval of each of these percentiles reaches no farther, such as "
     "p50=1%, p99=10%; Rounds is then the most that a case may have.",
-    "baseline": "What every case is compared with, round by round: a runtime, a model or "
-    "runtime.option=value of this sweep.",
+    "baseline": "What every case is compared with, round by round: a runtime, a model, "
+    "@environment or runtime.option=value of this sweep.",
     "band": "A change within it counts as none, such as 2%.",
     "comparisons with itself": "Each case is compared with itself so many times: it tells the "
     "machine's own wrong verdicts, and the smallest change that it can find.",
     "latency target": "Such as p99=5ms: each case becomes a search for the highest rate that keeps "
     "it, whatever else its scenario says.",
-    "condition": "What is going on beside the runs: cold:64MB pollutes the caches between them; "
-    "none is the default. Several with commas.",
+    "condition": "What is going on beside the runs: cold:64MB pollutes the caches between them, "
+    "shapes:mix.csv has one session serve several shapes; none is the default. Several with "
+    "commas.",
     "batcher": "A dynamic batcher before the model, such as max=8,wait=2ms: up to so many requests "
     "are sent together, none waits longer to be. Several with semicolons.",
     "cold starts": "So many fresh processes of each case after its rounds: what they take to their "
@@ -75,9 +76,13 @@ TERMS: dict[str, str] = {
     "deadline": "A time such as 100us: each row tells the share of its runs that take longer.",
     "null twin": "The same case with a graph that computes next to nothing: what the model takes "
     "more is its compute, the rest is the call, the copies and the boundary.",
+    "compile only": "A check: each case is compiled as far as this machine can, nothing is run or "
+    "timed, and its row says whether it runs there.",
     "cores": "Where the measuring process runs, such as 2,3 or 2-5; empty leaves it free.",
     "priority": "Of SCHED_FIFO, 1 to 99, where the system permits it; it needs cores that leave "
     "one to all others.",
+    "environments": "Interpreters with their packages, each name=python: ort-cpu@name measures the "
+    "release that is installed there.",
     "lock memory": "Lock the measuring process into memory, so that nothing of it is paged out.",
     "budget": "Bounds the whole run, such as 10m: every case has its first round before any has "
     "a second.",
@@ -106,6 +111,8 @@ TERMS: dict[str, str] = {
     "simulated": "Computed from a schedule of the card, not measured with a clock.",
     "partial": "A node of the graph ran somewhere else than on the engine that the row names, so "
     "the row is kept but not ranked.",
+    "doubted": "The row has warnings, or is partial: it is hollow in plots and `ok !` in the "
+    "table. The line below the tool bar has all that is wrong with a run, and the remedies.",
     "published": "A figure that a source document prints: a reference to lay beside, never a "
     "result of this machine.",
 }

@@ -31,6 +31,8 @@ class Theme:
     good: str
     warning: str
     bad: str
+    faster: str
+    slower: str
     runtimes: dict[str, str]
 
     @property
@@ -53,13 +55,18 @@ LIGHT = Theme(
     good="#0b7a4b",
     warning="#9a6700",
     bad="#c42b2b",
+    faster="#1f6fd6",
+    slower="#b04a00",
     runtimes={
         "ort-cpu": "#1f6fd6",
         "openvino-cpu": "#dd7a00",
         "torch-cpu": "#9b2d8f",
         "fpga": "#0b8f7a",
+        "openvino": "#542f27",
+        "ort-ep": "#1b1c5f",
         "ort-cuda": "#e9456b",
         "tensorrt": "#484c00",
+        "tensorrt-rtx": "#2d16d2",
         "ort-tensorrt": "#7a6916",
         "torch-cuda": "#8688fe",
         "fpga:ia-840f": "#40a1ab",
@@ -83,13 +90,18 @@ DARK = Theme(
     good="#56d39b",
     warning="#e3b341",
     bad="#ff7b72",
+    faster="#5b9dff",
+    slower="#ffa940",
     runtimes={
         "ort-cpu": "#5b9dff",
         "openvino-cpu": "#ffa940",
         "torch-cpu": "#e183d6",
         "fpga": "#3ecfb2",
+        "openvino": "#dc956c",
+        "ort-ep": "#46a4a6",
         "ort-cuda": "#d53b06",
         "tensorrt": "#e0eb09",
+        "tensorrt-rtx": "#6364a1",
         "ort-tensorrt": "#b48515",
         "torch-cuda": "#755fe9",
         "fpga:ia-840f": "#54fed8",
@@ -114,13 +126,20 @@ def runtime_color(runtime: str, theme: Theme = LIGHT) -> QColor:
     return QColor.fromHsl(crc32(name.encode()) % 360, 110, 170 if theme.dark else 100)
 
 
+def verdict_color(word: str, theme: Theme) -> QColor:
+    """Of faster, slower, same and undecided: blue and vermilion, which everyone tells apart."""
+    return QColor({"faster": theme.faster, "slower": theme.slower}.get(word, theme.muted))
+
+
 def apply_theme(name: str) -> Theme:
     """Dress the whole application; views are then told with their own `apply_theme`."""
     app, theme = QApplication.instance(), THEMES[name]
     assert isinstance(app, QApplication)
-    app.setStyle("Fusion")
-    app.setPalette(_palette(theme))
-    app.setStyleSheet(_style_sheet(theme))
+    sheet = _style_sheet(theme)
+    if app.styleSheet() != sheet:  # each of these dresses every widget anew
+        app.setStyle("Fusion")
+        app.setPalette(_palette(theme))
+        app.setStyleSheet(sheet)
     return theme
 
 

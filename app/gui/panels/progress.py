@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QWidget
 
 from app.gui.look.terms import TERMS
+from app.results.follow.ending import ending
 from app.results.follow.state import RunState
 from app.results.live import Live
 from app.results.needed import still_needed
@@ -19,6 +20,7 @@ _PHASES = {
     "start": "starting a process",
     "import": "importing the engine",
     "compile": "compiling",
+    "check": "compiling",
     "first_inference": "first inference",
     "warmup": "warming up",
     "correctness": "checking the outputs",
@@ -36,6 +38,7 @@ _FIELDS = (
     ("p99", "p99 so far", "provisional"),
     ("eta", "Time left", "profile"),
 )
+_ASKED = {"paused": "pausing after this round", "stopping": "stopping after this block"}
 _LEFT_OUT_FIRST = ("missing", "p50", "samples", "rounds")
 _LEAST_WIDTH = 460
 
@@ -49,6 +52,7 @@ class ProgressPanel(QWidget):
         self.bar.setAccessibleName("rounds done")
         self.bar.setFormat("no run")
         self.bar.setRange(0, 1)
+        self._asked = ""
         self.values: dict[str, QLabel] = {}
         self._headings: dict[str, QLabel] = {}
         grid = QGridLayout(self)
@@ -92,8 +96,12 @@ class ProgressPanel(QWidget):
             for widget in (self._headings[key], value):
                 widget.setVisible(key not in keys)
 
-    def show_run(self, state: RunState | None) -> None:
-        """Fill in a run's figures; None: no run is open."""
+    def show_run(self, state: RunState | None, asked: str = "") -> None:
+        """Fill in a run's figures; None: no run is open.
+
+        `asked` is what was asked of its batch process: a pause waits for the round in flight.
+        """
+        self._asked = asked if asked in _ASKED else ""
         live = state.live if state else None
         if state is None or live is None:
             for label in self.values.values():
@@ -101,8 +109,9 @@ class ProgressPanel(QWidget):
             self._show_bar(0, 1, "no run is open" if state is None else "nothing is told yet")
             return
         moving = state.alive and not state.over
+        told, tone = self._told(state, live)
         self._set("case", self._case(state, live) if moving else NOT_MEASURED)
-        self._set("phase", _phase(live) if moving else NOT_MEASURED)
+        self._set("phase", self._phase(live) if moving else NOT_MEASURED)
         in_round = moving and live.state == "measuring"
         rounds = state.manifest.rounds
         of = "at most" if state.manifest.plan.get("precise") else "of"
@@ -115,9 +124,27 @@ class ProgressPanel(QWidget):
         self._set("missing", missing if in_round else NOT_MEASURED)
         self._set("p50", latency(live.p50_us) if in_round else NOT_MEASURED)
         self._set("p99", latency(live.p99_us) if in_round else NOT_MEASURED)
-        self._set("eta", duration(live.eta_s) if moving else NOT_MEASURED)
+        runs = moving and live.state != "paused" and not self._asked
+        self._set("eta", duration(live.eta_s) if runs else NOT_MEASURED)
         done, total = live.rounds_done, max(1, live.rounds_total)
-        self._show_bar(done, total, self._bar_text(state, live))
+        text = f"{live.rounds_done:,} of {live.rounds_total:,} rounds"
+        if live.cases_failed and moving:
+            text += f", {live.cases_failed:,} failed"
+        self._show_bar(done, total, f"{text}, {told}", tone or "")
+
+    def _told(self, state: RunState, live: Live) -> tuple[str, str | None]:
+        found = ending(state, live)
+        if state.alive and not state.over:
+            waits = self._asked and live.state not in ("paused", "stopping")
+            return (_ASKED[self._asked], "doubtful") if waits else (found.text, found.tone)
+        return found.text, found.tone
+
+    def _phase(self, live: Live) -> str:
+        if live.state == "paused":
+            return "paused"
+        if self._asked:
+            return _ASKED[self._asked]
+        return _phase(live)
 
     def _set(self, key: str, text: str) -> None:
         label = self.values[key]
@@ -135,32 +162,16 @@ class ProgressPanel(QWidget):
         current = state.of(live.case_id)
         return current.label if current else NOT_MEASURED
 
-    def _bar_text(self, state: RunState, live: Live) -> str:
-        text = f"{live.rounds_done:,} of {live.rounds_total:,} rounds"
-        if live.cases_failed:
-            text += f", {live.cases_failed} failed"
-        return f"{text}, {_ending(state, live)}"
-
-    def _show_bar(self, done: int, total: int, text: str) -> None:
+    def _show_bar(self, done: int, total: int, text: str, tone: str = "") -> None:
         self.bar.setRange(0, total)
         self.bar.setValue(done)
         self.bar.setFormat(text.replace("%", "%%"))
+        if tone != self.bar.property("tone"):
+            self.bar.setProperty("tone", tone)
+            self.bar.style().polish(self.bar)
 
 
 def _phase(live: Live) -> str:
-    if live.state == "paused":
-        return "paused"
     if live.state == "exporting":
         return f"exporting {live.exports_done + 1} of {max(live.exports_total, 1)}"
     return _PHASES.get(live.phase, live.phase)
-
-
-def _ending(state: RunState, live: Live) -> str:
-    if state.over and live.state == "finished":
-        measured = len(state.series) - live.cases_failed
-        return "finished" if measured else "finished: every case failed, see Reason in the table"
-    if state.over:
-        return "stopped, can be resumed"
-    if not state.alive:
-        return "interrupted, can be resumed"
-    return live.state

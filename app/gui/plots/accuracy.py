@@ -16,6 +16,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.points import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text
+from app.results.doubts import standing
 from app.results.figures import batches, number, of_batch, ranked, variants
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT
@@ -72,7 +73,7 @@ class AccuracyView(PlotView):
         colors, symbols = self._looks(shown, names)
         drawn = [points[one.key] for one in shown]
         for one, point in zip(shown, drawn, strict=True):
-            style = SeriesStyle(colors[_family(one)], one.clock == "simulated")
+            style = SeriesStyle(colors[_family(one)], one.clock == "simulated", standing(one))
             plot.plot(
                 [point.log_rate],
                 [point.percent],

@@ -121,14 +121,15 @@ class NamesAxis(SolidAxis):
         super().__init__(orientation)
         self.setStyle(tickLength=0, hideOverlappingLabels=True)
 
-    def set_names(self, names: Sequence[str]) -> None:
+    def set_names(self, names: Sequence[str], beside: Sequence[str] = ()) -> None:
+        """`beside` are those of other plots that are to begin at the same place."""
         metrics = QFontMetricsF(plot_font())
         middle = Qt.TextElideMode.ElideMiddle
         told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in names]
         self.setTicks([list(enumerate(told))])
         if self.orientation == "left":
-            widest = max((metrics.horizontalAdvance(name) for name in told), default=0.0)
-            self.setWidth(widest + 14.0)
+            widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]
+            self.setWidth(min(_LONGEST_NAME_PX, max(widths, default=0.0)) + 14.0)
 
 
 class PercentAxis(SolidAxis):

@@ -23,12 +23,13 @@ _TEXT_ROOM = 0.28
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value >= 0, or None for a row that says only why it has none."""
+    """A value >= 0 with its 95 % interval, or None for a row that says only why it has none."""
 
     name: str
     value: float | None
     text: str
     style: SeriesStyle
+    interval: tuple[float, float] | None = None
 
 
 class BarLayer(Overlay):
@@ -58,12 +59,26 @@ class BarLayer(Overlay):
                     top = middle - thickness / 2
                     rect = QRectF(box.left(), top, end - box.left(), thickness)
                     self._paint_bar(painter, bar.style, rect)
+                if bar.interval is not None:
+                    end = max(end, self._paint_interval(painter, bar.interval, middle, thickness))
             painter.setPen(QColor(self._theme.text if bar.value is not None else self._theme.muted))
             place = QRectF(
                 end + 8, middle - metrics.height() / 2, box.right() - end - 8, metrics.height()
             )
             text = metrics.elidedText(bar.text, Qt.TextElideMode.ElideRight, place.width())
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+
+    def _paint_interval(
+        self, painter: QPainter, interval: tuple[float, float], middle: float, thickness: float
+    ) -> float:
+        """A whisker over the bar's end; where it ends itself."""
+        low, high = (self.x_px(math.log10(v) if self._log else v) for v in interval)
+        painter.setPen(QPen(QColor(self._theme.text), 1.2))
+        painter.drawLine(QPointF(low, middle), QPointF(high, middle))
+        for x in (low, high):
+            reach = thickness / 5
+            painter.drawLine(QPointF(x, middle - reach), QPointF(x, middle + reach))
+        return high
 
     def _paint_bar(self, painter: QPainter, style: SeriesStyle, rect: QRectF) -> None:
         painter.setPen(style.pen(1.0))
@@ -82,6 +97,7 @@ class BarLayer(Overlay):
 def frame_bars(plot: pg.PlotItem, bars: Sequence[Bar], *, log: bool) -> None:
     """Set the value axis so that all bars show, with a share of room for the longest's text."""
     values = [bar.value for bar in bars if bar.value]
+    values += [end for bar in bars if bar.value and bar.interval for end in bar.interval]
     if log:
         low = math.log10(min(values, default=1.0)) - 0.25
         high = math.log10(max(values, default=10.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
@@ -18,9 +18,21 @@ class BarView(ScrolledView):
     def show_rows(self, names: Sequence[str], axis: SolidAxis | None, x_label: str) -> pg.PlotItem:
         """An empty plot with a name before each row, the first on top."""
         self.reset()
+        self.canvas.setMinimumHeight(130 + ROW_HEIGHT * len(names))
+        return self._add_rows(0, names, axis, x_label)
+
+    def _add_rows(
+        self,
+        place: int,
+        names: Sequence[str],
+        axis: SolidAxis | None,
+        x_label: str,
+        title: str = "",
+        beside: Sequence[str] = (),
+    ) -> pg.PlotItem:
         rows = NamesAxis()
-        rows.set_names(list(names))
-        plot = self.add_plot(0, 0, axis, rows, x_label=x_label)
+        rows.set_names(list(names), beside)
+        plot = self.add_plot(place, 0, axis, rows, x_label=x_label, name=title)
         rows.setTextPen(self.theme.text)
         plot.getViewBox().setMouseEnabled(False, False)
         plot.getViewBox().invertY(True)
@@ -28,12 +40,29 @@ class BarView(ScrolledView):
         plot.showGrid(x=True, y=False, alpha=0.35)
         plot.setMaximumHeight(70 + 2 * ROW_HEIGHT * len(names))
         self.body.layout.setAlignment(plot, Qt.AlignmentFlag.AlignTop)
-        self.canvas.setMinimumHeight(130 + ROW_HEIGHT * len(names))
+        self.body.layout.setRowStretchFactor(place, len(names) + 2)
         return plot
 
     def show_bars(
         self, bars: Sequence[Bar], axis: SolidAxis | None, x_label: str, *, log: bool
     ) -> None:
-        plot = self.show_rows([bar.name for bar in bars], axis, x_label)
-        self.lay(BarLayer(plot, bars, self.theme, log=log))
-        frame_bars(plot, bars, log=log)
+        self.show_groups({"": bars}, lambda: axis, x_label, log=log)
+
+    def show_groups(
+        self,
+        groups: Mapping[str, Sequence[Bar]],
+        make_axis: Callable[[], SolidAxis | None],
+        x_label: str,
+        *,
+        log: bool,
+    ) -> None:
+        """Bars below the name of their group, each group over a scale of its own."""
+        self.reset()
+        rows = sum(map(len, groups.values()))
+        self.canvas.setMinimumHeight(60 + 70 * len(groups) + ROW_HEIGHT * rows)
+        every = [bar.name for bars in groups.values() for bar in bars]
+        for place, (title, bars) in enumerate(groups.items()):
+            names = [bar.name for bar in bars]
+            plot = self._add_rows(place, names, make_axis(), x_label, title, every)
+            self.lay(BarLayer(plot, bars, self.theme, log=log))
+            frame_bars(plot, bars, log=log)

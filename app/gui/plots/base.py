@@ -11,7 +11,7 @@ from functools import partial
 from typing import ClassVar, TypeVar
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
@@ -36,11 +36,16 @@ class PlotView(QWidget):
 
     title: ClassVar[str]
     hint: ClassVar[str]
+    stale = Signal()
+    """There is something to draw, or somebody looks at it now: the next beat is to come."""
+    chosen = Signal(str)
+    """The key of a case that was clicked, in views that offer that."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = LIGHT
         self.series: tuple[Series, ...] = ()
+        self._part = ""
         self.plots: list[pg.PlotItem] = []
         self._layers: list[Overlay] = []
         self.follows = True
@@ -162,8 +167,15 @@ class PlotView(QWidget):
         self.series = tuple(series)
         self.mark_dirty()
 
+    def show_part(self, part: str) -> None:
+        """Say in the heading which part of the cases is shown; "" for all of them."""
+        if part != self._part:
+            self._part = part
+            self.mark_dirty()
+
     def mark_dirty(self) -> None:
         self._dirty = True
+        self.stale.emit()
 
     def refresh(self) -> None:
         """Draw if something changed since the last time and somebody can see it."""
@@ -203,6 +215,7 @@ class PlotView(QWidget):
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         super().showEvent(event)
         self.refresh()
+        self.stale.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
@@ -252,4 +265,5 @@ class PlotView(QWidget):
         self.legend.set_entries(entries, self.theme)
 
     def show_heading(self, title: str, note: str = "") -> None:
-        self.heading.set_text(title, note, self.theme)
+        told = "; ".join(filter(None, (self._part if title else "", note)))
+        self.heading.set_text(title, told, self.theme)

@@ -10,8 +10,9 @@ from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis, count_axis, time_axis
 from app.gui.plots.legend import Entry
-from app.gui.plots.model_grid import ModelGrid, Point, interval_of
-from app.gui.plots.style import clocks_text, series_styles
+from app.gui.plots.model_grid import ModelGrid, Point, interval_columns, interval_of
+from app.gui.plots.style import clocks_text, hollow_entry, series_styles
+from app.results.doubts import standing
 from app.results.figures import batch, number, ranked, variants
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT
@@ -34,7 +35,7 @@ class BatchView(ModelGrid):
         self.figure_choice = Choice(
             "Figure",
             {key: name for key, (_, name, _) in _FIGURES.items()},
-            "Inputs per second, or the latency of a whole batch with its 95 % interval.",
+            "Inputs per second, or the latency of a whole batch, each with its 95 % interval.",
         )
         self.add_controls(self.figure_choice)
 
@@ -49,7 +50,7 @@ class BatchView(ModelGrid):
         labels = variants(shown)
         kinds = {labels[one.key]: one for one in shown}
         look = series_styles(list(kinds.values()), self.theme)
-        styles = {label: look[one.key] for label, one in kinds.items()}
+        styles = {label: look[one.key].of_line() for label, one in kinds.items()}
         models = list(dict.fromkeys(one.model for one in shown))
         self.make_room(models)
         for place, model in enumerate(models):
@@ -70,13 +71,18 @@ class BatchView(ModelGrid):
                 Entry(f"{label} ({CLOCK_TEXT[kinds[label].clock]})", style.pen(1.8), symbol="o")
                 for label, style in styles.items()
             ]
+            + hollow_entry(shown, self.theme, dots=True)
         )
         self.show_heading(f"{name} against batch size", clocks_text(shown))
         return ""
 
     def table(self) -> Table:
         shown = [one for one in ranked(self.series) if batch(one) is not None]
-        columns = [column for column, _, _ in _FIGURES.values()]
+        columns = [
+            name
+            for column, _, _ in _FIGURES.values()
+            for name in (column, *interval_columns(column))
+        ]
         return (
             ["model", "runtime", "clock", "batch_size", *columns],
             [
@@ -92,4 +98,5 @@ def _point(series: Series, column: str, unit: float) -> Point | None:
     size, figure = batch(series), number(series, column)
     if not size or not figure:
         return None
-    return Point(math.log10(size), math.log10(figure * unit), interval_of(series, column, unit))
+    interval, sound = interval_of(series, column, unit), standing(series) == "sound"
+    return Point(math.log10(size), math.log10(figure * unit), interval, sound)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import get_args
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
 from app.cases.percentiles import shown as percentile_as_written
+from app.cases.verdict import Word
 from app.gui.look.csv_file import Table
-from app.gui.look.theme import Theme
+from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import Levels, LogAxis, NamesAxis
 from app.gui.plots.bars import ROW_HEIGHT
 from app.gui.plots.legend import Entry, plot_font
@@ -56,14 +58,7 @@ class CompareView(ScrolledView):
             self._draw_ratios(column, name, found.cases).setMaximumHeight(height + 40)
         self.canvas.setMinimumHeight(int(100 + noted.minimumHeight() + height))
         self.body.layout.setRowStretchFactor(1, 1)
-        colors = _colors(self.theme)
-        self.show_legend(
-            [
-                Entry("second faster", pg.mkPen(colors["faster"]), symbol="o"),
-                Entry("slower", pg.mkPen(colors["slower"]), symbol="o"),
-                Entry("undecided", pg.mkPen(colors["undecided"]), symbol="o"),
-            ]
-        )
+        self.show_legend([_entry(word, self.theme) for word in get_args(Word)])
         self.show_heading(
             f"{second.name} over {first.name}",
             f"{len(found.cases)} cases in both, all judged together; "
@@ -142,14 +137,15 @@ def _notes_text(notes: Sequence[tuple[str, str, str]]) -> list[str]:
     )
 
 
-def _colors(theme: Theme) -> dict[str, QColor]:
-    """Blue and vermilion, not green and red: told apart by everyone."""
-    return {
-        "faster": QColor(theme.accent),
-        "slower": QColor(theme.runtimes["openvino-cpu"]),
-        "same": QColor(theme.muted),
-        "undecided": QColor(theme.muted),
-    }
+def _entry(word: str, theme: Theme) -> Entry:
+    told = f"second {word}" if word in ("faster", "slower") else word
+    return Entry(told, pg.mkPen(verdict_color(word, theme)), _dot(word, theme), symbol="o")
+
+
+def _dot(word: str, theme: Theme) -> QBrush:
+    """What is undecided is hollow: nothing is known, which is not to say that they are the same."""
+    hollow = word == "undecided"
+    return QBrush(QColor(theme.base) if hollow else verdict_color(word, theme))
 
 
 class _RatioAxis(LogAxis):
@@ -207,13 +203,12 @@ class RatioLayer(Overlay):
         painter.drawLine(QPointF(one, box.top()), QPointF(one, box.bottom()))
         painter.setFont(plot_font())
         metrics = QFontMetricsF(painter.font())
-        colors = _colors(self._theme)
         for row, found in enumerate(self._ratios):
             if found is None:
                 continue
             middle = self.y_px(row)
             interval = found.verdict.interval
-            color = colors[found.verdict.word]
+            color = verdict_color(found.verdict.word, self._theme)
             text, limits = f"{significant(found.ratio)} {found.verdict.word}", ""
             right = self.x_px(math.log10(found.ratio))
             painter.setPen(QPen(color, 2.0))
@@ -224,7 +219,7 @@ class RatioLayer(Overlay):
                 painter.drawLine(QPointF(low, middle), QPointF(high, middle))
                 limits = f"{significant(interval.low)} to {significant(interval.high)}"
                 right = high
-            painter.setBrush(color)
+            painter.setBrush(_dot(found.verdict.word, self._theme))
             painter.drawEllipse(QPointF(self.x_px(math.log10(found.ratio)), middle), 4.0, 4.0)
             left = max(right, one) + 10
             line = metrics.height()

@@ -50,7 +50,7 @@ class CumulativeView(PlotView):
             )
         kept = self.kept_range()
         styles = series_styles(shown, self.theme)
-        if self.renew(part, [one.key for one in shown]):
+        if self.renew(part, [(one.key, styles[one.key].standing) for one in shown]):
             self._build(styles)
         edges: list[float] = []
         for one in shown:

@@ -1,4 +1,7 @@
-"""Throughput per device: one bar for each runtime that ran a chosen model."""
+"""Throughput per device: one bar for each runtime that ran a chosen model.
+
+What is simulated is a group below what is measured, over a scale of its own.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
-from app.gui.plots.style import clocks_text, series_styles
+from app.gui.plots.model_grid import interval_columns
+from app.gui.plots.style import clocks_text, remark, series_styles
 from app.results.figures import batches, number, of_batch, ranked, variants
+from app.results.series import Series
 from app.results.text import CLOCK_TEXT, rate_text
 
 
 class DevicesView(BarView):
-    """Inputs per second of one model at one batch size, the fastest on top."""
+    """Inputs per second of one model at one batch size, the fastest of each clock on top."""
 
     title = "Devices"
     hint = "How many inputs a second each runtime and device takes of one model."
@@ -27,10 +32,16 @@ class DevicesView(BarView):
         self.log_box = Switch(
             "Log scale", "For devices whose throughput differs by orders of magnitude.", on=False
         )
-        self.add_controls(self.model_choice, self.batch_choice, self.log_box)
+        self.simulated_box = Switch("Simulated", "Simulated cards too, in a group of their own.")
+        self.add_controls(self.model_choice, self.batch_choice, self.simulated_box, self.log_box)
 
     def draw(self) -> str:
-        known = [one for one in ranked(self.series) if number(one, "throughput_per_s")]
+        simulated = self.simulated_box.isChecked()
+        known = [
+            one
+            for one in ranked(self.series)
+            if number(one, "throughput_per_s") and (simulated or one.clock != "simulated")
+        ]
         self.model_choice.set_texts({one.model: one.model for one in known})
         of_model = [one for one in known if one.model == self.model_choice.value]
         self.batch_choice.set_texts(batches(of_model))
@@ -39,18 +50,28 @@ class DevicesView(BarView):
             return "No finished closed-loop case yet: a case with gaps has no throughput."
         shown.sort(key=lambda one: -(number(one, "throughput_per_s") or 0.0))
         names, styles = variants(shown), series_styles(shown, self.theme)
-        bars = [
-            Bar(
-                _device(names[one.key], one.row.get("device_name")),
-                rate,
-                f"{rate_text(rate)}  {CLOCK_TEXT[one.clock]}",
-                styles[one.key],
-            )
-            for one in shown
-            if (rate := number(one, "throughput_per_s")) is not None
-        ]
+        groups: dict[str, list[Bar]] = {}
+        for clock in ("wall", "device", "simulated"):
+            bars = [
+                Bar(
+                    _device(names[one.key], one.row.get("device_name")),
+                    rate,
+                    f"{rate_text(rate)}  {CLOCK_TEXT[one.clock]}{remark(one)}",
+                    styles[one.key],
+                    _interval(one),
+                )
+                for one in shown
+                if one.clock == clock and (rate := number(one, "throughput_per_s")) is not None
+            ]
+            if bars:
+                groups[CLOCK_TEXT[clock].capitalize()] = bars
         log = self.log_box.isChecked()
-        self.show_bars(bars, count_axis("bottom") if log else None, "Inputs per second", log=log)
+        self.show_groups(
+            groups if len(groups) > 1 else {"": next(iter(groups.values()))},
+            lambda: count_axis("bottom") if log else None,
+            "Inputs per second",
+            log=log,
+        )
         self.show_legend([])
         batch_text = self.batch_choice.currentText().lower()
         self.show_heading(
@@ -61,7 +82,13 @@ class DevicesView(BarView):
 
     def table(self) -> Table:
         columns = ["model", "runtime", "device_name", "clock", "batch_size", "throughput_per_s"]
+        columns += interval_columns("throughput_per_s")
         return columns, [[one.row.get(name) for name in columns] for one in ranked(self.series)]
+
+
+def _interval(series: Series) -> tuple[float, float] | None:
+    low, high = (number(series, name) for name in interval_columns("throughput_per_s"))
+    return (low, high) if low and high else None
 
 
 def _device(name: str, device: object) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from app.cases.round import WARMUP
+from app.cases.round import MEASURED
 
 BLOCK = 256
 Taken = Callable[[np.ndarray], np.ndarray]
@@ -60,9 +60,9 @@ class Envelope:
 
     def _follow_warmup(self, records: np.ndarray) -> None:
         """Warm-up comes first: look on from where it last went on, until a measured sample."""
-        while self._warm_until < len(records) and records["phase"][self._warm_until] == WARMUP:
+        while self._warm_until < len(records) and records["phase"][self._warm_until] != MEASURED:
             phases = records["phase"][self._warm_until : self._warm_until + 65536]
-            others = np.nonzero(phases != WARMUP)[0]
+            others = np.nonzero(phases == MEASURED)[0]
             self._warm_until += int(others[0]) if len(others) else len(phases)
             last_ns = int(records["finished_ns"][self._warm_until - 1])
             self.warmup_end_s = (last_ns - self.first_ns) * 1e-9

@@ -226,6 +226,7 @@ class _Panel:
     def _outline(self, series: Series, style: SeriesStyle) -> OutlineLayer:
         if series.key not in self._outlines:
             self._outlines[series.key] = OutlineLayer(self._plot, style)
+        self._outlines[series.key].set_style(style)
         return self._outlines[series.key]
 
     def show_all(self) -> None:

@@ -29,7 +29,7 @@ class LargestBatchView(BarView):
         bars = []
         for model, variant, group in found:
             largest, ending = _reach(group)
-            bars.append(Bar(f"{model}  {variant}", largest, ending, styles[group[0].key]))
+            bars.append(Bar(f"{model}  {variant}", largest, ending, styles[group[0].key].of_line()))
         self.show_bars(bars, BatchAxis("bottom"), "Batch size", log=True)
         self.show_legend([])
         self.show_heading(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
@@ -12,14 +13,15 @@ from PySide6.QtWidgets import QWidget
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis, time_axis
-from app.gui.plots.knee import KneeLayer
 from app.gui.plots.legend import Entry
 from app.gui.plots.model_grid import ModelGrid, Point, interval_of
+from app.gui.plots.rate_marks import Mark, RateMarks, TargetLine
 from app.gui.plots.style import SeriesStyle, clocks_text, series_styles
+from app.results.doubts import standing
 from app.results.figures import number, ranked
 from app.results.load_curves import FEWEST, PERCENTILES, Curve, curves, place
 from app.results.series import Series
-from app.results.text import CLOCK_TEXT
+from app.results.text import CLOCK_TEXT, latency, rate_text
 
 _SYMBOLS = {"p50": "o", "p99": "t1"}
 _AXES = {"rate": "Runs due (1/s)", "gap": "Gap between runs"}
@@ -62,7 +64,7 @@ class LoadView(ModelGrid):
         over = shown[0].over
         firsts = {curve.name: curve.cases[0] for curve in shown}
         look = series_styles(list(firsts.values()), self.theme)
-        styles = {name: look[one.key] for name, one in firsts.items()}
+        styles = {name: look[one.key].of_line() for name, one in firsts.items()}
         models = list(dict.fromkeys(curve.model for curve in shown))
         self.make_room(models)
         for at, model in enumerate(models):
@@ -74,11 +76,24 @@ class LoadView(ModelGrid):
                     self.line(plot, _points(curve, name), styles[curve.name], _SYMBOLS[name])
                     self._cross_out(plot, curve, name)
             plot.autoRange(padding=0.08)
-            knees = [(curve.knee_hz(), styles[curve.name].color) for curve in of_model]
-            known = [(rate, color) for rate, color in knees if rate is not None]
-            self.lay(KneeLayer(plot, known, self.theme))
+            self._lay_target(plot, of_model)
+            marks = [mark for curve in of_model for mark in _marks(curve, styles[curve.name].color)]
+            self.lay(RateMarks(plot, marks, self.theme))
         self._tell(shown, styles)
         return ""
+
+    def _lay_target(self, plot: pg.PlotItem, shown: list[Curve]) -> None:
+        """The latency that a search was to keep, within what is seen."""
+        sought = next((answer for curve in shown if (answer := curve.sought())), None)
+        if sought is None:
+            return
+        limit_s = sought.limit_us * 1e-6
+        (_, _), (low, high) = plot.viewRange()
+        room = 0.08 * (high - low)
+        at = math.log10(limit_s)
+        plot.setYRange(min(low, at - room), max(high, at + room), padding=0.0)
+        kept = f"{sought.latency} <= {latency(sought.limit_us)}"
+        self.lay(TargetLine(plot, limit_s, kept, self.theme))
 
     def _percentiles(self) -> tuple[str, ...]:
         asked = self.figure_choice.value
@@ -97,13 +112,18 @@ class LoadView(ModelGrid):
             entries.append(
                 Entry("knee: beyond it waiting grows faster than what is served", dotted)
             )
+        if any(_held_hz(curve) for curve in shown):
+            solid = QPen(QColor(self.theme.muted), 1.2)
+            entries.append(Entry("the rate that holds the target", solid))
         if any(_broken(curve) for curve in shown):
             entries.append(Entry("not valid, see its warnings", muted, symbol="x"))
         self.show_legend(entries)
         over = shown[0].over
         since = "; open loops from when runs were due" if over == "rate" else ""
         cases = [one for curve in shown for one in curve.cases]
-        self.show_heading(f"Latency over the {over}", f"{clocks_text(cases)}{since}")
+        answers = dict.fromkeys(found.sentence for curve in shown if (found := curve.sought()))
+        told = "; ".join([*filter(None, answers), f"{clocks_text(cases)}{since}"])
+        self.show_heading(f"Latency over the {over}", told)
 
     def _cross_out(self, plot: pg.PlotItem, curve: Curve, name: str) -> None:
         points = [_point(one, f"latency_{name}_us") for one in _broken(curve)]
@@ -135,6 +155,21 @@ class LoadView(ModelGrid):
         return header, rows
 
 
+def _marks(curve: Curve, color: QColor) -> Iterator[Mark]:
+    if (knee := curve.knee_hz()) is not None:
+        yield Mark(knee, f"knee {rate_text(knee)}", color, Qt.PenStyle.DotLine)
+    if (held := _held_hz(curve)) is not None:
+        yield Mark(held, f"holds {rate_text(held)}", color, Qt.PenStyle.SolidLine)
+
+
+def _held_hz(curve: Curve) -> float | None:
+    """The middle of what a search found, or the highest rate that held where none missed it."""
+    sought = curve.sought()
+    if sought is None or sought.low_hz is None:
+        return None
+    return sought.low_hz if sought.high_hz is None else (sought.low_hz + sought.high_hz) / 2.0
+
+
 def _points(curve: Curve, name: str) -> list[Point]:
     points = (_point(one, f"latency_{name}_us") for one in curve.cases)
     return [point for point in points if point is not None]
@@ -147,7 +182,8 @@ def _point(series: Series, column: str) -> Point | None:
         return None
     unit = 1e-6 if scenario.kind == "paced" else 1.0
     at = math.log10(place(scenario) * unit)
-    return Point(at, math.log10(figure * 1e-6), interval_of(series, column, 1e-6))
+    sound = standing(series) == "sound"
+    return Point(at, math.log10(figure * 1e-6), interval_of(series, column, 1e-6), sound)
 
 
 def _broken(curve: Curve) -> list[Series]:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
+from app.results.doubts import standing
 from app.results.series import Series
 from app.results.text import time_text
 from app.stats.histogram import EDGES_S, Histogram
@@ -91,11 +92,12 @@ class Mark:
 def percentile_marks(
     series: Series, color: QColor, names: Sequence[str] = ("p50", "p90", "p99", "p99.9")
 ) -> list[Mark]:
-    """The series' percentiles of these names as marks."""
+    """The series' percentiles of these names as marks; a failure's say that they are of one."""
+    failed = f", {series.status.replace('_', ' ')}" if standing(series) == "failed" else ""
     return [
         Mark(
             p.seconds,
-            f"{p.name} {_written(p)}",
+            f"{p.name} {_written(p)}{failed}",
             color,
             "provisional" if p.provisional else "measured",
             p.interval_s,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QResizeEvent
 
 from app.gui.plots.axes import LogAxis, SolidAxis
 from app.gui.plots.scrolled import ScrolledView
@@ -21,18 +22,28 @@ _PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One case on a line: log10 of where it lies, of its figure, and of the interval's ends."""
+    """One case on a line: log10 of where it lies, of its figure, and of the interval's ends.
+
+    One that is not `sound` is drawn hollow.
+    """
 
     at: float
     figure: float
     interval: tuple[float, float] | None
+    sound: bool = True
 
 
 def interval_of(series: Series, column: str, unit: float) -> tuple[float, float] | None:
-    """log10 of the ends of a latency's 95 % interval; None where it has none."""
-    stem = column.removesuffix("_us")
-    low, high = number(series, f"{stem}_ci_low_us"), number(series, f"{stem}_ci_high_us")
+    """log10 of the ends of a latency's or a rate's 95 % interval; None where it has none."""
+    low, high = (number(series, name) for name in interval_columns(column))
     return (math.log10(low * unit), math.log10(high * unit)) if low and high else None
+
+
+def interval_columns(column: str) -> tuple[str, str]:
+    """The columns of a figure's interval: its unit, such as `_us` or `_per_s`, stays at the end."""
+    unit = "_per_s" if column.endswith("_per_s") else "_us"
+    stem = column.removesuffix(unit)
+    return f"{stem}_ci_low{unit}", f"{stem}_ci_high{unit}"
 
 
 class ModelGrid(ScrolledView):
@@ -82,6 +93,7 @@ class ModelGrid(ScrolledView):
         if not points:
             return
         points.sort(key=lambda point: point.at)
+        hollow = QBrush(Qt.BrushStyle.NoBrush)
         bounded = [(point, point.interval) for point in points if point.interval]
         if bounded:
             bars = pg.ErrorBarItem(
@@ -100,6 +112,6 @@ class ModelGrid(ScrolledView):
             symbol=symbol,
             symbolSize=6,
             symbolPen=pg.mkPen(style.color, width=1.4),
-            symbolBrush=style.solid(),
+            symbolBrush=[style.solid() if point.sound else hollow for point in points],
             antialias=True,
         )

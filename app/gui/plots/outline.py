@@ -28,6 +28,9 @@ class OutlineLayer(Overlay):
         self._style = style
         self._edges, self._heights, self._floor = np.zeros(1), np.zeros(0), 0.0
 
+    def set_style(self, style: SeriesStyle) -> None:
+        self._style = style
+
     def set_columns(self, edges: np.ndarray, heights: np.ndarray, floor: float) -> None:
         self._edges, self._heights, self._floor = edges, heights, floor
         self.update()

@@ -12,6 +12,7 @@ from typing import get_args
 import numpy as np
 
 from app.cases.round import MEASURED
+from app.cases.status import FITS
 from app.gui.look.choice import Choice
 from app.results.parts import Part, part_ns
 from app.results.series import Series
@@ -82,8 +83,10 @@ def has(series: Series, part: Part) -> bool:
 
 def without_samples(series: Sequence[Series], not_yet: str) -> str:
     """What is said in place of a plot: `not_yet` while samples may come, else that none will."""
-    if not series or any(one.status in ("waiting", "measuring", "ok") for one in series):
+    if not series or any(one.status in ("waiting", "measuring") for one in series):
         return not_yet
+    if any(one.status in FITS for one in series):
+        return "The samples of these cases are not in the run folder, so only the table has them."
     return "None of these cases gave samples. The results table says why, under Reason."
 
 

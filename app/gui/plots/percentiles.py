@@ -41,7 +41,7 @@ class PercentileView(PlotView):
             )
         kept = self.kept_range()
         styles = series_styles(shown, self.theme)
-        if self.renew([(one.key, one.summary) for one in shown]):
+        if self.renew([(one.key, one.summary, styles[one.key].standing) for one in shown]):
             self._build(shown, styles)
         furthest = 2.0
         ends: list[float] = []

@@ -15,7 +15,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.cases.round import WARMUP
+from app.cases.round import FIRST_SEEN, MEASURED, WARMUP
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
@@ -33,6 +33,7 @@ from app.results.series import Series
 MOST_PANELS = 8
 MOST_ROWS = 1_000_000
 """The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
+_PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_SEEN: "first of its shape"}
 
 
 class TimelineView(PlotView):
@@ -189,7 +190,7 @@ class TimelineView(PlotView):
                 kept = records[: max(0, MOST_ROWS - len(rows))]
                 taken_us = (self._taken(one)(kept) / 1e3).tolist()
                 for record, us in zip(kept, taken_us, strict=True):
-                    phase = "warm-up" if record["phase"] == WARMUP else "measured"
+                    phase = _PHASES[int(record["phase"])]
                     started = int(record["started_ns"])
                     rows.append([one.label, one.clock, number, started, us, phase])
         return ["series", "clock", "round", "started_ns", f"{part}_us", "phase"], rows

@@ -30,7 +30,9 @@ class Trace:
         self._style = style
         self._samples = plot.plot(pen=pg.mkPen(faint, width=1), symbolSize=4)
         strong = mixed(style.color, QColor(theme.text), 0.35)
-        self._median = plot.plot(pen=pg.mkPen(strong, width=2.2))
+        pen = style.pen(2.2)
+        pen.setColor(strong)
+        self._median = plot.plot(pen=pen)
         self._median.setZValue(5)
         self._drawn: tuple[object, ...] = ()
 

@@ -76,6 +76,8 @@ _IDENTITY: dict[str, Callable[[Series], str]] = {
 
 def _figure(series: Series, key: str) -> float | None:
     found = number(series, key)
+    if found is None and key == "rounds" and series.timed:
+        return float(len(series.timed))
     if found is None and series.summary is not None and key in _FROM_SUMMARY:
         return series.summary.value_us(_FROM_SUMMARY[key])
     return found
@@ -102,10 +104,9 @@ DEFAULT: tuple[str, ...] = (
 )
 """What is shown until somebody chooses otherwise."""
 
-_TELLING: tuple[str, ...] = (
+TELLING: tuple[str, ...] = (
     "sequence_length",
     "threads",
-    "options",
     "scenario",
     "gap_us",
     "rate_hz",
@@ -116,30 +117,11 @@ _TELLING: tuple[str, ...] = (
     "batcher",
 )
 """What a sweep may vary beside the default columns: shown by itself where it does."""
-_NONE_TELLS = ("condition", "batcher")
-"""Of them, those whose absence is a value like others."""
-_PLACED = (*DEFAULT[:4], *_TELLING, *DEFAULT[4:])
+_PLACED = (*DEFAULT[:4], *TELLING, *DEFAULT[4:])
 
 COLUMNS: tuple[Column, ...] = tuple(
     _column(BY_NAME[key]) for key in (*_PLACED, *(k for k in NAMES if k not in _PLACED))
 )
-
-
-def varying(series: Sequence[Series]) -> list[str]:
-    """The columns by which these rows differ, of those that are not shown unasked.
-
-    Options belong to a runtime, so only those of one runtime differ. A size or a gap that some
-    rows lack sets none apart; a condition or a batcher does.
-    """
-    return [key for key in _TELLING if _differs(series, key)]
-
-
-def _differs(series: Sequence[Series], key: str) -> bool:
-    if key == "options":
-        told = {(one.runtime, str(sorted(one.case.options.items()))) for one in series}
-        return len(told) > len({one.runtime for one in series})
-    values = {str(one.row.get(key) or "") for one in series}
-    return len(values if key in _NONE_TELLS else values - {""}) > 1
 
 
 def columns_of(series: Sequence[Series]) -> tuple[Column, ...]:

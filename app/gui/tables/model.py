@@ -11,24 +11,27 @@ from collections.abc import Callable, Mapping, Sequence
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
-from app.cases.status import FAILED
+from app.cases.status import FAILED, WELL
 from app.cases.verdict import BAND
-from app.gui.look.theme import LIGHT, Theme, runtime_color
-from app.gui.tables.columns import COLUMNS, Column, columns_of
-from app.results.figures import ranked
+from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
+from app.gui.tables.columns import COLUMNS, TELLING, Column, columns_of
+from app.gui.tables.query import Term, typed_for
+from app.gui.tables.varying import SettingColumn, setting_columns
+from app.results.doubts import standing
+from app.results.figures import number, ranked
 from app.results.measured import COMPARED
 from app.results.series import Series
 from app.results.text import significant
 from app.results.verdicts import Pair, Sides, judged
+from app.results.warned import sentences
 
 SORT_ROLE = Qt.ItemDataRole.UserRole
 """Raw values: numbers compare as numbers, whatever their text looks like."""
 
-_SEARCHED = tuple(
-    column
-    for column in COLUMNS
-    if column.key in ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
-)
+_IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
+_SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *TELLING))
+DOUBTED = "!"
+"""Behind the status of a case that ended well, and whose figures should be doubted."""
 JUDGED = {f"latency_{name}_us": name for name in COMPARED}
 """The columns whose figures have a verdict against a baseline row."""
 VERDICTS = tuple(f"baseline_{name}_verdict" for name in COMPARED)
@@ -53,6 +56,7 @@ class ResultsModel(QAbstractTableModel):
         self._band = BAND
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._missing = float("inf")
+        self._typed = _typed(self.columns)
         self._bold = QFont()
         self._bold.setBold(True)
         role = Qt.ItemDataRole
@@ -74,10 +78,11 @@ class ResultsModel(QAbstractTableModel):
             by_key = {one.key: one for one in fresh}
             self._baseline = by_key.get(self._baseline.key)
             self._judge(fresh)
-        columns = columns_of(fresh)
+        columns = (*columns_of(fresh), *setting_columns(fresh))
         if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
             self.beginResetModel()
             self.series, self.columns = fresh, columns
+            self._typed = _typed(columns)
             self.endResetModel()
             return
         self.series = fresh
@@ -180,19 +185,33 @@ class ResultsModel(QAbstractTableModel):
         if sides is not None:
             within = f"a change within {100 * self._band:g}% is none"
             return f"{sides.verdict.word}: {sides.verdict.why or within}"
+        if column.key == "status" and series.row.get("warnings"):
+            return "\n".join(sentences(series.row["warnings"]))
         return column.raw(series) if column.kind == "text" else None
 
-    def searched_text(self, row: int) -> str:
-        """What the filter looks into, in lower case."""
+    @property
+    def typed(self) -> Mapping[str, str]:
+        """The columns by what the filter calls them."""
+        return self._typed
+
+    def fits(self, row: int, wanted: Sequence[Term]) -> bool:
+        """Whether a row fulfils every term of a filter."""
         series = self.series[row]
-        words = (column.text(column.raw(series)) for column in _SEARCHED)
-        return " ".join(words).lower()
+        places = {column.key: column for column in self.columns}
+        return all(
+            term.fits(places[term.key].raw(series))
+            if term.key in places
+            else term.stands_in(_searched(series))
+            for term in wanted
+        )
 
     def _text(self, series: Series, column: Column) -> str:
         text = column.text(column.raw(series))
+        if column.key == "status" and text == "ok" and standing(series) == "doubted":
+            return f"{text} {DOUBTED}"
         change = self._change(series, column)
         if change is None:
-            return text
+            return f"{text}{_interval(series, column)}"
         sides = self._sides(series, column)
         word = f" {sides.verdict.word}" if sides else ""
         return f"{text}  {change_text(change)}{word}"
@@ -215,20 +234,41 @@ class ResultsModel(QAbstractTableModel):
 
     def _color(self, series: Series, column: Column) -> QColor | None:
         if column.key == "status":
-            broken = series.status == "ok" and column.raw(series) != "ok"
-            return QColor(self._theme.warning if broken else self._status_color(series.status))
+            doubted = standing(series) == "doubted"
+            return QColor(self._theme.warning if doubted else self._status_color(series.status))
         sides = self._sides(series, column)
         word = sides.verdict.word if sides else series.row.get(column.key)
         if sides is None and column.key not in VERDICTS:
             return None
-        if word not in ("faster", "slower"):
-            return None
-        return QColor(self._theme.good if word == "faster" else self._theme.bad)
+        return verdict_color(str(word), self._theme) if word in ("faster", "slower") else None
 
     def _status_color(self, status: str) -> str:
         if status in FAILED:
             return self._theme.bad
-        return self._theme.good if status == "ok" else self._theme.warning
+        return self._theme.good if status in WELL else self._theme.warning
+
+
+def _typed(columns: Sequence[Column]) -> dict[str, str]:
+    return typed_for([(c.key, c.name if isinstance(c, SettingColumn) else "") for c in columns])
+
+
+def _searched(series: Series) -> str:
+    """What a word of the filter may stand in: who the case is, its settings, how it ended."""
+    words = [column.text(column.raw(series)) for column in _SEARCHED]
+    given = {**series.case.axes, **series.case.options}
+    return " ".join([*words, *(f"{name}={value}" for name, value in given.items())])
+
+
+def _interval(series: Series, column: Column) -> str:
+    """The 95 % interval behind a percentile that is judged; "" where it has none."""
+    if column.key not in JUDGED:
+        return ""
+    stem = column.key.removesuffix("_us")
+    low, high = number(series, f"{stem}_ci_low_us"), number(series, f"{stem}_ci_high_us")
+    if (low is None or high is None) and series.summary is not None:
+        found = series.summary.interval_us(JUDGED[column.key])
+        low, high = (found.low, found.high) if found else (None, None)
+    return "" if low is None or high is None else f"  ({column.text(low)} to {column.text(high)})"
 
 
 def change_text(change: float) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -19,51 +19,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.cases.status import STATUSES
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
-from app.gui.tables.columns import COLUMNS, Column, shown_unasked, varying
-from app.gui.tables.model import JUDGED, SORT_ROLE, VERDICTS, Index, ResultsModel
+from app.gui.tables.columns import COLUMNS, Column, shown_unasked
+from app.gui.tables.filter import FILTER_HINT, ResultsFilter
+from app.gui.tables.model import JUDGED, VERDICTS, ResultsModel
+from app.gui.tables.varying import SettingColumn, varying
 from app.plan.plan import Plan
 from app.results.series import Series
 
-
-class ResultsFilter(QSortFilterProxyModel):
-    """Rows that hold every word of the filter, and whose status is wanted."""
-
-    def __init__(self, model: ResultsModel) -> None:
-        super().__init__()
-        self._words: tuple[str, ...] = ()
-        self._statuses = ""
-        self._model = model
-        self.setSourceModel(model)
-        self.setSortRole(SORT_ROLE)
-        self.setDynamicSortFilter(True)
-
-    def set_text(self, text: str) -> None:
-        self.beginFilterChange()
-        self._words = tuple(text.lower().split())
-        self.endFilterChange(self.Direction.Rows)
-
-    def set_statuses(self, which: str) -> None:
-        """ "" for all, `ok`, or `not_ok` for all that ended in any other way."""
-        self.beginFilterChange()
-        self._statuses = which
-        self.endFilterChange(self.Direction.Rows)
-
-    def filterAcceptsRow(self, row: int, parent: Index) -> bool:  # noqa: N802
-        status = self._model.series[row].status
-        if self._statuses == "ok" and status != "ok":
-            return False
-        if self._statuses == "not_ok" and (status == "ok" or status not in STATUSES):
-            return False
-        text = self._model.searched_text(row) if self._words else ""
-        return all(word in text for word in self._words)
-
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        self._model.missing_last(order)
-        super().sort(column, order)
+_TOLD_WIDEST = "10,000  +100 % undecided"
+_INTERVAL_WIDEST = "10,000  (10,000 to 10,000)"
 
 
 class ResultsTable(QWidget):
@@ -79,10 +46,10 @@ class ResultsTable(QWidget):
         self.setAccessibleName(self.title)
         self.model = ResultsModel()
         self.filter = ResultsFilter(self.model)
-        self.filter_box = QLineEdit(placeholderText="Filter: words of model, runtime, status …")
+        self.filter_box = QLineEdit(placeholderText="Filter: lstm   p99>5   batch=4   status:ok …")
         self.filter_box.setAccessibleName("Filter")
         self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setToolTip("Shows the rows that hold every one of these words (Ctrl+F).")
+        self.filter_box.setToolTip(FILTER_HINT)
         self.filter_box.textChanged.connect(self._filter_changed)
         self.status_choice = Choice(
             "Status",
@@ -112,6 +79,7 @@ class ResultsTable(QWidget):
         self.count_label.setProperty("muted", True)
         self.view = self._make_view()
         self._make_column_actions()
+        self._fit_judged()
         self._lay_out()
         self._add_keys()
         self._count()
@@ -186,14 +154,36 @@ class ResultsTable(QWidget):
         action.setChecked(shown_unasked(column.key))
         action.toggled.connect(self._columns_changed)
 
-    def _follow_columns(self) -> None:
-        """Offer the percentiles that this run's plan chose, and no longer those of another's."""
+    def _follow_columns(self, arranged: Mapping[str, int]) -> None:
+        """Offer the percentiles that this run's plan chose and the settings that its cases vary,
+        and no longer those of another's."""
         for action in self.columns_menu.actions()[len(COLUMNS) :]:
             self.columns_menu.removeAction(action)
-        for place, column in enumerate(self.model.columns[len(COLUMNS) :], len(COLUMNS)):
+        for column in self.model.columns[len(COLUMNS) :]:
             self._offer(column)
-            self.view.setColumnWidth(place, column.width)
+        self._arrange(arranged)
         self._columns_changed()
+
+    def _arranged(self) -> dict[str, int]:
+        """The columns from left to right, and how wide each is."""
+        header, columns = self.view.horizontalHeader(), self.model.columns
+        order = sorted(range(len(columns)), key=header.visualIndex)
+        return {columns[k].key: header.sectionSize(k) for k in order}
+
+    def _arrange(self, before: Mapping[str, int]) -> None:
+        """As it was before there were other columns; new settings come before the status."""
+        header, columns = self.view.horizontalHeader(), self.model.columns
+        places = {column.key: place for place, column in enumerate(columns)}
+        order = [key for key in before if key in places]
+        new = [column.key for column in columns if column.key not in before]
+        settings = [key for key in new if isinstance(columns[places[key]], SettingColumn)]
+        status = order.index("status")
+        order[status:status] = settings
+        order += [key for key in new if key not in settings]
+        for visual, key in enumerate(order):
+            header.moveSection(header.visualIndex(places[key]), visual)
+            width = before.get(key) or columns[places[key]].width
+            self.view.setColumnWidth(places[key], width)
 
     def show_plan(self, plan: Plan) -> None:
         """Judge within this run's own band, and show the verdicts on its own baseline's rows."""
@@ -213,12 +203,12 @@ class ResultsTable(QWidget):
                 self._lent.discard(key)
                 action.setChecked(False)
 
-    def _fit_verdicts(self) -> None:
-        """Room for a figure with its distance and its verdict, while there is a baseline."""
-        told = self.view.fontMetrics().horizontalAdvance("10,000  +100 % undecided")
+    def _fit_judged(self) -> None:
+        """Room for a figure with its interval, or with its distance and its verdict."""
+        told = _TOLD_WIDEST if self.model.baseline is not None else _INTERVAL_WIDEST
+        wide = self.view.fontMetrics().horizontalAdvance(told) + 24
         for place, column in enumerate(self.model.columns):
             if column.key in JUDGED:
-                wide = told + 24 if self.model.baseline is not None else column.width
                 self.view.setColumnWidth(place, wide)
 
     def visible_columns(self) -> list[str]:
@@ -240,16 +230,21 @@ class ResultsTable(QWidget):
         """Show these cases; selection, sorting and baseline stay."""
         kept = set(self.selected_keys())
         reset = [one.key for one in series] != [one.key for one in self.model.series]
-        columns = self.model.columns
+        columns, arranged = self.model.columns, self._arranged()
         self.model.set_series(series)
         if columns != self.model.columns:
             reset = True
-            self._follow_columns()
+            self._follow_columns(arranged)
         self._lend()
         if reset and kept:
             self.select(kept)
         self._show_baseline_state()
         self._count()
+
+    def filter_by(self, query: str) -> None:
+        """Show the rows that this finds, whatever their status; "" for all."""
+        self.status_choice.choose("")
+        self.filter_box.setText(query)
 
     def apply_theme(self, theme: Theme) -> None:
         self.model.set_theme(theme)
@@ -278,7 +273,7 @@ class ResultsTable(QWidget):
         current = self.model.baseline
         same = chosen is None or (current is not None and chosen.key == current.key)
         self.model.set_baseline(None if same else chosen)
-        self._fit_verdicts()
+        self._fit_judged()
         if not same:
             self.baseline_chosen.emit()
         self._show_baseline_state()

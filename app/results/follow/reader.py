@@ -29,11 +29,13 @@ from app.results.follow.summaries import Summaries
 from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.measured import timed_rounds
+from app.results.rates_found import ANSWERS, RateAnswer, read_answers
 from app.results.reader import JournalReader
-from app.results.rows import NOT_REACHED, worst
+from app.results.rows import NOT_REACHED, UNFINISHED, worst
 from app.results.run import SAMPLES
 from app.results.series import Series, Standing
 from app.results.table import read_rows
+from app.results.warned import joined, sentences
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
 
@@ -51,7 +53,9 @@ class RunReader:
         self._labels = labels(self._journal.ledger.manifest.cases)
         self._samples: dict[str, CaseSamples] = {}
         self._rows: dict[str, Row] = {}
-        self._rows_stamp = (0, 0)
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self._target = self._journal.ledger.manifest.asked.target
+        self._sought: Mapping[str, RateAnswer] = {}
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
         self._asked: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
@@ -81,9 +85,15 @@ class RunReader:
             self._state = replace(before, problem=problem, alive=False)
             return self._state if self._state.problem != before.problem else None
         changed |= self._take_tried()
-        live, alive = self._read_live(), is_being_written(self.folder)
+        alive = is_being_written(self.folder)  # first: who ends now tells so in `live` before
+        live = self._read_live()
         running = live if alive else None
-        changed |= self._read_rows() | self._take_answers() | self._newly_in_flight(running)
+        changed |= (
+            self._read_rows()
+            | self._read_sought()
+            | self._take_answers()
+            | self._newly_in_flight(running)
+        )
         shown = self._choose_shown(running)
         changed |= set(shown) ^ set(before.shown)
         first = not self._series
@@ -149,17 +159,27 @@ class RunReader:
 
     def _read_rows(self) -> set[str]:
         """The cases whose row in results.csv is another than before."""
-        path = self.folder / RESULTS
-        try:
-            status = path.stat()
-        except OSError:
+        if not self._is_new(RESULTS):
             return set()
-        stamp = (status.st_mtime_ns, status.st_ino)
-        if stamp == self._rows_stamp:
-            return set()
-        self._rows_stamp = stamp
-        before, self._rows = self._rows, read_rows(path)
+        before, self._rows = self._rows, read_rows(self.folder / RESULTS)
         return {key for key, row in self._rows.items() if before.get(key) != row}
+
+    def _read_sought(self) -> set[str]:
+        """The cases of searches that have ended since the last look."""
+        if self._target is None or not self._is_new(ANSWERS):
+            return set()
+        self._sought = read_answers(self.folder / ANSWERS)
+        return set(self._sought)
+
+    def _is_new(self, name: str) -> bool:
+        """Whether the file has been written since this was asked last."""
+        try:
+            status = (self.folder / name).stat()
+        except OSError:
+            return False
+        stamp = (status.st_mtime_ns, status.st_ino)
+        before, self._stamps[name] = self._stamps.get(name), stamp
+        return stamp != before
 
     def _choose_shown(self, live: Live | None) -> tuple[str, ...]:
         """What was chosen, else the case in flight beside those it is to be compared with."""
@@ -275,13 +295,21 @@ class RunReader:
             rounds=samples.maps() if samples else (),
             summary=summary,
             published=reference_figures(case),
+            sought=self._sought_of(case),
             row={
                 **_asked_for(case),
-                **row,
+                **(_so_far(row) if alive else row),
                 "status": status,
                 "reason": reason or row.get("reason"),
             },
         )
+
+    def _sought_of(self, case: Case) -> RateAnswer | None:
+        """The end of the search that the case is a rate of, or its target alone until then."""
+        if self._target is None or case.scenario.kind != "poisson":
+            return None
+        begun = RateAnswer(self._target.name, self._target.limit_us)
+        return self._sought.get(case.case_id, begun)
 
     def _batch_axis(self, case: Case) -> str:
         model = self._journal.ledger.run.models.get((case.model, case.precision))
@@ -298,6 +326,12 @@ class RunReader:
         if alive:
             return "waiting", ""
         return "cancelled", NOT_REACHED
+
+
+def _so_far(row: Row) -> Row:
+    """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
+    said = [one for one in sentences(row.get("warnings")) if not one.endswith(UNFINISHED)]
+    return {**row, "warnings": joined(said)}
 
 
 def _asked_for(case: Case) -> Row:

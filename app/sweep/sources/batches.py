@@ -1,4 +1,4 @@
-"""What a batcher asks of an export and of a round: its model at each batch that it sends."""
+"""The sizes that a case runs: of its export all of them, of a round the model at each batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from runtimes.registry import parse_spec
 
 
 def points(case: Case) -> Iterator[Mapping[str, int]]:
-    """The axes of all batches that a case runs, its own first."""
+    """The axes of all shapes and batches that a case runs, its own first."""
+    if case.condition.points:
+        yield from ({**case.axes, **point} for point in case.condition.points)
+        return
     yield case.axes
     if case.batcher is not None:
         axis = batch_axis(case.model, case.given)

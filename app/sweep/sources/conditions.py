@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from app.cases.case import Case
@@ -10,15 +11,49 @@ from app.cases.given import Given
 from app.cases.neighbour import NeighbourJob
 from app.cases.round import Limits
 from exporters.request import ExportReply
+from exporters.types import ExportedModel
 from runtimes.base import Runtime
+from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Settings
+
+OF_LANES = (SESSIONS.name, "streams")
+"""Options that make several lanes."""
 
 
 def why_not(condition: Condition, runtime: Runtime) -> str:
     """Why no round of the runtime can be under the condition, in one sentence; empty if it can."""
     if condition.kind == "none" or runtime.clock != "simulated":
         return ""
+    if condition.kind == "shapes":
+        return f"{runtime.name} is compiled for one shape: leave --condition out"
     return f"a simulated card is as fast under {condition}: leave --condition out"
+
+
+def shapes_of(case: Case, model: ExportedModel) -> tuple[Mapping[str, int], ...]:
+    """All axes of each shape that one session of the case serves; () where it has one shape.
+
+    Unsupported for a model that can't be in one session at several shapes, and for several lanes.
+    """
+    points, told = case.condition.points, str(case.condition)
+    if not points:
+        return ()
+    if model.fixed:
+        raise Unsupported(
+            f"{case.model} could only be exported for each size by itself, and {told} needs one "
+            "graph for all",
+            "leave --condition out",
+        )
+    if model.states:
+        raise Unsupported(
+            f"{case.model} hands its state from run to run, and under {told} the next run has "
+            "another shape",
+            "leave --condition out",
+        )
+    if any(case.options.get(name, 1) != 1 for name in OF_LANES):
+        raise Unsupported(
+            f"{told} is served by one session, one run at a time", "use one session and one stream"
+        )
+    return tuple(model.at({**case.axes, **point}).axes for point in points)
 
 
 def limits_under(condition: Condition, limits: Limits) -> Limits:

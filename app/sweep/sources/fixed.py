@@ -20,8 +20,10 @@ from app.sweep.sources.conditions import limits_under, neighbour_case
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
+    ModelKey,
     Schedule,
     model_export,
+    models_of,
     null_export,
     refused_without_model,
     round_work,
@@ -32,9 +34,6 @@ from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
 from exporters.twins import is_null, original_of
-from exporters.types import Precision
-
-ModelKey = tuple[str, Precision]
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class FixedSweep:
             self._wanted[case.case_id] = self.enough.wanted(case)
         self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
         for case in self._open.values():
-            refused = refused_without_model(case)
+            refused = refused_without_model(schedule, case)
             if refused is not None:
                 self._settle(case, *refused)
         self._queue_exports([c for c in self._open.values() if c.case_id not in self._ended])
@@ -151,20 +150,12 @@ class FixedSweep:
 
     def _queue_exports(self, cases: Sequence[Case]) -> None:
         """Each model once, with all its points; a null twin is made of what its model became."""
-        points: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
-        for case in cases:
-            own = replace(case, model=original_of(case.model))
-            wanted = [points.setdefault((own.model, own.precision), (own, []))[1]]
-            if is_null(case.model):
-                wanted += [self._twins.setdefault((own.model, own.precision), (case, []))[1]]
-            for sizes in wanted:
-                sizes += [point for point in batch_points(case) if point not in sizes]
-        for case in filter(None, map(neighbour_case, cases)):
-            _, sizes = points.setdefault((case.model, case.precision), (case, []))
-            if case.axes not in sizes:
-                sizes.append(case.axes)
-        for case, sizes in points.values():
-            self._exports.append(model_export(self.schedule, case, sizes))
+        originals = [(replace(c, model=original_of(c.model)), batch_points(c)) for c in cases]
+        neighbours = [(case, [case.axes]) for case in filter(None, map(neighbour_case, cases))]
+        for case, points in models_of([*originals, *neighbours]):
+            self._exports.append(model_export(self.schedule, case, points))
+        for twin, points in models_of((c, batch_points(c)) for c in cases if is_null(c.model)):
+            self._twins[original_of(twin.model), twin.precision] = (twin, points)
 
     def _take_export(self, request: ExportRequest, reply: ExportReply) -> None:
         """Keep it, and go on to the model's null twin, which can't be if the model is not."""
@@ -193,4 +184,4 @@ class FixedSweep:
     def _settle(self, case: Case, status: Status, reason: str) -> None:
         self._ended.add(case.case_id)
         number = min(self._missing(case))
-        self._settled.append(settled(case, number, status, reason))
+        self._settled.append(settled(self.schedule, case, number, status, reason))

@@ -12,6 +12,7 @@ from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.afterwards import Afterwards
 from app.sweep.sources.budget import Budget, WithinBudget
+from app.sweep.sources.checking import Checks
 from app.sweep.sources.cold_start import WithColdStarts
 from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
@@ -22,10 +23,10 @@ from app.sweep.sources.rounds import Schedule
 from app.sweep.work.base import Source
 from exporters.twins import is_null
 
-RoundSource = FixedSweep | LargestBatch | HighestRate
+RoundSource = FixedSweep | LargestBatch | HighestRate | Checks
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
-EXPORT_LIMIT_S = 600.0
+EXPORT_LIMIT_S = CHECK_LIMIT_S = 600.0
 """Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
@@ -53,8 +54,13 @@ def sources(
         plan.chosen_cores,
         plan.lock_memory,
         plan.realtime,
+        plan.environments,
     )
     statuses = _known(recorded)
+    if plan.check:
+        done = [case_id for case_id, known in statuses.items() if known]
+        checks = Checks(schedule, done, plan.time_limit_s or CHECK_LIMIT_S)
+        return checks, (), checks
     rounds: RoundSource
     if plan.largest_batch:
         tried = {case_id: known[0] for case_id, known in statuses.items() if known}
@@ -89,8 +95,8 @@ def sources(
         operators = WithOperators(source, models, ran, recorded.operators, limit_s)
         afterwards.append(operators)
         source = operators
-    done = list(recorded.accuracies)
-    accuracy = WithAccuracy(source, models, plan.accuracy, ran, done, limit_s)
+    told = list(recorded.accuracies)
+    accuracy = WithAccuracy(source, models, plan.accuracy, ran, told, limit_s)
     afterwards.append(accuracy)
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 

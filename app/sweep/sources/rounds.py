@@ -6,7 +6,7 @@ Shared by the job sources: a fixed grid and a search build the same rounds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,21 +16,23 @@ from app.cases.round import Limits, MeasureJob, RoundResult
 from app.cases.settings import settings_of
 from app.cases.status import Status
 from app.machine import engines
-from app.machine.available import availability, runtime
+from app.machine.available import availability_of, check_availability_of, runtime, runtime_of
 from app.machine.cores import usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
-from app.sweep.sources.conditions import limits_under, neighbour_job, why_not
+from app.sweep.sources.conditions import limits_under, neighbour_job, shapes_of, why_not
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
-from exporters.types import ExportedModel
+from exporters.types import ExportedModel, Precision
 from runtimes.base import Available, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
+
+ModelKey = tuple[str, Precision]
 
 ROUND_OVERHEAD_S = 2.0
 """A first guess of what starting, compiling and warming up take."""
@@ -45,6 +47,7 @@ class Schedule:
     `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
     they may be off by, None for what follows from the arithmetic. `cores` are those that were
     chosen, () where each case has the last ones that it needs; `realtime` is a priority.
+    `environments` are the interpreters that cases name.
     """
 
     cases: Sequence[Case]
@@ -61,6 +64,7 @@ class Schedule:
     cores: tuple[int, ...] = ()
     lock_memory: bool = False
     realtime: int | None = None
+    environments: Mapping[str, str] = field(default_factory=dict)
 
 
 def round_work(
@@ -76,21 +80,21 @@ def round_work(
     `beside` is the neighbour's export, of a case that has one.
     """
     if reply.model is None:
-        return settled(case, number, as_status(reply.status), reply.reason, tried)
+        return settled(schedule, case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
-    engine = runtime(spec.name)
+    engine = runtime_of(case.runtime, schedule.environments)
     if reason := why_not(case.condition, engine):
-        return settled(case, number, "unsupported", reason, tried)
+        return settled(schedule, case, number, "unsupported", reason, tried)
     settings = settings_of(case, str(engines.folder()))
-    model = reply.model.at(case.axes)
+    model = reply.model.at({**case.axes, **next(iter(case.condition.points), {})})
     try:
         engine.refuse(model, model.axes, settings)
-        together = batches(case, reply.model)
+        together, shapes = batches(case, reply.model), shapes_of(case, reply.model)
     except RuntimeFault as fault:
-        return settled(case, number, as_status(fault.status), str(fault), tried)
+        return settled(schedule, case, number, as_status(fault.status), str(fault), tried)
     if beside is not None and beside.model is None:
         reason = f"the neighbour {case.condition.model}: {beside.reason}"
-        return settled(case, number, as_status(beside.status), reason, tried)
+        return settled(schedule, case, number, as_status(beside.status), reason, tried)
     sessions, usable = sessions_of(engine.options, case.options), usable_cores()
     neighbour = neighbour_job(case, settings, beside)
     at_once = sessions + (neighbour is not None)
@@ -116,6 +120,7 @@ def round_work(
         batcher=case.batcher,
         batches=together,
         neighbour=neighbour,
+        shapes=shapes,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -126,6 +131,17 @@ def round_work(
         schedule.memory_limit_bytes,
         tried,
     )
+
+
+def models_of(
+    wanted: Iterable[tuple[Case, Iterable[Mapping[str, int]]]],
+) -> list[tuple[Case, list[Mapping[str, int]]]]:
+    """Each model once, by the first case that has it, with all the points that its cases want."""
+    models: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
+    for case, points in wanted:
+        _, known = models.setdefault((case.model, case.precision), (case, []))
+        known += [point for point in points if point not in known]
+    return list(models.values())
 
 
 def export_work(
@@ -162,11 +178,16 @@ def null_export(
 
 
 def settled(
-    case: Case, number: int, status: Status, reason: str, tried: bool = False
+    schedule: Schedule,
+    case: Case,
+    number: int,
+    status: Status,
+    reason: str,
+    tried: bool = False,
 ) -> SettledRound:
     """A round that ended before it began."""
-    name = parse_spec(case.runtime).name
-    state = availability(name)
+    state = availability_of(case.runtime, schedule.environments)
+    known = runtime(parse_spec(case.runtime).name).options
     result = RoundResult(
         case_id=case.case_id,
         round=number,
@@ -174,19 +195,21 @@ def settled(
         reason=reason,
         started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
         runtime_version=state.version if isinstance(state, Available) else "",
-        options=all_options(runtime(name).options, case.options),
+        options=all_options(known, case.options),
     )
     return SettledRound(case, result, tried)
 
 
-def refused_without_model(case: Case) -> tuple[Status, str] | None:
-    """What is known of a case before anything is exported."""
-    name = parse_spec(case.runtime).name
-    state = availability(name)
+def refused_without_model(
+    schedule: Schedule, case: Case, check: bool = False
+) -> tuple[Status, str] | None:
+    """What is known of a case before anything is exported, of one that is to run or to `check`."""
+    asked = check_availability_of if check else availability_of
+    state = asked(case.runtime, schedule.environments)
     if isinstance(state, Unavailable):
         return "unavailable", f"{state.reason}: {state.remedy}"
     try:
-        runtime(name).refuse_precision(case.precision)
+        runtime(parse_spec(case.runtime).name).refuse_precision(case.precision)
     except RuntimeFault as fault:
         return as_status(fault.status), str(fault)
     return None

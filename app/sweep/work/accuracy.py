@@ -22,7 +22,7 @@ class AccuracyWork(ProcessWork):
     kind = "accuracy"
 
     def __init__(self, job: AccuracyJob, case_id: str, time_limit_s: float) -> None:
-        super().__init__(time_limit_s)
+        super().__init__(time_limit_s, job.subject.runtime)
         self.job, self.case_id = job, case_id
         self.result: AccuracyResult | None = None
         self.images = 0

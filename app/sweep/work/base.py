@@ -89,14 +89,21 @@ class Place(Protocol):
 
     telemetry: Telemetry
 
-    def start(self, kind: str) -> Talk:
-        """A worker of this kind (`round`, `accuracy`, `operators`), which waits for its job."""
+    def start(self, kind: str, environment: str = "") -> Talk:
+        """A worker of this kind (`round`, `accuracy`, `operators`), which waits for its job.
+
+        It is of the environment of this name, whose interpreter the place knows; empty for ours.
+        """
 
     def exporter(self) -> Talk:
         """An export process, idle or new, which serves one request after another."""
 
-    def give_back(self, exporter: Talk) -> None:
-        """Keep an export process that can serve again."""
+    def checker(self, runtime: str) -> Talk:
+        """A process that checks cases of `name[:device][@release]`, idle or new, likewise; idle
+        ones of other runtimes are ended."""
+
+    def give_back(self, server: Talk, runtime: str = "") -> None:
+        """Keep a process that can serve again, a checker under its runtime."""
 
 
 class Work(ABC):

@@ -24,7 +24,7 @@ class ColdStartWork(ProcessWork):
     kind = "cold_start"
 
     def __init__(self, job: ColdStartJob, time_limit_s: float, needs: Needs) -> None:
-        super().__init__(time_limit_s)
+        super().__init__(time_limit_s, job.subject.runtime)
         self.job, self.needs = job, needs
         self.result: ColdStart | None = None
 

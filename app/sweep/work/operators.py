@@ -22,7 +22,7 @@ class OperatorWork(ProcessWork):
     kind = "operators"
 
     def __init__(self, job: OperatorJob, time_limit_s: float) -> None:
-        super().__init__(time_limit_s)
+        super().__init__(time_limit_s, job.case.runtime)
         self.job = job
         self.result: OperatorTimes | None = None
 

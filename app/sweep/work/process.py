@@ -10,6 +10,7 @@ from typing import Any
 
 from app.sweep.work.base import News, Place, Talk, Work, json_line
 from exporters.codec import CodecError
+from runtimes.environment import environment_of
 
 GRACE_S = 3.0
 """How long a worker may take to end after it was asked to, before it is killed."""
@@ -20,11 +21,13 @@ STOPPED = "the sweep was stopped"
 class ProcessWork(Work):
     """The result comes as the worker's last event; without one, `_settle` says what happened.
 
-    `time_limit_s` counts from the start. `_why_dropped` is set where the result does not count.
+    `time_limit_s` counts from the start. `runtime` is the case's, `name[:device][@environment]`:
+    the worker is of its environment. `_why_dropped` is set where the result does not count.
     """
 
-    def __init__(self, time_limit_s: float) -> None:
+    def __init__(self, time_limit_s: float, runtime: str) -> None:
         self.time_limit_s = time_limit_s
+        self._environment = environment_of(runtime)
         self._talk: Talk | None = None
         self._deadline = 0.0
         self._kill_at: float | None = None
@@ -32,7 +35,7 @@ class ProcessWork(Work):
         self._why_dropped = ""
 
     def start(self, place: Place) -> None:
-        self._talk = place.start(self.kind)
+        self._talk = place.start(self.kind, self._environment)
         self._deadline = time.monotonic() + self.time_limit_s
         self._talk.send(json.dumps(self._job()))
 

@@ -59,7 +59,7 @@ class RoundWork(ProcessWork):
         memory_limit_bytes: int = 0,
         tried: bool = False,
     ) -> None:
-        super().__init__(time_limit_s)
+        super().__init__(time_limit_s, case.runtime)
         self.case, self.job, self.needs, self.tried = case, job, needs, tried
         self.memory_limit_bytes = memory_limit_bytes
         self.result: RoundResult | None = None
@@ -113,7 +113,7 @@ class RoundWork(ProcessWork):
         folder.drop_samples(self.job.case_id, self.job.round)
         folder.drop_readings(self.job.case_id, self.job.round)
         if self._disk_full:
-            raise DiskError(self._why_dropped)
+            raise DiskError(self._why_dropped, "free space, then --resume it")
 
     @property
     def failed(self) -> bool:

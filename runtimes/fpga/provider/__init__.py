@@ -1,6 +1,7 @@
 """The card as an ONNX Runtime execution provider, usable from any onnxruntime script.
 
-`register` and `device` are the public door; the callbacks behind it turn ONNX Runtime's
+`get_library_path` and `get_ep_name` are the public door, by ONNX Runtime's convention for packages,
+`register` and `device` what is done with them; the callbacks behind it turn ONNX Runtime's
 questions into calls of the partitioner and of the emulation that computes.
 """
 
@@ -29,16 +30,19 @@ _lock = threading.Lock()
 _bridge: Bridge | None = None
 
 
-def register() -> None:
-    """Make the provider known to ONNX Runtime, if it is not yet; cheap to call again.
+def get_ep_name() -> str:
+    """What ONNX Runtime calls the provider."""
+    return PROVIDER_NAME
 
-    Afterwards `providers=["FpgaSimExecutionProvider"]` and `add_provider_for_devices` take
-    it. NotAvailable if the shim was not built or ONNX Runtime is too old.
+
+def get_library_path() -> str:
+    """What `onnxruntime.register_execution_provider_library` takes, made ready to be called.
+
+    The library asks this process's Python, so that it is of use only to who got it here.
+    NotAvailable if the shim was not built or ONNX Runtime is too old.
     """
     global _bridge  # noqa: PLW0603  (ONNX Runtime's own registration is per process too)
     with _lock:
-        if _bridge is not None and _is_known():
-            return
         shim = shim_path()
         if shim is None:
             raise NotAvailable(
@@ -59,7 +63,21 @@ def register() -> None:
             _bridge.fill_hooks()
             # Sessions may outlive the interpreter, which nothing may call into after its end.
             atexit.register(_bridge.empty_hooks)
-        onnxruntime.register_execution_provider_library(PROVIDER_NAME, str(shim))
+        return str(shim)
+
+
+def register() -> None:
+    """Make the provider known to ONNX Runtime, if it is not yet; cheap to call again.
+
+    Afterwards `providers=["FpgaSimExecutionProvider"]` and `add_provider_for_devices` take
+    it. Raises what `get_library_path` raises.
+    """
+    path = get_library_path()
+    import onnxruntime
+
+    with _lock:
+        if not _is_known():
+            onnxruntime.register_execution_provider_library(PROVIDER_NAME, path)
 
 
 def _is_known() -> bool:

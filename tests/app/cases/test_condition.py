@@ -21,6 +21,7 @@ from app.cases.condition import NO_CONDITION, Condition
         ("sustained:1.25s", Condition("sustained", seconds=1.25), "sustained:1250ms"),
         ("with:nets/a.onnx", Condition("with", model="nets/a.onnx"), "with:nets/a.onnx"),
         ("with:f.py:build", Condition("with", model="f.py:build"), "with:f.py:build"),
+        ("shapes:a/mix.csv", Condition("shapes", file="a/mix.csv"), "shapes:a/mix.csv"),
         ("sustained:168h", Condition("sustained", seconds=604_800.0), "sustained:168h"),
     ],
 )
@@ -45,7 +46,7 @@ def test_a_word_is_read_and_written(text: str, condition: Condition, word: str) 
         ("sustained:500ms", "is too short or too long; use 1s to 168h"),
         ("sustained:169h", "use 1s to 168h"),
         ("with:", "names no model; write it like with:mlp"),
-        ("shapes:a.toml", "sessions are compiled for fixed shapes; give each shape"),
+        ("shapes:", "names no file; write it like shapes:requests.csv"),
     ],
 )
 def test_what_is_no_condition_is_told_in_one_sentence(text: str, told: str) -> None:

@@ -23,6 +23,7 @@ from app.cases.scenario import CLOSED_LOOP, Scenario
 def test_a_word_is_read_and_written(text: str, scenario: Scenario, word: str) -> None:
     assert Scenario.parse(text) == scenario
     assert str(scenario) == word
+    assert scenario.words == text, "people are told it as they write it"
     assert Scenario.parse(word) == scenario
 
 

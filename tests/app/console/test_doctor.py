@@ -16,11 +16,11 @@ from app.console.probes import probe_all
 from app.machine.cores import as_list, usable_cores
 from app.machine.privileges import memory_locked, scheduler
 from exporters import own
-from runtimes.registry import RUNTIMES
+from runtimes import registry
 from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.checkout import ROOT
 
-ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt"}
+ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings"}
 
 
 def script(path: Path, body: str) -> tuple[str, ...]:
@@ -29,8 +29,8 @@ def script(path: Path, body: str) -> tuple[str, ...]:
 
 
 def test_each_runtime_is_told_with_its_version_or_its_remedy() -> None:
-    probed = {one.name: one for one in probe_all()}
-    assert list(probed) == list(RUNTIMES)
+    probed = {one.name: one for one in probe_all(registry.names())}
+    assert list(probed) == list(registry.names())
     for name in ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga"):
         assert probed[name].version[0].isdigit()
         assert not probed[name].reason
@@ -51,7 +51,7 @@ def test_the_one_that_asks_imports_no_engine() -> None:
     )
     assert done.returncode == 0, done.stdout
     assert not ENGINES & set(done.stderr.split())
-    for name in RUNTIMES:
+    for name in registry.names():
         assert f"\n  {name} " in done.stdout
 
 

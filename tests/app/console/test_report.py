@@ -84,7 +84,7 @@ def test_a_pause_between_runs_is_told_with_the_scenario(path: Path) -> None:
     assert "paced:20us" in table and "closed_loop" in table
 
 
-@pytest.mark.parametrize("word", ["multistream:8", "rate:200/s", "burst:8@10000us", "offline"])
+@pytest.mark.parametrize("word", ["multistream:8", "rate:200/s", "burst:8@10ms", "offline"])
 def test_a_scenario_is_told_as_it_was_asked_for(path: Path, word: str) -> None:
     table = answered(path, MLP, replace(MLP, scenario=Scenario.parse(word)))
     assert word in table and "closed_loop" in table

@@ -89,7 +89,12 @@ def wait_for_end(child: BatchChild, seconds: float = 30.0) -> int | None:
 
 
 def record_round(
-    folder: RunFolder, case: Case, number: int, samples: np.ndarray, status: Status = "ok"
+    folder: RunFolder,
+    case: Case,
+    number: int,
+    samples: np.ndarray,
+    status: Status = "ok",
+    warnings: Sequence[str] = (),
 ) -> None:
     """Write a round's samples and its line, as the batch process does."""
     path = sample_path(folder, case, number)
@@ -104,5 +109,6 @@ def record_round(
             samples=path.name if len(samples) else "",
             iterations=len(samples) - warmup,
             warmup_iterations=warmup,
+            warnings=tuple(warnings),
         )
     )

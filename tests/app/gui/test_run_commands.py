@@ -30,8 +30,6 @@ from tests.app.gui.windows import (
     wait_for_summaries,
 )
 
-pytestmark = pytest.mark.alone
-
 
 def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
@@ -73,6 +71,7 @@ def test_pause_and_stop_from_the_window(window: MainWindow, qtbot: QtBot, tmp_pa
     qtbot.waitUntil(actions["resume_run"].isEnabled, timeout=10_000)
 
 
+@pytest.mark.alone
 def test_closing_the_window_leaves_nothing_but_the_run(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:

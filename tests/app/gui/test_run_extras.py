@@ -14,8 +14,6 @@ from app.results.reader import read_run
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import series
 
-pytestmark = pytest.mark.alone
-
 TIMEOUT_MS = 90_000
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt")
+ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings")
 LOADED = f"""
 import sys
 from PySide6.QtWidgets import QApplication

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QAbstractButton, QMenu
+from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -19,7 +20,7 @@ from app.gui.look.preferences import Preferences
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
 from exporters.types import GraphlapError
-from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
 
 CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("mlp", "fake"))
@@ -109,13 +110,17 @@ def test_the_theme_is_switched_everywhere_and_remembered(
     assert not any(view.theme.dark for view in window.views.by_key.values())
 
 
-def test_a_folder_that_is_no_run_is_one_dialog(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
+def test_a_folder_that_is_no_run_is_one_dialog_and_the_open_run_stays(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
+    open_run(window, qtbot, run)
     window.open_run(tmp_path)
     qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
     assert "is no run folder" in dialogs(window)[0].text
     dialogs(window)[0].close()
+    assert window.feed.folder == run, "the run that was open stays open"
+    window.table.select([CASES[0].case_id])
+    qtbot.waitUntil(lambda: seen(window).shown == (CASES[0].case_id,), timeout=10_000)
 
 
 def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(
@@ -143,6 +148,71 @@ def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(
     assert str(journal) in cause and "is damaged" in cause
     assert remedy == "remove that line and resume the run"
     dialogs(window)[0].close()
+
+
+def test_the_focus_never_goes_where_nobody_sees_it(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    window.views.by_key["histogram"].fit_button.setFocus()
+    for _ in range(30):
+        QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        for key in ("cumulative", "percentiles", "timeline"):
+            assert not window.views.by_key[key].isAncestorOf(focused), key
+
+
+def test_a_view_behind_another_is_not_drawn_until_its_tab_is_chosen(
+    window: MainWindow, qtbot: QtBot, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind = window.views.by_key["cumulative"]
+    drawn: list[int] = []
+    draw = behind.draw
+
+    def counted() -> str:
+        drawn.append(1)
+        return draw()
+
+    monkeypatch.setattr(behind, "draw", counted)
+    open_run(window, qtbot, run)
+    wait_for_summaries(window, qtbot)
+    qtbot.waitUntil(lambda: bool(window.views.by_key["histogram"].plots), timeout=10_000)
+    assert not drawn
+    window.docks.show("cumulative")
+    qtbot.waitUntil(lambda: bool(drawn), timeout=10_000)
+
+
+def test_a_window_in_which_nothing_moves_stands_still_and_wakes_for_what_does(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    with new_run(tmp_path / "run", CASES) as folder:
+        record_round(folder, CASES[0], 0, records([50.0] * 400))
+    open_run(window, qtbot, tmp_path / "run")
+    qtbot.waitUntil(lambda: not window.feed.is_awake, timeout=30_000)
+
+    def moving() -> list[QTimer]:
+        return [t for t in window.findChildren(QTimer) if t.isActive() and t.interval() > 0]
+
+    qtbot.waitUntil(lambda: not moving(), timeout=30_000)
+    assert QGuiApplication.styleHints().cursorFlashTime() == 0, "each blink paints"
+    window.table.select([CASES[1].case_id])
+    qtbot.waitUntil(lambda: seen(window).shown == (CASES[1].case_id,), timeout=10_000)
+    window.docks.go_to("inspect")
+    assert window.feed.is_awake, "a view that is looked at is fed"
+
+
+def test_a_model_that_is_opened_on_another_page_leads_to_the_sweep(
+    window: MainWindow, tmp_path: Path
+) -> None:
+    window.docks.go_to("results")
+    window.files.open_paths([tiny_model(tmp_path / "mine.onnx")])
+    assert window.docks.page == "measure"
+    assert window.editor.isVisible()
+    window.docks.go_to("results")
+    assert window.docks.docks["editor"].isHidden(), "it is no tab among the results"
 
 
 def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(

@@ -24,7 +24,8 @@ def run_plan(window: MainWindow, qtbot: QtBot, plan: Plan) -> None:
 
 def open_run(window: MainWindow, qtbot: QtBot, folder: Path) -> None:
     window.open_run(folder)
-    qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
+    there = lambda: window.feed.folder == folder and window.feed.state is not None  # noqa: E731
+    qtbot.waitUntil(there, timeout=10_000)
 
 
 def seen(window: MainWindow) -> RunState:

@@ -1,14 +1,18 @@
-"""Batch mode as a user starts it: a process, its folder, and what the folder holds."""
+"""Batch mode as a user starts it: in a process or in this one, and what its folder holds."""
 
 from __future__ import annotations
 
 import csv
+import io
 import os
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from app.__main__ import main
+from app.results.folder import is_being_written
 from app.results.manifest import MANIFEST
 from app.results.reader import read_run
 
@@ -35,10 +39,28 @@ def launch(*arguments: str, file_limit: int | None = None) -> subprocess.Popen[s
     )
 
 
-def run(*arguments: str, file_limit: int | None = None) -> tuple[int, str, str]:
-    process = launch(*arguments, file_limit=file_limit)
-    out, errors = process.communicate(timeout=120)
-    return process.returncode, out, errors
+def kill(process: subprocess.Popen[str], folder: Path) -> None:
+    """End batch mode at once, so that its run folder can be resumed.
+
+    A child that it was about to start shares the folder's lock until it is another program.
+    """
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 10.0
+    while is_being_written(folder):
+        assert time.monotonic() < deadline, "the lock goes with the process"
+        time.sleep(0.01)
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of batch mode in this process.
+
+    All that measures is a child of it either way; a process of its own costs the imports again.
+    """
+    out, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        code = main(arguments)
+    return code, out.getvalue(), errors.getvalue()
 
 
 def rows(folder: Path) -> list[dict[str, str]]:

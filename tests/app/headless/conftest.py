@@ -1,4 +1,4 @@
-"""A folder to start batch mode in, and one cache of exports for all of its tests."""
+"""A folder to start batch mode in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ import pytest
 
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from app.__main__ import main
 from app.cases.round import Limits
+from app.plan import plan
 from app.plan.lengths import Lengths
 from app.results.manifest import read_manifest
 from app.results.plain import storable
@@ -25,7 +26,7 @@ def measured(paths: Sequence[Path], out: Path, runtimes: str) -> Counter[str]:
     The parent is this process, so that an error of it is this function's.
     """
     pattern = str(paths[0].parent / "*.onnx")
-    with patch("app.plan.plan.named_lengths", lambda: {"quick": MOMENT}):
+    with patch.object(plan, "named_lengths", lambda: {"quick": MOMENT}):
         code = main(
             [
                 *("--headless", "--models", pattern, "--runtimes", runtimes, "--batch", "2"),

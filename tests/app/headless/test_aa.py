@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.headless.batch import FAKE, launch, recorded, run, wait_for_rounds
+from tests.app.headless.batch import FAKE, kill, launch, recorded, run, wait_for_rounds
 
-ASKED = ("--headless", "--models", "add.onnx", *FAKE, "--profile", "glance", "--aa", "2")
+ASKED = ("--headless", "--models", "add.onnx", *FAKE, "--aa", "2")
 
 
 def test_a_killed_run_of_comparisons_goes_on_and_tells_wrong_verdicts(work: Path) -> None:
     process = launch(*ASKED, "--rounds", "3", "--out", "run")
     wait_for_rounds(work / "run", 3, process)
-    process.kill()
-    process.communicate()
+    kill(process, work / "run")
     code, out, _ = run("--resume", "run", "--json", "aa.json")
     assert code == 0
     assert recorded(work / "run") == 2 * 2 * 3

@@ -10,7 +10,7 @@ import pytest
 
 from app.cases.cold_start import PHASES
 from app.results.reader import read_run
-from tests.app.headless.batch import FAKE, launch, rows, run
+from tests.app.headless.batch import FAKE, kill, launch, rows, run
 
 SHORT = ("--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1")
 
@@ -65,8 +65,7 @@ def test_a_resumed_run_starts_only_what_is_missing(work: Path) -> None:
     while not ((work / "run/manifest.json").exists() and len(started(work / "run")) >= 3):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
-    process.kill()
-    process.communicate()
+    kill(process, work / "run")
     before = read_run(work / "run").cold_starts
     code, out, _ = run("--resume", "run")
     assert code == 0

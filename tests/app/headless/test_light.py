@@ -16,7 +16,7 @@ from app.__main__ import main
 from exporters.models import catalogue
 from tests.checkout import ROOT
 
-HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "PySide6")
+HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6")
 
 
 @pytest.mark.parametrize(

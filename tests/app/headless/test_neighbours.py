@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.app.headless.batch import rows, run
 from tests.app.sweep.sweeps import write_add_graph
 
 
-@pytest.mark.alone
 def test_each_row_tells_its_neighbour_and_one_that_fails_costs_its_own_row(work: Path) -> None:
     write_add_graph(work / "neighbour.onnx")
     damaged = work / "damaged.onnx"

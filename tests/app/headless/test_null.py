@@ -6,40 +6,56 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.headless.batch import FAKE, launch, rows, run, samples_of, wait_for_rounds
+from tests.app.headless.batch import FAKE, kill, launch, rows, run, samples_of, wait_for_rounds
 
-SHORT = ("--headless", "--profile", "glance", "--rounds", "3")
+SHORT = ("--headless", "--rounds", "1")
+INTERVAL = ("--rounds", "3")
+"""So many rounds have one."""
 
 
 def by_name(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
     return {(row["model"], row["runtime"]): row for row in rows(folder)}
 
 
-def test_a_model_minus_its_twin_is_its_compute(work: Path) -> None:
+def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> None:
     code, out, errors = run(
-        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu,openvino-cpu,torch-cpu", "--null",
+        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--null", "--batch", "64", *INTERVAL,
+        "--out", "run",
+    )  # fmt: skip
+    assert code == 0, errors
+    model = with_its_twin(by_name(work / "run"), "ort-cpu")
+    low, compute, high = (
+        float(model[f"compute_p50_{name}us"]) for name in ("ci_low_", "", "ci_high_")
+    )
+    assert low < compute < high
+    assert "model minus null" in out
+    assert "null(mlp): " not in out.partition("fastest, by the median")[2]
+
+
+def test_each_runtime_has_a_twin_of_a_model_of_the_catalogue(work: Path) -> None:
+    code, _, errors = run(
+        *SHORT, "--models", "mlp", "--runtimes", "openvino-cpu,torch-cpu", "--null",
         "--batch", "64", "--out", "run",
     )  # fmt: skip
     assert code == 0, errors
-    found = by_name(work / "run")
-    for runtime in ("ort-cpu", "openvino-cpu", "torch-cpu"):
-        model, twin = found["mlp", runtime], found["null(mlp)", runtime]
-        assert (model["status"], twin["status"]) == ("ok", "ok")
-        assert twin["output_ok"] == "true"
-        assert model["null"] == twin["case_id"]
-        assert model["null_p50_us"] == twin["latency_p50_us"]
-        assert model["null_p99_us"] == twin["latency_p99_us"]
-        assert 0.0 < float(twin["latency_p50_us"]) < float(model["latency_p50_us"])
-        low, compute, high = (
-            float(model[f"compute_p50_{name}us"]) for name in ("ci_low_", "", "ci_high_")
-        )
-        assert low < compute < high
-        both = float(model["latency_p50_us"]) - float(model["null_p50_us"])
-        assert compute == pytest.approx(both)
-        assert not twin["compute_p50_us"]
-        assert (twin["parameters"], twin["macs"]) == ("0", "0")
-    assert "model minus null" in out
-    assert "null(mlp): " not in out.partition("fastest, by the median")[2]
+    for runtime in ("openvino-cpu", "torch-cpu"):
+        with_its_twin(by_name(work / "run"), runtime)
+
+
+def with_its_twin(found: dict[tuple[str, str], dict[str, str]], runtime: str) -> dict[str, str]:
+    """The model's row on this runtime, whose figures are those of both."""
+    model, twin = found["mlp", runtime], found["null(mlp)", runtime]
+    assert (model["status"], twin["status"]) == ("ok", "ok")
+    assert twin["output_ok"] == "true"
+    assert model["null"] == twin["case_id"]
+    assert model["null_p50_us"] == twin["latency_p50_us"]
+    assert model["null_p99_us"] == twin["latency_p99_us"]
+    assert 0.0 < float(twin["latency_p50_us"]) < float(model["latency_p50_us"])
+    both = float(model["latency_p50_us"]) - float(model["null_p50_us"])
+    assert float(model["compute_p50_us"]) == pytest.approx(both)
+    assert not twin["compute_p50_us"]
+    assert (twin["parameters"], twin["macs"]) == ("0", "0")
+    return model
 
 
 def test_a_runtime_that_does_not_take_the_twin_says_so_in_its_row(work: Path) -> None:
@@ -67,10 +83,9 @@ def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> N
 
 
 def test_a_resumed_run_measures_the_twins_that_it_lacks(work: Path) -> None:
-    process = launch(*SHORT, "--models", "add.onnx", *FAKE, "--null", "--out", "run")
+    process = launch(*SHORT, *INTERVAL, "--models", "add.onnx", *FAKE, "--null", "--out", "run")
     wait_for_rounds(work / "run", 3, process)
-    process.kill()
-    process.communicate()
+    kill(process, work / "run")
     before = samples_of(work / "run")
     code, out, _ = run("--resume", "run")
     assert code == 0

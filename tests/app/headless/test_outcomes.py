@@ -78,7 +78,6 @@ def test_a_run_that_could_measure_nothing_does_not_end_as_if_all_were_well(work:
     assert row["status"] == "unsupported"
 
 
-@pytest.mark.alone
 def test_a_session_that_hangs_beside_others_is_killed_with_them(work: Path) -> None:
     script = ("fake.sessions=2", "fake.fail=hang", "fake.fail_session=1", "fake.fail_after=50")
     code, _, _ = run(
@@ -110,7 +109,7 @@ def test_one_cause_of_many_cases_is_printed_once(
     (work / "net.py").write_text(FACTORY)
     code, out, log = run(
         *("--headless", "--models", "net.py:build,add.onnx", "--runtimes", "ort-cpu,fake"),
-        *("--threads", "1,2", "--rounds", "2", "--out", "run"),
+        *("--threads", "1,2", "--rounds", "1", "--out", "run"),
     )
     assert code == 1
     assert "export of net.py:build: export_failed" in log

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from tests.app.headless.batch import FAKE, launch, recorded, run, samples_of, wait_for_rounds
+from tests.app.headless.batch import FAKE, launch, recorded, rows, run, samples_of, wait_for_rounds
 
 LONGEST_S = 60
 SCRIPT = ("--option", "fake.latency_us=20000", "--option", "fake.wait=sleep")
@@ -34,11 +34,15 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(work: Path) -> None:
 
 
 def test_a_target_below_one_service_ends_at_once_with_the_least_possible(work: Path) -> None:
-    code, out, log = run(*SEARCH, "--slo", "p90=1ms", "--out", "run")
+    """Beside another model at work, which is there in every round of a search."""
+    beside = ("--condition", "with:add.onnx")
+    code, out, log = run(*SEARCH, *beside, "--slo", "p90=1ms", "--out", "run")
     assert code == 0, log
     assert "holds no rate at p90 <= 1.00 ms: unloaded its p90 is" in out
     assert "the least possible" in out
     assert recorded(work / "run") == 4
+    (row,) = rows(work / "run")
+    assert float(row["neighbour_per_s"]) > 0
 
 
 def test_a_runtime_that_fails_is_not_searched(work: Path) -> None:

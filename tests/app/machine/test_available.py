@@ -8,7 +8,7 @@ from app.machine.available import clock_of
 from runtimes import registry
 
 
-@pytest.mark.parametrize("name", registry.RUNTIMES)
+@pytest.mark.parametrize("name", registry.names())
 def test_only_the_card_is_simulated(name: str) -> None:
     assert clock_of(name) == ("simulated" if name == "fpga" else "wall")
 

@@ -39,6 +39,13 @@ def test_a_model_is_compared_on_each_runtime_with_itself() -> None:
     assert of("mlp", ORT, TORCH, *after) == {after[0].case_id: ORT, after[1].case_id: TORCH}
 
 
+def test_an_environment_is_compared_runtime_by_runtime_with_every_other() -> None:
+    old = [replace(case, runtime=f"{case.runtime}@old") for case in (ORT, TORCH)]
+    new = [replace(case, runtime=f"{case.runtime}@new") for case in (ORT, TORCH)]
+    expected = {case.case_id: old[0] for case in (ORT, new[0])} | {new[1].case_id: old[1]}
+    assert of("@old", ORT, *old, *new) == expected
+
+
 def test_an_option_s_default_is_a_baseline_though_cases_leave_it_out() -> None:
     off = replace(ORT, options={"graph_optimization": "off"})
     both = replace(off, options={"graph_optimization": "off", "sessions": 2})
@@ -55,6 +62,7 @@ def test_an_option_s_default_is_a_baseline_though_cases_leave_it_out() -> None:
             "--runtimes fake --baseline fake.latency_us=many",
             "the baseline 'fake.latency_us=many': ",
         ),
+        ("--runtimes fake,ort-cpu --baseline @old", "'@old' is no case of this plan"),
         ("--runtimes fake,ort-cpu --baseline fake --largest-batch", "ask for different runs"),
         ("--runtimes ort-cpu --models mlp,cnn_tiny_seq --batch 1 --baseline mlp", "in that alone"),
     ],

@@ -38,7 +38,6 @@ def test_without_a_condition_nothing_changes() -> None:
     ("grid", "plan", "told"),
     [
         ({"conditions": ["cold:1KB"]}, {}, "'cold:1KB' is less than a page: use at least 4KiB"),
-        ({"conditions": ["shapes:f"]}, {}, "compiled for fixed shapes: give each shape"),
         ({"conditions": []}, {}, "conditions is empty"),
         (
             {"conditions": ["cold:1MB"], "scenarios": ["rate:200/s"]},
@@ -54,6 +53,8 @@ def test_without_a_condition_nothing_changes() -> None:
             {"input_range": {"x": (0, 1)}},
             "is measured beside as it is, and files and nodes are given for all: leave out",
         ),
+        ({"conditions": ["cold:1MB"]}, {"slo": "p99=5ms"}, "nothing but each other, not cold:1MB"),
+        ({"conditions": ["sustained:2s"]}, {"slo": "p99=5ms"}, "as its target takes, not sust"),
         (
             {"conditions": ["cold:1MB"]},
             {"largest_batch": True},

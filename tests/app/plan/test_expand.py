@@ -134,14 +134,29 @@ def test_a_damaged_file_is_still_a_case(tmp_path: Path) -> None:
         ({"options": {"graph_optimization": ["all"]}}, "names no runtime"),
         ({"options": {"fake.latency_us": [1]}}, "not measured"),
         ({"runtimes": ["ort-cpu:1"]}, "has no device '1': write ort-cpu alone"),
-        ({"runtimes": ["ort-cpu@2"]}, "has no @2: write ort-cpu alone"),
+        ({"runtimes": ["ort-cpu@2"]}, "there is no environment called '2'"),
         ({"runtimes": ["fpga:v8"]}, "the nearest is 'v80'"),
+        ({"runtimes": ["tensorrt-rtx:sm89"]}, "add --check"),
+        ({"runtimes": ["ort-ep"]}, "none is named: write ort-ep:"),
+        ({"runtimes": ["ort-ep:/gone.so"]}, "there is no file /gone.so"),
+        ({"runtimes": ["ort-ep:onnxruntime-ep-x"]}, "did you mean onnxruntime_ep_x"),
+        ({"runtimes": ["ort-ep:numpy"], "options": {"ort-ep.device": ["tpu"]}}, "npu"),
+        ({"runtimes": ["ort-ep:numpy"], "options": {"ort-ep.": ["1"]}}, "no option ''"),
         ({"precisions": ["fp16"]}, "computes fp16 graphs in fp32 .*: use fp32 here"),
     ],
 )
 def test_names_that_do_not_exist_are_refused(grid: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PlanError, match=sentence):
         cases({"models": ["mlp"], "runtimes": ["ort-cpu"], **grid})
+
+
+def test_a_runtime_that_hands_options_on_takes_any_and_keeps_their_text() -> None:
+    options = {"ort-ep.num_threads": [4], "ort-ep.path": ["", "a b"], "ort-ep.device": ["first"]}
+    found = cases({"models": ["mlp"], "runtimes": ["ort-ep:numpy"], "options": options})
+    assert [case.options for case in found] == [
+        {"num_threads": "4"},
+        {"num_threads": "4", "path": "a b"},
+    ]
 
 
 def test_a_precision_that_some_of_the_runtimes_lack_is_theirs_to_say() -> None:

@@ -18,6 +18,12 @@ def test_a_suite_has_every_model_of_its_name(suite: str) -> None:
     assert named == {definition.name for definition in by_suite()[suite]}
 
 
+def test_the_catalogue_is_a_suite_of_every_model_once() -> None:
+    named = [name for sweep in load_suite("catalogue").sweeps for name in sweep.models]
+    known = [definition.name for of in by_suite().values() for definition in of]
+    assert sorted(named) == sorted(known)
+
+
 @pytest.mark.parametrize("suite", ["vollo-cnn", "vollo-lstm"])
 def test_every_published_row_is_simulated_at_its_release_and_pacing(suite: str) -> None:
     pacing = {"spaced": "paced:20us", "contiguous": "closed_loop"}

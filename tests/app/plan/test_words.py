@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from app import plan
 from app.plan.parser import parser
+from tests.checkout import ROOT
 
-PAGE = Path(str(plan.__file__)).with_name("README.md")
+PAGE = ROOT / "app" / "plan" / "README.md"
 
 
 def flags_by_state() -> dict[str, set[str]]:

@@ -83,7 +83,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     weights.write_bytes(b"weights")
     case = Case(
         "net",
-        "ort-cpu:1",
+        "ort-cpu:1@ort127",
         axes=MODEL.axes,
         options={"sessions": 2},
         suite="layers",
@@ -138,6 +138,8 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         execution_provider="CPUExecutionProvider",
         precision="fp32",
         runtime_version="1.31.1",
+        engine_distribution="onnxruntime",
+        engine_path="/envs/ort127/onnxruntime/__init__.py",
         device_name="a processor",
         harness_floor_ns=80.0,
         check=CHECK,

@@ -10,13 +10,16 @@ from app.cases.batcher import Batcher
 from app.cases.case import Case
 from app.cases.cold_start import PHASES, ColdStart, subject_of
 from app.cases.condition import Condition
-from app.cases.round import MEASURED, RECORD
+from app.cases.round import FIRST_SEEN, MEASURED, RECORD
 from app.cases.scenario import Scenario
+from app.cases.shapes import Shapes
 from app.plan.null import null_case
 from app.results.folder import RunFolder, samples_name
 from tests.app.results.runs import record
 
 STARTS = 60
+FIRST = 400
+"""First runs enough to support a p99: as if there had been so many processes."""
 ENDS = {
     "first_clock_mhz": 3000.0,
     "last_clock_mhz": 2900.0,
@@ -24,31 +27,54 @@ ENDS = {
     "last_temperature_c": 70.0,
     "kept_share": 0.5,
 }
+CHECKED = {
+    "checked_as": "built",
+    "engine_size_mb": 1.5,
+    "stopped_at": "/c/Conv",
+    "ops_elsewhere": "Resize 2, Loop 1",
+}
 BESIDE = {"neighbour_per_s": 4000.0, "neighbour_at_work": 1.0}
 
 
-def cases_asked_for(plain: Case) -> tuple[Case, Case, Case]:
-    """A batcher's, a sustained one and one beside another; each case of the folder has a twin."""
+SHAPES = Shapes(("batch",), ((1,), (8,)), (3.0, 1.0))
+
+
+def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case]:
+    """A batcher's, a sustained one, one beside another and one of several shapes; each case of the
+    folder has a twin."""
     arriving = replace(plain, scenario=Scenario.parse("poisson:2000/s"))
     return (
         replace(arriving, batcher=Batcher(2, 100.0)),
         replace(plain, condition=Condition.parse("sustained:2s")),
         replace(plain, condition=Condition.parse("with:mlp")),
+        replace(plain, axes={}, condition=Condition("shapes", file="mix.csv", shapes=SHAPES)),
     )
 
 
 def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: float) -> None:
-    batched, sustained, beside = cases_asked_for(plain)
+    batched, sustained, beside, shaped = cases_asked_for(plain)
     for number in range(rounds):
         record(folder, null_case(plain), number, [latency_us / 10] * 600)
         _record_batches(folder, batched, number)
     slower = [latency_us] * 1700 + [1.2 * latency_us] * 1700
     record(folder, sustained, 0, slower, facts=ENDS)
-    record(folder, beside, 0, [latency_us] * 600, facts=BESIDE)
+    record(folder, beside, 0, [latency_us] * 600, facts=BESIDE | CHECKED)
+    _record_shapes(folder, shaped, latency_us)
     subject = subject_of(plain).case_id
     for process in range(STARTS):
         folder.record(ColdStart(subject, process, dict.fromkeys(PHASES, 10.0 + process)))
     folder.record(ColdStart(subject, STARTS, reason="it was ended"))
+
+
+def _record_shapes(folder: RunFolder, case: Case, latency_us: float) -> None:
+    """The second shape's runs take twice as long, and those before anything was seen far longer."""
+    latencies = [10 * latency_us] * FIRST + [latency_us, 2 * latency_us] * 600
+    record(folder, case, 0, latencies, facts={"shapes_sha256": "b" * 64})
+    path = folder.samples / samples_name(case.case_id, 0)
+    records = np.fromfile(path, RECORD)
+    records["phase"][:FIRST] = FIRST_SEEN
+    records["lane"] = [1] * FIRST + [0, 1] * 600
+    path.write_bytes(records.tobytes())
 
 
 def _record_batches(folder: RunFolder, case: Case, number: int) -> None:

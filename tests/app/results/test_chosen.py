@@ -19,9 +19,9 @@ from app.cases.errors import PlanError
 from app.console.report import answer
 from app.console.row_columns import shown_percentiles, sort_column
 from app.plan.plan import parse_plan
+from app.results.exports.parquet import export_parquet
 from app.results.folder import RunFolder
 from app.results.measured import Measured
-from app.results.parquet import export_parquet
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows, to_csv
@@ -76,7 +76,8 @@ def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path
     assert tuple(header) == (*NAMES, *NEW, *chosen_names((99.99,)))
     assert read_rows(path / "results.csv")[CASE.case_id] == made
     parquet = pytest.importorskip("pyarrow.parquet")
-    results, _ = export_parquet(read_run(path), [made])
+    run = read_run(path)
+    results, _ = export_parquet(run, Rows().measured(run))
     assert parquet.read_table(results)["latency_p9999_us"].to_pylist() == [made["latency_p9999_us"]]
 
 

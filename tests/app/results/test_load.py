@@ -13,9 +13,9 @@ from app.cases.column import Row
 from app.cases.open_loop import OpenLoop
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.cases.scenario import Scenario
+from app.results.exports.parquet import export_parquet
 from app.results.folder import RunFolder
 from app.results.follow.sample_tail import SampleTail
-from app.results.parquet import export_parquet
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.stats.histogram import Histogram

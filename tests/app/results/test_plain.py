@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from app.cases.case import Case
 from app.cases.column import Row
+from app.results.exports.parquet import export_parquet
 from app.results.folder import RunFolder
 from app.results.labels import case_label, labels, model_labels
-from app.results.parquet import export_parquet
 from app.results.plain import one_line, printable, storable
 from app.results.reader import read_run
 from app.results.rows import Rows
@@ -85,7 +85,7 @@ def test_a_run_of_such_names_is_written_read_back_and_told(tmp_path: Path) -> No
     back = read_rows(tmp_path / "run" / "results.csv")
     assert [row["model"] for row in back.values()] == [storable(name) for name in NAMES]
     assert len(pd.read_csv(tmp_path / "run" / "results.csv")) == len(NAMES)
-    results, _ = export_parquet(run, rows)
+    results, _ = export_parquet(run, Rows().measured(run))
     assert pd.read_parquet(results)["model"].tolist() == [storable(name) for name in NAMES]
     told = [*labels(cases).values(), *model_labels(NAMES).values(), *map(case_label, cases)]
     assert all(label.isprintable() for label in told)

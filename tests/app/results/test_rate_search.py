@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from app.cases.condition import Condition
 from app.cases.target import Target
 from app.console.rate_svg import SVG
 from app.console.rates import rate_tables, write_rates
 from app.plan.plan import Sweep
+from app.results.follow.reader import RunReader
 from app.results.rate_answer import sentence, subjects
 from app.results.rate_curve import RATES
 from app.results.rate_search import Searched, rate_searches
+from app.results.rates_found import ANSWERS, rates_found, read_answers
 from app.results.reader import read_run
 from app.stats.capacity import bracket
 from app.stats.judging import FIRST_LOOK
@@ -86,6 +91,11 @@ def test_more_lanes_hold_more_and_are_named(tmp_path: Path) -> None:
     assert (bracket(two.decided).low_hz or 0.0) > 2.0 * (bracket(one.decided).high_hz or 0.0)
     assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
     assert subjects((ONE,))[ONE.case_id] == "fake"
+    beside = replace(TWO, condition=Condition.parse("with:mlp"))
+    assert [*subjects((TWO, beside)).values()] == [
+        "fake with 2 sessions under no condition",
+        "fake with 2 sessions under with:mlp",
+    ]
 
 
 def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Path) -> None:
@@ -166,8 +176,9 @@ def test_fewer_rounds_are_judged_once(tmp_path: Path) -> None:
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
         one, two = play(folder, Script())
-        run = read_run(folder.path)
-        write_rates(folder, run)
+        found = rates_found(read_run(folder.path))
+        assert found is not None
+        write_rates(folder, found)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
     assert len(rows) == len(one.measured) + len(two.measured)
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
@@ -179,7 +190,17 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
     circles = [element for element in picture.iter() if element.tag.endswith("circle")]
     assert len(circles) == len(one.points) + len(two.points)
-    table, sentences = rate_tables(run)
+    answers = read_answers(tmp_path / "run" / ANSWERS)
+    assert {*answers} == {point.case.case_id for point in (*one.points, *two.points)}
+    held = answers[one.points[0].case.case_id]
+    assert (held.latency, held.low_hz) == ("p99", bracket(one.decided).low_hz)
+    with closing(RunReader(tmp_path / "run")) as reader:
+        state = reader.poll()
+    assert state is not None
+    rates = {one.key: one.sought for one in state.series if one.sought is not None}
+    assert rates == answers, "the window has them from the file, and reads no samples"
+    table, sentences = rate_tables(found)
+    assert held.sentence == str(sentences).splitlines()[0]
     assert len(str(sentences).splitlines()) == 2
     assert table.row_count == len(rows)  # type: ignore[union-attr]
 
@@ -196,8 +217,5 @@ def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
 
 def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
-        run = read_run(folder.path)
-        write_rates(folder, run)
+        assert rates_found(read_run(folder.path)) is None
         assert searched(folder) == []
-    assert not list(rate_tables(run))
-    assert not (tmp_path / "run" / RATES).exists()

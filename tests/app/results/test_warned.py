@@ -23,6 +23,13 @@ def test_a_warning_of_many_rows_is_said_once_with_the_range_of_its_figures() -> 
     ]
 
 
+def test_a_figure_of_thousands_is_one_figure() -> None:
+    rows = [row("a", "of 853.8 us, 9 late"), row("b", "of 5,853.8 us, 1,070,200 late")]
+    assert [kind.sentence for kind in warned(rows)] == [
+        "of 853.8 to 5,853.8 us, 9 to 1,070,200 late"
+    ]
+
+
 def test_what_is_quoted_is_a_name_and_makes_another_warning() -> None:
     rows = [row("a", "'x1' was drawn as 0"), row("b", "'x2' was drawn as 0")]
     assert [kind.sentence for kind in warned(rows)] == [

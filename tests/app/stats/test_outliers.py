@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from app.cases.interference import Disturbance
-from app.stats.outliers import outlier_causes
+from app.stats.outliers import outlier_causes, outlying
 from runtimes.execution import Samples
 
 BLOCK_NS = 100_000_000
@@ -62,3 +64,13 @@ def test_a_storm_of_interrupts_is_named_for_its_block_alone() -> None:
 def test_a_round_without_runs_has_no_outliers() -> None:
     none = np.zeros(0, np.int64)
     assert outlier_causes(Samples(none, none, none, "wall"), [first(low_clock=True)]) == {}
+
+
+def test_a_large_shape_is_slow_by_nature_and_no_outlier() -> None:
+    shapes = np.array([0, 0, 0, 1] * 100)
+    latency = np.where(shapes == 1, 50_000, 1_000) + np.arange(400) % 7
+    latency[200] = 9_000
+    times = np.zeros(400, np.int64)
+    samples = Samples(times, times, latency, "wall", shapes=shapes)
+    assert np.flatnonzero(outlying(samples)).tolist() == [200]
+    assert np.count_nonzero(outlying(replace(samples, shapes=None))) >= 100

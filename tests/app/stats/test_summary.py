@@ -119,6 +119,14 @@ def test_outliers_are_counted_and_kept() -> None:
     assert any("interquartile" in warning for warning in summary.warnings)
 
 
+def test_nothing_that_goes_on_here_disturbs_a_simulated_clock() -> None:
+    ends = np.cumsum(np.where(np.arange(1000) % 50, 1000, 90_000))
+    starts = np.concatenate([[0], ends[:-1]])
+    warned = [summarise([Samples(starts, starts, ends, c)]) for c in ("wall", "simulated")]
+    assert warned[0] is not None and warned[0].warnings
+    assert warned[1] is not None and warned[1].warnings == ()
+
+
 def test_response_counts_from_the_scheduled_start() -> None:
     summary = summarise([samples(np.full(400, 1000), late_ns=5000)])
     assert summary is not None

@@ -74,13 +74,13 @@ def run_of(folder: Path, monkeypatch: pytest.MonkeyPatch, **values: object) -> t
 def test_every_case_has_its_first_round_before_any_has_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out = run_of(tmp_path, monkeypatch, rounds=50, budget_s=12)
+    code, out = run_of(tmp_path, monkeypatch, rounds=50, budget_s=8)
     counts = {len(rounds) for rounds in read_run(tmp_path / "run").rounds.values()}
     assert len(read_run(tmp_path / "run").rounds) == 4
     assert max(counts) - min(counts) <= 1
     assert 1 <= min(counts) <= max(counts) < 50
     assert code == 0, "each case has a row with a number"
-    assert "the budget of 12 s left out" in out
+    assert "the budget of 8 s left out" in out
     assert f"graphlap --resume {tmp_path / 'run'}" in out.replace("\n", "")
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.cases.condition import Condition
+from app.cases.shapes import Shapes
+from app.sweep.sources.conditions import shapes_of
 from app.sweep.sources.rounds import Schedule, round_work
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply
+from exporters.types import FixedGraph, StatePair
+from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS
 from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply
 
@@ -45,3 +50,30 @@ def test_a_neighbour_that_is_not_exported_ends_the_case_with_its_reason(
     work = work_of(tmp_path, "with:other", beside=ExportReply(status, reason="it is torn"))
     assert isinstance(work, SettledRound)
     assert (work.result.status, work.result.reason) == (status, "the neighbour other: it is torn")
+
+
+SHAPES = Condition("shapes", file="mix.csv", shapes=Shapes(("n",), ((1,), (8,)), (1.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("options", "changes", "told"),
+    [
+        ({SESSIONS.name: 2}, {}, "one session, one run at a time: use one session and one stream"),
+        ({"streams": 2}, {}, "one session, one run at a time"),
+        ({}, {"states": (StatePair("x", "y"),)}, "hands its state from run to run"),
+        ({}, {"fixed": {"n=1": FixedGraph("a.onnx", ())}}, "exported for each size by itself"),
+    ],
+)
+def test_what_one_session_can_not_serve_in_turn_is_unsupported(
+    tmp_path: Path, options: dict[str, Any], changes: dict[str, Any], told: str
+) -> None:
+    model = replace(exported_add(tmp_path), **changes)
+    case = replace(fake_case(), options=options, condition=SHAPES)
+    with pytest.raises(Unsupported, match=told):
+        shapes_of(case, model)
+
+
+def test_a_session_of_shapes_knows_all_their_axes(tmp_path: Path) -> None:
+    model = replace(exported_add(tmp_path), axes={"n": 2, "steps": 16})
+    case = replace(fake_case(), axes={"steps": 32}, condition=SHAPES)
+    assert shapes_of(case, model) == ({"n": 1, "steps": 32}, {"n": 8, "steps": 32})

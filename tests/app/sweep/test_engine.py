@@ -34,8 +34,6 @@ from tests.app.sweep.sweeps import (
     script,
 )
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture
 def model(tmp_path: Path) -> ExportedModel:
@@ -100,6 +98,7 @@ def test_a_hang_ends_at_the_time_limit(model: ExportedModel, samples: Path) -> N
     assert "2 s" in result.reason
 
 
+@pytest.mark.alone
 def test_a_child_that_ignores_the_polite_signal_is_killed_with_its_descendants(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:
@@ -169,11 +168,11 @@ def test_a_stopped_round_does_not_count_and_nothing_follows(
 
 def test_a_second_stop_does_not_wait_for_a_hung_block(model: ExportedModel, samples: Path) -> None:
     job = round_work(model, samples, fail="hang", time_limit_s=600.0)
-    pids: list[int] = []
+    before, pids = children(), list[int]()
 
     def react(event: Event) -> None:
         if phase_of(event) == "first_inference" and not pids:
-            pids.extend(child.pid for child in psutil.Process().children(recursive=True))
+            pids.extend(children() - before)
             engine.stop()
             engine.stop(now=True)
 
@@ -186,11 +185,12 @@ def test_a_second_stop_does_not_wait_for_a_hung_block(model: ExportedModel, samp
 
 
 def test_leaving_the_engine_leaves_no_child(model: ExportedModel, samples: Path) -> None:
+    before = children()
     with Engine(Given([round_work(model, samples, min_s=60.0)])) as engine:
         while not any(isinstance(event, Told) for event in engine.poll(1.0)):
             pass
-        (child,) = psutil.Process().children()
-    assert_gone(child.pid)
+        (child,) = children() - before
+    assert_gone(child)
 
 
 def test_a_whole_sweep_exports_and_then_measures(
@@ -303,6 +303,11 @@ def test_an_export_that_hangs_ends_at_its_limit(tmp_path: Path) -> None:
     (reply,) = replies(heard).values()
     assert reply.status == "export_failed"
     assert "0.5 s" in reply.reason
+
+
+def children() -> set[int]:
+    """The processes below this one; other tests may have some that outlive them."""
+    return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
 def assert_gone(pid: int) -> None:

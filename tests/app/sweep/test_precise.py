@@ -114,7 +114,6 @@ def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
     assert "asked" not in str(row["warnings"])
 
 
-@pytest.mark.alone
 def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

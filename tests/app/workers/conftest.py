@@ -19,6 +19,7 @@ from app.cases.condition import Condition
 from app.cases.neighbour import NeighbourJob
 from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
+from exporters import own
 from exporters.codec import from_json, to_json
 from exporters.types import (
     ExportedModel,
@@ -76,9 +77,18 @@ def counter(tmp_path: Path) -> ExportedModel:
     )
 
 
+_START = (
+    "import runpy\n"
+    f"runpy.run_module({own.module_name('app.workers.measure')!r}, run_name='__main__')"
+)
+
+
 @pytest.fixture
 def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
-    """Run one round in a real process: its result, its sample records, all its events."""
+    """Run one round in a real process: its result, its sample records, all its events.
+
+    `said_first` is Python that the process runs before it begins.
+    """
 
     def run(
         runtime: str = "ort-cpu",
@@ -96,9 +106,10 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         threads: int = 1,
         precision: Precision = "fp32",
         tolerance: float | None = None,
-        condition: str = "none",
+        condition: str | Condition = "none",
         batcher: Batcher | None = None,
         neighbour: NeighbourJob | None = None,
+        said_first: str = "pass",
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
             case_id="case",
@@ -117,13 +128,14 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             lock_memory=lock_memory,
             realtime=realtime,
             tolerance=tolerance,
-            condition=Condition.parse(condition),
+            condition=Condition.parse(condition) if isinstance(condition, str) else condition,
             batcher=batcher,
             batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
             neighbour=neighbour,
+            shapes=() if isinstance(condition, str) else condition.points,
         )
         with subprocess.Popen(
-            [sys.executable, "-m", "app.workers.measure"],
+            [sys.executable, "-c", f"{said_first}\n{_START}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -16,8 +16,6 @@ from app.workers.lanes import SeveralLanes, in_company
 from runtimes.base import Arrays, Lane
 from tests.app.workers.conftest import Measure
 
-pytestmark = pytest.mark.alone
-
 
 class Counting(Lane):
     """Counts its runs and its steps of state, and who made them."""

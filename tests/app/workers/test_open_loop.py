@@ -23,9 +23,7 @@ from runtimes.calls.timed import built
 from tests.app.workers.conftest import SHORT, Measure
 from tests.app.workers.test_lanes import Counting
 
-pytestmark = pytest.mark.alone
-
-LIMITS = replace(SHORT, min_s=1.0, max_s=1.5)
+LIMITS = replace(SHORT, min_s=0.6)
 LOOPS = pytest.mark.parametrize(
     "call", ["python", pytest.param("c", marks=pytest.mark.skipif(not built(), reason="no C"))]
 )
@@ -55,6 +53,7 @@ def against_theory(records: np.ndarray, offsets_ns: np.ndarray, lanes: int) -> N
         assert 0 <= started - begins <= allowed_ns[lane]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("sessions", [1, 2])
 @pytest.mark.parametrize("distribution", ["constant", "exponential"])
 def test_each_wait_is_that_of_the_recursion_over_the_drawn_schedule(
@@ -100,6 +99,7 @@ def test_both_loops_serve_the_schedule_in_its_order(
     assert len([event for event in told if event["phase"] == "measure"]) > 2, "while it goes on"
 
 
+@pytest.mark.alone
 def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
     measure: Measure,
 ) -> None:
@@ -134,6 +134,7 @@ def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
     assert slow >= (stall_ns - 10 * typical_ns) // (interval_ns - typical_ns), "and nearly half are"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("rate", ["rate:1000/s", "poisson:10000000/s"])
 def test_a_rate_that_can_not_be_held_ends_in_time_and_tells_what_was_left(
     measure: Measure, rate: str

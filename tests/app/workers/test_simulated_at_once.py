@@ -66,3 +66,13 @@ def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
     samples = simulated_at_once.simulate_at_once(OfCard(card), scenario, 8, rng)
     assert samples.latency_ns.tolist() == [3 * round(latency_us(card, 0) * 1e3)] * 8
     assert (samples.started_ns[1:] == samples.finished_ns[:-1]).all()
+
+
+def test_a_busy_machine_is_no_warning_of_a_simulated_clock(measure: Measure) -> None:
+    busy = "import os; os.getloadavg = lambda: (1e6, 0.0, 0.0)"
+    card, _, _ = measure("fpga", limits=replace(SHORT, simulated_samples=10), said_first=busy)
+    if card.status == "unavailable":
+        pytest.skip(card.reason)
+    assert not any("more was running" in said for said in card.warnings)
+    timed, _, _ = measure("ort-cpu", said_first=busy)
+    assert any("more was running" in said for said in timed.warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,21 @@ from tests.exporters.precision.conversions import (
 from tests.exporters.support import WorkerProcess
 
 
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """Another process with a cache of its own."""
+    process = WorkerProcess(tmp_path_factory.mktemp("elsewhere"))
+    yield process
+    process.close()
+
+
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
 def test_two_processes_write_the_same_bytes(
-    worker: WorkerProcess, tmp_path: Path, precision: Precision
+    worker: WorkerProcess, elsewhere: WorkerProcess, precision: Precision
 ) -> None:
-    other = WorkerProcess(tmp_path)
-    try:
-        here, there = (ask(process, "cnn_tiny", precision) for process in (worker, other))
-        assert here.path != there.path
-        assert here.sha256 == there.sha256
-    finally:
-        other.close()
+    here, there = (ask(process, "cnn_tiny", precision) for process in (worker, elsewhere))
+    assert here.path != there.path
+    assert here.sha256 == there.sha256
 
 
 def test_a_graph_that_is_fp16_or_int8_already_is_taken_as_it_is(

@@ -54,6 +54,30 @@ def test_times_are_those_of_perf_counter_around_the_calls_and_nothing_else() -> 
     assert scheduled == started
 
 
+def test_each_turn_makes_the_calls_of_whose_turn_it_is() -> None:
+    made: list[int] = []
+
+    def noted(word: int) -> int:
+        made.append(word)
+        return 0
+
+    takers = [call_of(noted, word) for word in (0, 1, 10, 11, 20, 21)]
+    turns, times = np.array([2, 0, 0, 1]), room(5)
+    TimedCalls(takers).turns(*times, turns, takers=3)
+    assert made == [20, 21, 0, 1, 0, 1, 10, 11]
+    scheduled, started, finished = times
+    assert scheduled == started
+    assert list(started[:4]) == sorted(started[:4])
+    assert all(map(int.__le__, started[:4], finished[:4]))
+    assert finished[4] == -1, "no more than there are turns"
+
+
+def test_a_turn_that_fails_says_whose_call_it_was() -> None:
+    takers = [call_of(lambda: 0), call_of(lambda: 7)]
+    with pytest.raises(Failed, match="7"):
+        TimedCalls(takers).turns(*room(3), np.array([0, 1, 0]), takers=2)
+
+
 def test_states_are_fed_back_after_every_run() -> None:
     state, output = np.zeros(3, np.float32), np.zeros(3, np.float32)
 

@@ -21,7 +21,7 @@ from tests.runtimes.contract import ENGINES
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver
 
-GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")
+GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "tensorrt-rtx", "torch-cuda")
 ABSENT = Libraries(("libgraphlap_absent.so.1", "libgraphlap_absent.so.2"), CUDA_REMEDY)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.contract.graphs import STEPS, Graphs
 from app.workers.loop import WAIT, Block
 from app.workers.timing import timing
 from exporters.codec import to_json
@@ -20,9 +21,11 @@ from runtimes.fake.runtime import Fake
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs
 
-FAILURES = ("unavailable", "unsupported", "compile", "run", "oom", "wrong", "crash", "hang")
+FAILURES = (
+    *("unavailable", "unsupported", "compile", "compile_crash", "compile_hang"),
+    *("run", "oom", "wrong", "crash", "hang"),
+)
 
 
 def scripted(graphs: Graphs, **options: OptionValue) -> Session:

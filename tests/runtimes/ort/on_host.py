@@ -48,4 +48,4 @@ def on_host(
     engine = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
     lane = OrtGpuLane(engine, request, HostMemory())
     execution = Execution(CPU, "fp32", "host", lane.call_path, boundary=boundary)
-    return OrtSession(engine, lane, execution, recording)
+    return OrtSession(engine, (lane,), execution, recording)

@@ -21,7 +21,7 @@ from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import Settings
 from runtimes.ort import execution as ort_execution
 from runtimes.ort.cuda_runtime import OrtCuda
-from runtimes.ort.gpu import mark_shape_arithmetic
+from runtimes.ort.execution import mark_shape_arithmetic
 from runtimes.ort.tensorrt_runtime import OrtTensorRt, set_tf32_of_process
 from runtimes.ort.trt_cache import cache_warning
 from tests.runtimes.graphs import Graphs, node, vector

@@ -181,11 +181,10 @@ def test_a_file_without_a_module_is_unsupported(graphs: Graphs) -> None:
         TorchCpu().refuse(replace(graphs.dense, factory=None), {"batch": 1}, ONE_THREAD)
 
 
-def test_a_factory_of_a_package_gets_its_arguments_seed_and_weights(
+def test_a_factory_of_the_catalogue_gets_its_arguments_seed_and_weights(
     graphs: Graphs, tmp_path: Path
 ) -> None:
-    arguments = {"in_features": CHANNELS, "out_features": OUTPUTS}
-    factory = Factory("torch.nn:Linear", arguments, seed=3)
+    factory = Factory("exporters.models.mlp:Mlp", {"widths": [CHANNELS, OUTPUTS]}, seed=3)
     x = weights(1, CHANNELS)
 
     def result(factory: Factory) -> np.ndarray:
@@ -203,14 +202,15 @@ def test_a_factory_of_a_package_gets_its_arguments_seed_and_weights(
     assert np.array_equal(result(factory), expected)
 
     trained = tmp_path / "trained.safetensors"
-    save_file({"weight": torch.ones(OUTPUTS, CHANNELS), "bias": torch.zeros(OUTPUTS)}, trained)
+    ones, zeros = torch.ones(OUTPUTS, CHANNELS), torch.zeros(OUTPUTS)
+    save_file({"linears.0.weight": ones, "linears.0.bias": zeros}, trained)
     summed = np.repeat(x.sum(axis=1, keepdims=True), OUTPUTS, axis=1)
     assert np.allclose(result(replace(factory, weights=str(trained))), summed, atol=1e-6)
 
 
 def test_a_factory_that_raises_is_a_compile_fault(graphs: Graphs) -> None:
-    model = replace(graphs.dense, factory=Factory("torch.nn:Linear", {"in_features": -1}))
-    with pytest.raises(CompileFault, match=r"torch\.nn:Linear"):
+    model = replace(graphs.dense, factory=Factory("exporters.models.mlp:Mlp", {"widths": [-1, 1]}))
+    with pytest.raises(CompileFault, match=r"mlp:Mlp"):
         TorchCpu().compile(model, {"batch": 1}, ONE_THREAD)
 
 

@@ -13,15 +13,13 @@ from types import ModuleType
 
 import pytest
 
-from exporters import own
 from runtimes.cuda import driver as cuda_driver
-from runtimes.trt import runtime
+from runtimes.trt.package import TENSORRT, TENSORRT_RTX, Package
 from tests.runtimes.stand_ins import tensorrt as stand_in
+from tests.runtimes.stand_ins import tensorrt_rtx as rtx_stand_in
 
 TESTED_RELEASE = ("10.16.1.11", 13)
-_OURS = tuple(
-    own.module_name(f"runtimes.trt.{name}") for name in ("build", "faults", "lane", "session")
-)
+TESTED_RTX_RELEASE = ("1.7.1.116", 12)
 
 
 @dataclass(frozen=True)
@@ -57,14 +55,35 @@ def driver(driver_library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dri
 
 
 @pytest.fixture
-def tensorrt(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def tensorrt(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The stand-in TensorRT, on the stand-in driver, found by the adapter's own import."""
-    monkeypatch.setitem(sys.modules, "tensorrt", stand_in)
-    monkeypatch.setattr(stand_in, "__spec__", ModuleSpec("tensorrt", None))
-    monkeypatch.setattr(runtime, "installed_release", lambda: TESTED_RELEASE)
+    return _in_place_of(TENSORRT, stand_in, TESTED_RELEASE, monkeypatch)
+
+
+@pytest.fixture
+def tensorrt_rtx(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The stand-in TensorRT for RTX, in the same way."""
+    monkeypatch.setattr(rtx_stand_in, "strategies", [])
+    return _in_place_of(TENSORRT_RTX, rtx_stand_in, TESTED_RTX_RELEASE, monkeypatch)
+
+
+def _in_place_of(
+    package: Package, module: ModuleType, release: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    monkeypatch.setitem(sys.modules, package.module, module)
+    monkeypatch.setattr(module, "__spec__", ModuleSpec(package.module, None))
     monkeypatch.setattr(stand_in, "built", [])
-    for name in _OURS:
-        sys.modules.pop(name, None)
-    yield stand_in
-    for name in _OURS:
-        sys.modules.pop(name, None)
+    installed(package, release, monkeypatch)
+    return module
+
+
+def installed(
+    package: Package, release: tuple[str, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Have a package tell this (version, CUDA major) as its own; None for one that is not there."""
+    of_others = Package.installed
+
+    def told(self: Package) -> tuple[str, int] | None:
+        return release if self is package else of_others(self)
+
+    monkeypatch.setattr(Package, "installed", told)

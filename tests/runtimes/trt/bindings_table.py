@@ -1,6 +1,6 @@
 """TensorRT's Python interface as a table, from the bindings wheels of the releases that are named.
 
-    python -m tests.runtimes.trt.bindings_table 10.16.1.11 11.4.0.106
+    python -m tests.runtimes.trt.bindings_table 10.16.1.11 11.4.0.106 rtx-1.7.1.116
 
 The wheels hold the bindings without the engine, some gigabytes of it. So each is unpacked by
 itself and imported by a child beside empty libraries of the names that it links; what it then
@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-PACKAGE = "tensorrt-cu12-bindings"
 TABLE = Path(__file__).with_name("tensorrt_bindings") / "bindings.csv"
 COLUMNS = ("class", "member", "kind", "signature", "versions")
-_LIBRARIES = ("nvinfer", "nvinfer_plugin", "nvonnxparser")
+RTX = "rtx-"
+"""Stands before the releases of TensorRT for RTX."""
 _MODULE_PATH = re.compile(
-    r"\b(?:tensorrt_bindings\.)?tensorrt\.(?=[A-Za-z_])|\bnvinfer1::|\bnvonnxparser::"
+    r"\b(?:tensorrt(?:_rtx)?_bindings\.)?tensorrt(?:_rtx)?\.(?=[A-Za-z_])"
+    r"|\bnvinfer1::|\bnvonnxparser::"
 )
 _LINKED = re.compile(r"(?:create|get|init)\w*(?:Nv|Infer|Plugin)\w*")
 _SIGNATURE = re.compile(r"^(?:\d+\. )?(?P<name>\w+)(?P<rest>\(.*\) -> .*)$", re.MULTILINE)
@@ -36,7 +37,8 @@ _SIGNATURE = re.compile(r"^(?:\d+\. )?(?P<name>\w+)(?P<rest>\(.*\) -> .*)$", re.
 # Run in the child, which prints one JSON list of (class, member, kind, documentation).
 _TELL = """
 import json
-import tensorrt_bindings as bindings
+import importlib, sys
+module = importlib.import_module(sys.argv[1])
 told = []
 def tell(owner, name, value):
     kind = (
@@ -55,7 +57,7 @@ def members(kind, path):
             if isinstance(value, type):
                 told.append((path, name, "class", ""))
                 members(value, value.__name__)
-for name, value in vars(bindings.tensorrt).items():
+for name, value in vars(module).items():
     if isinstance(value, type):
         told.append(("", name, "class", ""))
         members(value, name)
@@ -63,6 +65,27 @@ for name, value in vars(bindings.tensorrt).items():
         told.append(("", name, "method", value.__doc__ or ""))
 print(json.dumps(told))
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """Bindings without an engine: the distribution, its module in C, the libraries that links."""
+
+    distribution: str
+    module: str
+    libraries: tuple[str, ...]
+
+
+_TENSORRT = Wheel(
+    "tensorrt-cu12-bindings",
+    "tensorrt_bindings.tensorrt",
+    ("nvinfer", "nvinfer_plugin", "nvonnxparser"),
+)
+_TENSORRT_RTX = Wheel(
+    "tensorrt-rtx-cu12-bindings",
+    "tensorrt_rtx_bindings.tensorrt_rtx",
+    ("tensorrt_rtx", "tensorrt_onnxparser_rtx"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +134,25 @@ def _write(file: TextIO, found: dict[tuple[str, str, str, str], list[str]]) -> N
 
 
 def _of_release(version: str) -> set[tuple[str, str, str, str]]:
+    wheel = _TENSORRT_RTX if version.startswith(RTX) else _TENSORRT
     with tempfile.TemporaryDirectory(prefix="graphlap-") as name:
-        folder = Path(name)
+        folder, number = Path(name), version.removeprefix(RTX)
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", name]
-        subprocess.run([*pip, f"{PACKAGE}=={version}"], check=True)
-        (wheel,) = folder.glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
+        subprocess.run([*pip, f"{wheel.distribution}=={number}"], check=True)
+        (file,) = folder.glob("*.whl")
+        with zipfile.ZipFile(file) as archive:
             archive.extractall(folder / "unpacked")
-        return _tell(folder, version.partition(".")[0])
+        return _tell(folder, wheel, number.partition(".")[0])
 
 
-def _tell(folder: Path, major: str) -> set[tuple[str, str, str, str]]:
+def _tell(folder: Path, wheel: Wheel, major: str) -> set[tuple[str, str, str, str]]:
     """What the unpacked bindings say of themselves."""
-    (module,) = (folder / "unpacked" / "tensorrt_bindings").glob("tensorrt*.so")
+    (module,) = folder.glob(f"unpacked/{wheel.module.replace('.', '/')}*.so")
     libraries = folder / "libraries"
     libraries.mkdir()
     source = folder / "empty.c"
     source.write_text("".join(f"void *{name}(void) {{ return 0; }}\n" for name in _wanted(module)))
-    for library in _LIBRARIES:
+    for library in wheel.libraries:
         soname = f"lib{library}.so.{major}"
         compile_one = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}"]
         subprocess.run([*compile_one, "-o", libraries / soname, source], check=True)
@@ -137,7 +161,11 @@ def _tell(folder: Path, major: str) -> set[tuple[str, str, str, str]]:
         "PYTHONPATH": str(folder / "unpacked"),
     }
     done = subprocess.run(
-        [sys.executable, "-c", _TELL], env=environment, capture_output=True, check=True, text=True
+        [sys.executable, "-c", _TELL, wheel.module],
+        env=environment,
+        capture_output=True,
+        check=True,
+        text=True,
     )
     return {(o, n, kind, _signatures(kind, doc)) for o, n, kind, doc in json.loads(done.stdout)}
 

@@ -1,7 +1,8 @@
-"""Every name that the TensorRT adapter uses is in the table of the real interface.
+"""Every name that the TensorRT adapter uses is in the table of the real interfaces.
 
-TensorRT's builder can't be installed on most machines that these tests run on, so the
-adapter's syntax tree is followed from each annotated object to what is asked of it.
+TensorRT can't be installed on most machines that these tests run on, and TensorRT for RTX loads
+no engine there, so the adapter's syntax tree is followed from each annotated object to what is
+asked of it.
 """
 
 from __future__ import annotations
@@ -12,17 +13,30 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
+from types import ModuleType
+from typing import TypeGuard
 
 import pytest
 
 from tests.runtimes.stand_ins import tensorrt as stand_in
-from tests.runtimes.trt.bindings_table import Member, load_table
+from tests.runtimes.stand_ins import tensorrt_rtx as rtx_stand_in
+from tests.runtimes.trt.bindings_table import RTX, Member, load_table
 
-FILES = ("build.py", "faults.py", "lane.py", "session.py")
+FILES = ("build.py", "faults.py", "lane.py", "layer_times.py", "session.py")
 TABLE = load_table()
 VERSIONS = frozenset(version for member in TABLE for version in member.versions)
 ONLY_TEN = {("BuilderFlag", "FP16"), ("BuilderFlag", "INT8")}
-"""Weak typing, which is used in `_allow` alone, and that not with TensorRT 11."""
+"""Weak typing, which is used in `_allow` alone, and that with TensorRT 10 alone."""
+ONLY_RTX = {
+    ("", "ComputeCapability"),
+    ("IBuilderConfig", "num_compute_capabilities"),
+    ("IBuilderConfig", "set_compute_capability"),
+    ("", "DynamicShapesKernelSpecializationStrategy"),
+    ("DynamicShapesKernelSpecializationStrategy", "EAGER"),
+    ("ICudaEngine", "create_runtime_config"),
+    ("IRuntimeConfig", "dynamic_shapes_kernel_specialization_strategy"),
+}
+"""What is used in `_aim` and `context_of` alone, and that with TensorRT for RTX alone."""
 NOT_YET_IN_TEN_ZERO = {
     ("", "EngineStat"),
     ("EngineStat", "TOTAL_WEIGHTS_SIZE"),
@@ -72,7 +86,7 @@ class Reader:
     def type_of(self, node: ast.AST) -> str | None:
         """The TensorRT class of an expression; "" for the package, None for anything else."""
         text = ast.unparse(node)
-        if text == "trt":
+        if text in ("trt", "self._trt"):
             return ""
         if text in self.types:
             return self.types[text]
@@ -81,7 +95,7 @@ class Reader:
         return None
 
     def _declare(self, name: str, annotation: ast.AST) -> None:
-        match = re.fullmatch(r"trt\.(\w+)", ast.unparse(annotation))
+        match = re.fullmatch(r"tensorrt\.(\w+)", ast.unparse(annotation))
         if match:
             self.types[name] = match[1]
 
@@ -104,8 +118,8 @@ def reader() -> Reader:
     return reader
 
 
-def test_the_table_has_both_releases() -> None:
-    assert {version.partition(".")[0] for version in VERSIONS} == {"10", "11"}
+def test_the_table_has_both_releases_and_the_other_package() -> None:
+    assert {version.partition(".")[0] for version in VERSIONS} == {"10", "11", f"{RTX}1"}
     assert {kind for member in TABLE for kind in [member.kind]} == {
         "class",
         "method",
@@ -119,7 +133,9 @@ def test_every_member_that_is_used_is_in_every_release(reader: Reader) -> None:
     for use in reader.uses:
         missing = VERSIONS - versions_of(use)
         if use in ONLY_TEN:
-            assert {v for v in VERSIONS if v.startswith("11.")} == missing, use
+            assert {v for v in VERSIONS if not v.startswith("10.")} == missing, use
+        elif use in ONLY_RTX:
+            assert not {v for v in missing if v.startswith(RTX)}, use
         elif use in NOT_YET_IN_TEN_ZERO:
             assert missing == {"10.0.1"}, use
         else:
@@ -192,26 +208,36 @@ def test_annotated_results_are_what_the_signatures_give() -> None:
     assert checked > 12
 
 
-def test_flags_of_release_ten_are_used_in_one_place(reader: Reader) -> None:
-    (allow,) = [
+@pytest.mark.parametrize(
+    ("uses", "functions"), [(ONLY_TEN, {"_allow"}), (ONLY_RTX, {"_aim", "context_of"})]
+)
+def test_what_not_all_have_is_used_where_they_do(
+    reader: Reader, uses: set[Use], functions: set[str]
+) -> None:
+    found = [
         node
         for tree in sources()
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name == "_allow"
+        if isinstance(node, ast.FunctionDef) and node.name in functions
     ]
-    lines = {node.lineno for use in ONLY_TEN for node in reader.uses[use]}
-    assert lines <= set(range(allow.lineno, (allow.end_lineno or 0) + 1))
+    assert {function.name for function in found} == functions
+    inside = {node.lineno for function in found for node in ast.walk(function) if _is_use(node)}
+    assert {node.lineno for use in uses for node in reader.uses[use]} <= inside
 
 
-def test_the_stand_in_offers_nothing_that_tensorrt_does_not() -> None:
+def _is_use(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute)
+
+
+@pytest.mark.parametrize("stand_in", [stand_in, rtx_stand_in])
+def test_the_stand_in_offers_nothing_that_tensorrt_does_not(stand_in: ModuleType) -> None:
     known = {(m.owner, m.name) for m in TABLE}
     classes = {m.name for m in TABLE if m.kind == "class"}
-    ours = {"failing", "failure"}
     for name, value in vars(stand_in).items():
         if name not in classes or not inspect.isclass(value):
             continue
         for member in vars(value):
-            if not member.startswith("_") and member not in ours | {"Severity", "log"}:
+            if not member.startswith("_") and member not in {"failing", "Severity", "log"}:
                 assert (name, member) in known, f"{name}.{member}"
 
 

@@ -46,10 +46,10 @@ def described(*layers: tuple[str, str, str]) -> str:
     ],
 )
 def test_types_are_read_as_releases_10_and_11_write_them(text: str, precision: str) -> None:
-    (node,) = operators.placement(described(("conv", "CaskConvolution", text)))
+    (node,) = operators.placement(described(("conv", "CaskConvolution", text)), "TensorRT")
     assert node.precision == precision
     eleven = described(("conv", "CaskConvolution", text)).replace("Format/Datatype", "DataType")
-    assert operators.placement(eleven) == (node,)
+    assert operators.placement(eleven, "TensorRT") == (node,)
 
 
 def test_what_only_moves_data_does_not_decide() -> None:
@@ -58,14 +58,14 @@ def test_what_only_moves_data_does_not_decide() -> None:
         ("conv", "CaskConvolution", "Row major linear FP16"),
         ("none", "NoOp", "Row major linear FP32"),
     )
-    placement = operators.placement(text)
+    placement = operators.placement(text, "TensorRT")
     assert [node.node for node in placement] == ["conv"]
     assert of_graph(placement) == ("fp16", ())
 
 
 def test_layers_of_two_precisions_are_said() -> None:
     text = described(("a", "CaskConvolution", "Half"), ("b", "CaskConvolution", "Float"))
-    precision, (warning,) = of_graph(operators.placement(text))
+    precision, (warning,) = of_graph(operators.placement(text, "TensorRT"))
     assert precision == "fp16"
     assert "'b' in fp32" in warning
 
@@ -107,4 +107,4 @@ def test_a_layer_that_is_not_described_keeps_its_time_and_its_name(text: str) ->
 @pytest.mark.parametrize("text", ['{"Layers": ["conv", "relu"]}', "{}", "no JSON"])
 def test_an_engine_without_details_is_not_guessed(text: str) -> None:
     with pytest.raises(ValueError):
-        operators.placement(text)
+        operators.placement(text, "TensorRT")

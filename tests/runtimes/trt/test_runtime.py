@@ -16,19 +16,19 @@ import pytest
 
 from app.workers.timing import loop_of
 from exporters import own
-from exporters.types import TensorSpec
 from runtimes.base import Session
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
 from runtimes.cuda.driver import CudaError
-from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.faults import NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.session.several import compile_sessions
+from runtimes.trt.package import TENSORRT
 from runtimes.trt.runtime import TensorRt
 from tests.runtimes.at_once import bind_apart, run_all_at_once
-from tests.runtimes.contract import ENGINES, ONE_THREAD, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs, node, streamed
-from tests.runtimes.stand_ins.fixtures import Driver
+from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, reference_of
+from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.stand_ins.fixtures import Driver, installed
 from tests.runtimes.torch_factories import CHANNELS
 
 INVALID_CONTEXT = 201
@@ -178,7 +178,7 @@ def test_a_damaged_or_stale_engine_is_built_again_and_said_so(
     elif harm == "garbage":
         engine.write_bytes(b"\x00\xff\n")
     elif harm == "other release":
-        monkeypatch.setattr("runtimes.trt.runtime.installed_release", lambda: ("11.4.0.106", 13))
+        installed(TENSORRT, ("11.4.0.106", 13), monkeypatch)
     else:
         monkeypatch.setattr(tensorrt, "RELEASE", b"10.17.0 ")
     with compiled(graphs, tmp_path) as session:
@@ -199,36 +199,6 @@ def test_a_cache_that_cannot_be_written_is_said_and_the_engine_runs(
         assert str(blocked) in warning
         assert "folder that can be written" in warning
         session.lanes[0].run()
-
-
-def test_what_the_parser_refuses_is_named(graphs: Graphs, tensorrt: ModuleType) -> None:
-    spec = [TensorSpec(name, "float32", (4,)) for name in ("x", "y")]
-    model = graphs.save("refused", [node("Teleport", ["x"], ["y"])], spec[:1], spec[1:])
-    with pytest.raises(Unsupported, match="Teleport") as raised:
-        TensorRt().compile(model, {}, ONE_THREAD)
-    assert raised.value.node == "y_node"
-
-
-@pytest.mark.parametrize(
-    ("said", "kind"),
-    [
-        ("[cudaDriverHelpers.cpp::alloc::15] Error Code 2: OutOfMemory (no 9 GB)", OutOfMemory),
-        ("IBuilder::buildSerializedNetwork: Error Code 10: no implementation for it", CompileFault),
-    ],
-)
-def test_a_build_that_fails_is_told_in_one_sentence(
-    graphs: Graphs,
-    tensorrt: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    driver: Driver,
-    said: str,
-    kind: type[Exception],
-) -> None:
-    monkeypatch.setattr(tensorrt.Builder, "failure", said)
-    with pytest.raises(kind) as raised:
-        compiled(graphs)
-    assert "Error Code" not in str(raised.value)
-    assert driver.live == 0
 
 
 def test_a_run_that_does_not_start_is_a_fault(
@@ -351,7 +321,7 @@ def test_closing_gives_everything_back(
 def test_release_11_refuses_flags_for_precision(
     graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtimes.trt.runtime.installed_release", lambda: ("11.4.0.106", 13))
+    installed(TENSORRT, ("11.4.0.106", 13), monkeypatch)
     with pytest.raises(Unsupported, match="typing=strong"):
         TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options={"typing": "flags"}))
 

@@ -21,9 +21,9 @@ from app.gui.look.preferences import Preferences
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
 from app.plan.lengths import named_lengths
+from runtimes import registry
 from runtimes.base import Available
 from runtimes.options import OptionValue
-from runtimes.registry import RUNTIMES
 from tests.app.gui.runs import tiny_model
 
 
@@ -93,8 +93,42 @@ def test_batchers_are_typed_with_semicolons_since_their_words_hold_commas(
     assert field.text() == "none; max=8,wait=2ms"
 
 
-def test_every_step_can_be_undone_and_done_again(editor: SweepEditor) -> None:
+def test_clicks_in_one_list_are_undone_one_by_one(editor: SweepEditor, qtbot: QtBot) -> None:
+    with qtbot.waitActive(editor):
+        editor.activateWindow()
+    tree = editor.grid_form.runtimes.tree
+    tree.setFocus()
+    before = editor.draft.sweeps[0].runtimes
+    wanted = [name for name in ("ort-cpu", "openvino-cpu", "torch-cpu") if name not in before]
+    for name in wanted:
+        tree.setCurrentItem(editor.grid_form.runtimes._items[name])
+        QTest.keyClick(tree, Qt.Key.Key_Space)
+    assert set(editor.draft.sweeps[0].runtimes) == {*before, *wanted}
+    editor.undo_stack.undo()
+    assert set(editor.draft.sweeps[0].runtimes) == {*before, *wanted[:-1]}
+    assert editor.undo_stack.count() == len(wanted)
+
+
+def test_what_is_typed_after_another_field_is_another_step(
+    editor: SweepEditor, qtbot: QtBot
+) -> None:
+    with qtbot.waitActive(editor):
+        editor.activateWindow()
+    form = editor.grid_form
+    for field, text in ((form.batch, "1"), (form.threads, "2"), (form.batch, ",4")):
+        field.setFocus()
+        field.end(False)
+        QTest.keyClicks(field, text)
+    editor.undo_stack.undo()
+    assert editor.draft.sweeps[0].batch_size == (1,)
+    assert editor.draft.sweeps[0].threads == (2,)
+
+
+def test_every_step_can_be_undone_and_done_again(editor: SweepEditor, qtbot: QtBot) -> None:
     _check(editor, "cnn_tiny")
+    with qtbot.waitActive(editor):
+        editor.activateWindow()
+    editor.grid_form.batch.setFocus()
     QTest.keyClicks(editor.grid_form.batch, "16")
     assert editor.undo_stack.count() == 2, "what is typed in one go is one step"
     editor.undo_stack.undo()
@@ -186,6 +220,29 @@ def test_a_dropped_model_is_chosen_and_anything_else_is_refused(
     assert editor.draft.sweeps[0].models == (str(model),)
 
 
+def test_a_file_that_cannot_be_read_is_told_before_a_run(
+    editor: SweepEditor, qtbot: QtBot, tmp_path: Path
+) -> None:
+    whole = tiny_model(tmp_path / "whole.onnx")
+    half = tmp_path / "half.onnx"
+    half.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    picker = editor.grid_form.models
+    _drop(picker.tree, half)
+    qtbot.waitUntil(picker.fault.isVisible, timeout=20_000)
+    assert "half.onnx" in picker.fault.text()
+    assert not picker._items[str(half)].icon(0).isNull()
+    assert not editor.run_button.isEnabled(), "there is nothing to measure"
+    with qtbot.waitSignal(editor.failed, timeout=20_000) as told:
+        editor.ask_to_run()
+    assert "half.onnx" in str(told.args[0]), "F5 says the same"
+    _drop(picker.tree, whole)
+    qtbot.waitUntil(editor.run_button.isEnabled, timeout=20_000)
+    assert picker.fault.isVisible(), "the others are measured, and it is still told"
+    assert picker._items[str(whole)].icon(0).isNull()
+    picker._items[str(half)].setCheckState(0, Qt.CheckState.Unchecked)
+    assert not picker.fault.isVisible()
+
+
 def test_an_open_axis_without_a_size_is_asked_for_before_the_start(
     editor: SweepEditor, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -206,16 +263,29 @@ def test_every_runtime_is_listed_with_its_version_or_its_reason(
 ) -> None:
     editor.learn_runtimes()
     items = editor.grid_form.runtimes._items
-    qtbot.waitUntil(lambda: all(items[name].text(1) for name in RUNTIMES), timeout=10_000)
+    qtbot.waitUntil(lambda: all(items[name].text(1) for name in registry.names()), timeout=10_000)
     from app.machine.available import availability
 
-    for name in RUNTIMES:
+    for name in registry.names():
         told = availability(name)
         if isinstance(told, Available):
             assert items[name].text(1) == told.version
         else:
             assert items[name].text(1) == told.reason
             assert told.remedy in items[name].toolTip(0)
+
+
+def test_a_runtime_of_an_environment_is_typed_and_then_listed(editor: SweepEditor) -> None:
+    picker = editor.grid_form.runtimes
+    picker._items["ort-cpu"].setCheckState(0, Qt.CheckState.Checked)
+    QTest.keyClicks(picker.another, "ort-cpu@spring, openvino-cpu@spring")
+    QTest.keyClick(picker.another, Qt.Key.Key_Return)
+    chosen = ("ort-cpu", "ort-cpu@spring", "openvino-cpu@spring")
+    assert editor.draft.sweeps[0].runtimes == chosen
+    item = picker._items["ort-cpu@spring"]
+    assert item.parent() is picker._items["ort-cpu"] and not picker.another.text()
+    item.setCheckState(0, Qt.CheckState.Unchecked)
+    assert set(editor.draft.sweeps[0].runtimes) == {"ort-cpu", "openvino-cpu@spring"}
 
 
 def test_options_of_a_runtime_that_is_not_measured_are_not_kept(editor: SweepEditor) -> None:

@@ -28,6 +28,7 @@ TYPED = {
     "page_cache": ("dropped", "dropped"),
     "budget_s": ("2m", 120.0),
     "time_limit_s": ("90", 90.0),
+    "environments": ("a=/x/python b=python3", {"a": "/x/python", "b": "python3"}),
     "tolerance": ("1e-3", 0.001),
     "inputs": ("a.npz", "a.npz"),
     "input_range": ("ids=0:9 mask=0:1", {"ids": (0.0, 9.0), "mask": (0.0, 1.0)}),

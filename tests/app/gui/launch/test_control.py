@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -18,9 +19,8 @@ from app.gui.launch.control import RunControl, log_of
 from app.gui.launch.queue import SweepQueue
 from app.results.folder import is_being_written
 from app.results.reader import read_run
+from exporters.types import GraphlapError
 from tests.app.gui.runs import fake_plan, tiny_model, wait_for_end
-
-pytestmark = pytest.mark.alone
 
 TIMEOUT_MS = 60_000
 
@@ -111,6 +111,25 @@ def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
     assert error.remedy and error.remedy not in error.cause
     assert str(error) in log_of(folder).read_text(), "people read one sentence"
     assert not list(tmp_path.glob("*.json"))
+
+
+def test_a_disk_that_is_full_is_told_as_such(
+    control: RunControl, qtbot: QtBot, model: Path
+) -> None:
+    control.run(fake_plan(model, rounds=50))
+    folder, child = _folder(control), control.child
+    qtbot.waitUntil(lambda: _recorded(folder) >= 1, timeout=TIMEOUT_MS)
+    size = max(path.stat().st_size for path in (folder / "journal").iterdir())
+    told: list[GraphlapError] = []
+    control.refused.connect(told.append)
+    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as ended:
+        assert child is not None
+        psutil.Process(child.pid).rlimit(psutil.RLIMIT_FSIZE, (size, size))
+    assert ended.args[1] == 1
+    (error,) = told
+    # The journal's line or a round's samples: whichever comes first says it in the same words.
+    assert "can't be written any more (File too large)" in error.cause
+    assert error.remedy.startswith("free space")
 
 
 def test_two_writers_of_one_run_are_refused_in_one_sentence(

@@ -73,7 +73,8 @@ def test_no_two_runtimes_look_alike(theme: Theme, vision: np.ndarray) -> None:
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
 def test_lines_and_texts_stand_out_from_the_ground(theme: Theme) -> None:
     base = QColor(theme.base)
-    for text in (theme.text, theme.muted, theme.good, theme.warning, theme.bad):
+    told = (theme.good, theme.warning, theme.bad, theme.faster, theme.slower)
+    for text in (theme.text, theme.muted, *told):
         assert _contrast(QColor(text), base) >= 4.5, text
     for name in theme.runtimes:
         assert _contrast(runtime_color(name, theme), base) >= 2.9, name
@@ -88,6 +89,12 @@ def test_the_shades_of_a_runtime_stand_out_from_the_ground_and_differ(theme: The
             colors = [style.color for style in series_styles(several, theme).values()]
             assert min(_contrast(color, base) for color in colors) >= 2.9, (name, count)
             assert len({color.name() for color in colors}) == count
+
+
+def test_the_environments_of_a_runtime_are_shades_of_its_colour() -> None:
+    several = [series(key=name, runtime=f"ort-cpu@{name}") for name in ("spring", "autumn")]
+    first, second = (style.color for style in series_styles(several, LIGHT).values())
+    assert first == runtime_color("ort-cpu") != second
 
 
 def test_every_runtime_of_the_registry_has_a_colour_of_its_own() -> None:

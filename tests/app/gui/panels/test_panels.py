@@ -20,6 +20,8 @@ from app.plan.plan import parse_plan
 from app.results.follow.reader import RunReader
 from app.results.follow.state import RunState
 from app.results.live import Live, LiveFile
+from app.results.series import Standing
+from app.results.text import NOT_MEASURED
 from app.stats.quantiles import needed_samples
 from tests.app.gui.runs import new_run
 
@@ -70,8 +72,10 @@ def test_a_run_in_which_every_case_failed_is_not_just_finished(
     panel = ProgressPanel()
     qtbot.addWidget(panel)
     live = replace(state.live or Live("finished"), state="finished", cases_failed=1)
-    panel.show_run(replace(state, live=live, alive=False))
+    crashed = tuple(replace(one, status="crashed") for one in state.series)
+    panel.show_run(replace(state, live=live, alive=False, series=crashed))
     assert "every case failed" in panel.bar.format()
+    assert panel.bar.property("tone") == "bad", "and its bar is not that of a success"
 
 
 def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:
@@ -101,6 +105,47 @@ def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(
     panel.show_run(replace(state, alive=False))
     assert panel.bar.format() == "1 of 4 rounds, interrupted, can be resumed"
     assert panel.values["case"].text() != "cnn_tiny · fake"
+
+
+def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
+    panel = ProgressPanel()
+    qtbot.addWidget(panel)
+    live = state.live or Live("finished")
+
+    def told(ended: Live, *statuses: Standing) -> tuple[str, str]:
+        series = tuple(replace(state.series[0], status=status) for status in statuses)
+        panel.show_run(replace(state, live=ended, alive=False, series=series))
+        return panel.bar.format().partition(" rounds, ")[2], panel.bar.property("tone")
+
+    finished = replace(live, state="finished")
+    assert told(finished, "ok", "partial") == ("finished", "good")
+    assert told(finished, "ok", "wrong_output") == ("finished, 1 of 2 cases failed", "bad")
+    assert told(finished, "ok", "cancelled") == ("finished, 1 not measured", "doubtful")
+    assert told(finished, "unavailable")[0].startswith("finished: nothing could be measured")
+    stopped = replace(live, state="stopped", exit_code=130)
+    assert told(stopped, "ok") == ("stopped, can be resumed", "doubtful")
+    full = told(replace(stopped, exit_code=1), "ok")
+    assert full == ("broken off by an error, the log says which; can be resumed", "bad")
+
+
+def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -> None:
+    panel = ProgressPanel()
+    qtbot.addWidget(panel)
+    panel.resize(1200, 90)
+    panel.show()
+    alive = replace(state, alive=True)
+    panel.show_run(alive, "paused")
+    assert panel.values["phase"].text() == "pausing after this round"
+    assert "pausing after this round" in panel.bar.format()
+    assert panel.values["eta"].text() == NOT_MEASURED
+    live = replace(alive.live or Live("paused"), state="paused")
+    panel.show_run(replace(alive, live=live))
+    assert panel.values["phase"].text() == "paused"
+    assert panel.bar.format().endswith("rounds, paused")
+    assert panel.bar.property("tone") == "doubtful"
+    assert panel.values["eta"].text() == NOT_MEASURED
+    panel.show_run(alive)
+    assert panel.values["eta"].text() == "3 min 20 s"
 
 
 def test_the_log_follows_its_file_without_its_colours(qtbot: QtBot, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.scenario import Scenario
 from app.gui.plots.load import LoadView
+from app.gui.plots.rate_marks import RateMarks, TargetLine
 from app.results.load_curves import curves
+from app.results.rates_found import RateAnswer
 from app.results.series import Series
 from tests.app.gui.plots.views import loaded, on_screen
 from tests.app.gui.synthetic import series
@@ -90,6 +93,22 @@ def test_the_view_offers_rate_and_gap_where_a_run_has_them(qtbot: QtBot) -> None
     view.over_choice.choose("rate")
     assert view.heading._title == "Latency over the rate"
     assert any(entry.text.startswith("knee") for entry in view.legend._entries)
+
+
+def test_a_search_shows_what_it_was_to_keep_and_what_it_found(qtbot: QtBot) -> None:
+    told = "ort-cpu holds 40,000/s (38,000 to 42,000) at p99 <= 2.00 ms"
+    found = RateAnswer("p99", 2000.0, told, 38_000.0, 42_000.0)
+    view = on_screen(qtbot, LoadView(), [replace(one, sought=found) for one in loaded()])
+    assert view.heading._note.startswith(told)
+    (target,) = [layer for layer in view._layers if isinstance(layer, TargetLine)]
+    (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
+    assert target._text == "p99 <= 2.00 ms"
+    assert target.boundingRect().contains(1.0, target.y_px(math.log10(2e-3))), "it is in view"
+    assert "holds 40.0k/s" in [mark.text for mark in marks._marks]
+    view.set_series([replace(one, sought=RateAnswer("p99", 2000.0)) for one in loaded()])
+    view.refresh()
+    (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
+    assert not any("holds" in mark.text for mark in marks._marks), "it goes on"
 
 
 def test_the_csv_has_every_point_with_its_intervals(qtbot: QtBot) -> None:

@@ -117,8 +117,8 @@ def test_percentiles_say_what_an_open_loops_latency_counts_from(qtbot: QtBot) ->
 
 
 def test_an_empty_round_of_an_open_loop_is_no_fault(qtbot: QtBot) -> None:
-    begun = replace(_overloaded(), rounds=(np.zeros(0, RECORD),), counts=Histogram().counts)
-    view = on_screen(qtbot, HistogramView(), [begun])
+    empty = replace(_overloaded(), rounds=(np.zeros(0, RECORD),), counts=Histogram().counts)
+    view = on_screen(qtbot, HistogramView(), [replace(empty, status="measuring")])
     _choice(view).choose("queue")
     assert "No samples yet" in view._missing.text()
 

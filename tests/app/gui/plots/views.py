@@ -17,6 +17,7 @@ from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.base import PlotView
 from app.gui.plots.batch import BatchView
 from app.gui.plots.boxes import BoxesView
+from app.gui.plots.checks import ChecksView
 from app.gui.plots.compare import CompareView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.devices import DevicesView
@@ -30,7 +31,7 @@ from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
-from app.results.series import ReferenceLine, Series
+from app.results.series import ReferenceLine, Series, Standing
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
@@ -84,6 +85,22 @@ def finished() -> list[Series]:
 def loaded() -> list[Series]:
     """One model at five rates, of which the last two are more than it can serve in time."""
     return [open_loop(rate) for rate in (5_000, 10_000, 20_000, 40_000, 48_000)]
+
+
+def checks() -> list[Series]:
+    """Two models on four runtimes: whole, in part, only built, refused; one has not ended."""
+    ends: dict[str, tuple[Standing, Standing]] = {
+        "ort-cpu": ("compiles", "compiles"),
+        "fpga:v80": ("compiles", "partial"),
+        "tensorrt-rtx:sm89": ("compiles", "unsupported"),
+        "openvino-cpu": ("compile_failed", "waiting"),
+    }
+    made = {"tensorrt-rtx:sm89": "built"}
+    return [
+        failed(runtime, model, end, f"{model} {end}", checked_as=made.get(runtime, "opened"))
+        for runtime, of in ends.items()
+        for model, end in zip(("alexnet", "vgg16"), of, strict=True)
+    ]
 
 
 def _with_figures(one: Series, batch: int) -> Series:
@@ -178,6 +195,7 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "largest": lambda _: _set(LargestBatchView(), finished()),
     "accuracy": lambda _: _set(AccuracyView(), finished()),
     "heatmap": lambda _: _set(HeatmapView(), finished()),
+    "checks": lambda _: _set(ChecksView(), checks()),
     "operators": _operators,
     "schedule": _schedule,
     "compare": _compare,
@@ -186,5 +204,5 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
 EMPTY: tuple[type[PlotView], ...] = (
     HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, BatchView, DevicesView,
     LargestBatchView, AccuracyView, HeatmapView, OperatorsView, ScheduleView, CompareView,
-    GraphView, LoadView,
+    GraphView, LoadView, ChecksView,
 )  # fmt: skip

@@ -183,7 +183,7 @@ def test_a_plan_with_a_baseline_shows_its_verdicts_and_keeps_no_preference(
     verdict = next(k for k, column in enumerate(COLUMNS) if column.key == "baseline_p50_verdict")
     assert not table.view.isColumnHidden(verdict)
     color = table.filter.index(0, verdict).data(Qt.ItemDataRole.ForegroundRole)
-    assert (_text(table, 0, verdict), color) == ("slower", QColor(LIGHT.bad))
+    assert (_text(table, 0, verdict), color) == ("slower", QColor(LIGHT.slower))
     assert table.visible_columns() == before
     table.show_plan(Plan(sweeps=grid))
     assert table.view.isColumnHidden(verdict)
@@ -208,7 +208,7 @@ def test_what_tells_rows_apart_is_shown_while_it_does(table: ResultsTable) -> No
     assert shown() == {"condition"}
     on, off = _case("a", 9.5), _case("b", 9.5)
     table.set_series([on, replace(off, case=replace(off.case, options={"arena": False}))])
-    assert shown() == {"options"}
+    assert shown() == {"option:arena"}
     table.set_series([_case("a", 9.5)])
     assert shown() == set()
 

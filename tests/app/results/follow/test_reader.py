@@ -177,3 +177,20 @@ def test_a_damaged_journal_line_is_told(tmp_path: Path, close: Close) -> None:
     assert problem is not None
     assert "is damaged (RoundResult has no 'case_id')" in problem.cause
     assert reader.poll() is None, "it stays told, and nothing after it is believed"
+
+
+def test_rounds_that_are_still_to_come_are_no_warning_until_the_run_has_ended(
+    tmp_path: Path, close: Close
+) -> None:
+    with new_run(tmp_path / "run", CASES[:1], rounds=2) as folder:
+        record_round(folder, CASES[0], 0, records([50.0] * 400))
+        reader = close(RunReader(tmp_path / "run"))
+        state = _polled(reader)
+        deadline = time.monotonic() + 30
+        while state.series[0].summary is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+            state = reader.poll() or state
+        assert state.alive and state.series[0].row["rounds"] == 1
+        assert not state.series[0].row["warnings"]
+    ended = _settled(reader)
+    assert "1 of 2 rounds were measured" in ended.series[0].row["warnings"]

@@ -144,7 +144,8 @@ def test_a_precision_the_runtime_lacks_is_refused_before_any_export() -> None:
 
 
 def test_a_missing_runtime_is_a_row_without_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "availability", lambda _: Unavailable("no libfoo", "install foo"))
+    absent = Unavailable("no libfoo", "install foo")
+    monkeypatch.setattr(rounds, "availability_of", lambda *_: absent)
     (job,) = run_through(sweep_of(CASES[:1]), None)
     assert isinstance(job, SettledRound)
     assert (job.result.status, job.result.reason) == ("unavailable", "no libfoo: install foo")

@@ -42,7 +42,7 @@ def model(tmp_path: Path) -> ExportedModel:
 def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
     model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, gpu: int
 ) -> None:
-    monkeypatch.setattr(rounds, "runtime", lambda _: OnGpu())
+    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
     case = Case(model="add.onnx", runtime=spec)
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)

@@ -21,8 +21,6 @@ from exporters.types import ExportedModel
 from tests.app.machine.counters import package
 from tests.app.sweep.sweeps import Given, drive, exported_add, round_work, script
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture
 def model(tmp_path: Path) -> ExportedModel:
@@ -82,6 +80,7 @@ def test_without_a_limit_nothing_is_too_large(model: ExportedModel, samples: Pat
     assert only_result(round_work(model, samples)).status == "ok"
 
 
+@pytest.mark.alone
 def test_devices_are_read_ten_times_a_second_while_the_round_runs(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:

@@ -27,11 +27,6 @@ LARGE_CARD = {"tiles": "100000"}
 """More tiles than any real card has: what fits is not this test's question."""
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("exported")
-
-
 @pytest.mark.parametrize("name", ALL if os.environ.get("GRAPHLAP_ALL_MODELS") else A_FEW)
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

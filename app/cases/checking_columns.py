@@ -1,0 +1,20 @@
+"""The columns of a check: how far it came, what it made, and what the engine did not take."""
+
+from __future__ import annotations
+
+from app.cases.column import less, text
+
+CHECKING = (
+    text(
+        "checked_as",
+        "Checked as",
+        "How far a check came: opened here, or built for a device that is not here.",
+    ),
+    less("engine_size_mb", "Engine (MiB)", "MiB", "The size of the compiled engine as a file."),
+    text("stopped_at", "Stopped at", "The node of the graph that the engine refused."),
+    text(
+        "ops_elsewhere",
+        "Operators elsewhere",
+        "The operators that the named engine left to another, each with how many nodes.",
+    ),
+)

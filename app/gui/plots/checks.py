@@ -1,0 +1,173 @@
+"""Models by runtimes: a word in each place says how the case ended, and a click selects its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import (
+    QGraphicsSceneHoverEvent,
+    QGraphicsSceneMouseEvent,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
+
+from app.cases.status import STATUSES, Tone
+from app.gui.look.csv_file import Table
+from app.gui.look.theme import Theme, mixed
+from app.gui.plots.axes import NamesAxis
+from app.gui.plots.barview import BarView
+from app.gui.plots.legend import Entry, plot_font
+from app.gui.plots.overlay import Overlay
+from app.results.checking import matrix, word
+from app.results.series import Series
+
+_TINT = 0.72
+"""So much of the ground is in a tile's colour, that text stands out on it."""
+_TONES: dict[Tone, str] = {
+    "good": "runs there",
+    "doubtful": "in part, unsupported or not here",
+    "bad": "failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One tile: the case behind it, its word, its tone (None before it ended), and why."""
+
+    key: str
+    row: int
+    column: int
+    text: str
+    tone: Tone | None
+    why: str
+    simulated: bool
+
+
+class ChecksView(BarView):
+    """Models down, runtimes across."""
+
+    title = "Check"
+    hint = "How every model ended on every runtime; a click on a place selects its row."
+
+    def draw(self) -> str:
+        if not self.series:
+            return "No case yet."
+        models, runtimes, places = self._places()
+        across = NamesAxis("top")
+        across.set_names(runtimes)
+        plot = self.show_rows(models, None, "")
+        plot.setAxisItems({"top": across})
+        plot.hideAxis("bottom")
+        plot.showGrid(x=False, y=False)
+        for side in ("left", "top"):
+            axis = plot.getAxis(side)
+            axis.setPen(QColor(0, 0, 0, 0))
+            axis.setTextPen(QColor(self.theme.text))
+            axis.setTickFont(plot_font())
+        plot.setXRange(-0.5, len(runtimes) - 0.5, padding=0)
+        plot.setYRange(-0.5, len(models) - 0.5, padding=0)
+        self.lay(PlaceLayer(plot, places, self.theme, self.chosen.emit))
+        clear = pg.mkPen(QColor(self.theme.border))
+        self.show_legend(
+            [
+                Entry(text, clear, pg.mkBrush(tone_color(tone, self.theme)))
+                for tone, text in _TONES.items()
+                if any(place.tone == tone for place in places)
+            ]
+        )
+        ended = sum(place.tone is not None for place in places)
+        well = sum(place.tone == "good" for place in places)
+        self.show_heading("Each model on each runtime", f"{well} of {ended} run there")
+        return ""
+
+    def _places(self) -> tuple[Sequence[str], Sequence[str], list[Place]]:
+        found = matrix([one.case for one in self.series])
+        return (
+            found.rows,
+            found.columns,
+            [_place(one, *found.places[one.case.case_id]) for one in self.series],
+        )
+
+    def table(self) -> Table:
+        models, runtimes, places = self._places() if self.series else ((), (), [])
+        rows: list[list[object]] = [[model] + [None] * len(runtimes) for model in models]
+        for place in places:
+            rows[place.row][place.column + 1] = place.text
+        return ["model", *runtimes], rows
+
+
+def _place(series: Series, row: int, column: int) -> Place:
+    facts = next((facts for name, facts in STATUSES.items() if name == series.status), None)
+    text = word(series.status, series.row.get("checked_as"))
+    why = str(series.row.get("reason") or (facts.meaning if facts else ""))
+    simulated = series.clock == "simulated"
+    return Place(series.key, row, column, text, facts.tone if facts else None, why, simulated)
+
+
+def tone_color(tone: Tone, theme: Theme) -> QColor:
+    """A tint of the colour that a status has in the table of rows."""
+    full = {"good": theme.good, "doubtful": theme.warning, "bad": theme.bad}[tone]
+    return mixed(QColor(full), QColor(theme.base), _TINT)
+
+
+class PlaceLayer(Overlay):
+    """Tiles with their words; simulated ones hatched, those that have not ended only outlined."""
+
+    def __init__(
+        self,
+        plot: pg.PlotItem,
+        places: Sequence[Place],
+        theme: Theme,
+        choose: Callable[[str], object],
+    ) -> None:
+        super().__init__(plot)
+        self._places, self._theme, self._choose = tuple(places), theme, choose
+        self.setAcceptHoverEvents(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def rect_of(self, place: Place) -> QRectF:
+        """Where a tile lies, in this item's pixels."""
+        left, right = self.x_px(place.column - 0.5), self.x_px(place.column + 0.5)
+        top, bottom = self.y_px(place.row - 0.5), self.y_px(place.row + 0.5)
+        return QRectF(left, top, right - left, bottom - top).adjusted(1.5, 1.5, -1.5, -1.5)
+
+    def mousePressEvent(self, event: QGraphicsSceneMouseEvent) -> None:  # noqa: N802
+        place = self._at(event.pos())
+        if place is None:
+            super().mousePressEvent(event)
+        else:
+            self._choose(place.key)
+
+    def hoverMoveEvent(self, event: QGraphicsSceneHoverEvent) -> None:  # noqa: N802
+        place = self._at(event.pos())
+        self.setToolTip(place.why if place is not None else "")
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        theme, font = self._theme, plot_font()
+        metrics = QFontMetricsF(font)
+        painter.setFont(font)
+        for place in self._places:
+            rect = self.rect_of(place)
+            if place.tone is None:
+                painter.setPen(QPen(QColor(theme.border), 1, Qt.PenStyle.DashLine))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRect(rect)
+            else:
+                painter.fillRect(rect, tone_color(place.tone, theme))
+            if place.simulated:
+                hatch = QColor(theme.text)
+                hatch.setAlpha(28)
+                painter.fillRect(rect, QBrush(hatch, Qt.BrushStyle.BDiagPattern))
+            painter.setPen(QColor(theme.muted if place.tone is None else theme.text))
+            room = rect.width() - 6
+            text = metrics.elidedText(place.text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _at(self, position: QPointF) -> Place | None:
+        return next((p for p in self._places if self.rect_of(p).contains(position)), None)

@@ -1,0 +1,79 @@
+"""Rates that a curve of latency over the rate is marked at, and the latency that it is to keep."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from app.gui.look.theme import Theme
+from app.gui.plots.legend import plot_font
+from app.gui.plots.overlay import Overlay
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A rate in the colour of its curve, with the text beside it; `line` is how it is drawn."""
+
+    rate_hz: float
+    text: str
+    color: QColor
+    line: Qt.PenStyle
+
+
+class RateMarks(Overlay):
+    """A line at each rate, their texts one below another."""
+
+    def __init__(self, plot: pg.PlotItem, marks: Sequence[Mark], theme: Theme) -> None:
+        super().__init__(plot)
+        self._marks, self._theme = tuple(marks), theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        painter.setFont(plot_font(-1.0))
+        metrics = QFontMetricsF(painter.font())
+        places = [(self.x_px(math.log10(mark.rate_hz)), mark) for mark in self._marks]
+        seen = sorted((at for at in places if box.left() <= at[0] <= box.right()), key=_left_first)
+        for x, mark in seen:
+            painter.setPen(QPen(mark.color, 1.2, mark.line))
+            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+        for row, (x, mark) in enumerate(seen):
+            width, height = metrics.horizontalAdvance(mark.text), metrics.height()
+            left = max(box.left() + 2.0, x - 5.0 - width)
+            place = QRectF(left, box.top() + 2.0 + row * height, width, height)
+            painter.fillRect(place, QColor(self._theme.base))
+            painter.setPen(QColor(self._theme.text))
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, mark.text)
+
+
+class TargetLine(Overlay):
+    """A dashed line at a latency in seconds, with what is to be kept over its left end."""
+
+    def __init__(self, plot: pg.PlotItem, limit_s: float, text: str, theme: Theme) -> None:
+        super().__init__(plot)
+        self._limit_s, self._text, self._theme = limit_s, text, theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box, y = self.boundingRect(), self.y_px(math.log10(self._limit_s))
+        painter.setFont(plot_font(-1.0))
+        metrics = QFontMetricsF(painter.font())
+        painter.setPen(QPen(QColor(self._theme.bad), 1.4, Qt.PenStyle.DashLine))
+        painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+        width, height = metrics.horizontalAdvance(self._text) + 6.0, metrics.height()
+        place = QRectF(box.left() + 4.0, y - height - 2.0, width, height)
+        painter.fillRect(place, QColor(self._theme.base))
+        painter.setPen(QColor(self._theme.bad))
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, self._text)
+
+
+def _left_first(place: tuple[float, Mark]) -> float:
+    return place[0]

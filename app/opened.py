@@ -1,0 +1,145 @@
+"""`graphlap.open(RUN)`: a run folder in a notebook, as dataframes, verdicts and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cases.errors import ResultsError
+from app.cases.verdict import BAND
+from app.report import figures
+from app.report.shown import Shown, shown
+from app.results.compare import RunSide, compare_runs, side_of
+from app.results.exports.frames import pandas, rows_frame, samples_frame
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+_BRIEF = ("model", "runtime", "batch_size", "latency_p50_us", "latency_p99_us", "status")
+_COMPARED = (
+    "case",
+    "percentile",
+    "first_us",
+    "second_us",
+    "ratio",
+    "ratio_ci_low",
+    "ratio_ci_high",
+    "verdict",
+    "why",
+)
+
+
+def open(path: str | Path) -> OpenedRun:
+    """The run in a folder, as far as it is now; ResultsError if there is none.
+
+    >>> run = graphlap.open("runs/nets")
+    >>> run.rows.sort_values("latency_p50_us")
+    """
+    return OpenedRun(read_run(Path(path)))
+
+
+class OpenedRun:
+    """One run as it was when it was opened.
+
+    A figure is of all cases that were timed, or of those that `cases` names by their ids.
+    ResultsError for a case that the run does not have, or where there is nothing to draw.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.measured = tuple(Rows().measured(run))
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of `results.csv`, one for each case, with the columns' own types."""
+        return rows_frame(self.measured)
+
+    def samples(self, case_id: str = "", warmup: bool = False) -> pd.DataFrame:
+        """One line for each run of all cases, or of one: case_id, round, phase, lane, and in
+        nanoseconds scheduled_ns, started_ns, finished_ns and latency_ns.
+
+        `warmup` adds the runs that do not count.
+        """
+        self._refuse_unknown([case_id] if case_id else [])
+        return samples_frame(self.run, case_id, warmup)
+
+    def compare(self, before: OpenedRun | str | Path, band: float = BAND) -> pd.DataFrame:
+        """This run against another: a line for each case and percentile that both measured.
+
+        first_us is the other's, ratio is second_us over it, with its 95 % interval, the verdict
+        (faster, slower, same, undecided) and why. A change within `band` is none.
+        """
+        other = before if isinstance(before, OpenedRun) else open(before)
+        lines = []
+        for case in compare_runs(other._side, self._side, band).cases:
+            for name, sides in case.percentiles.items():
+                verdict, interval = sides.verdict, sides.verdict.interval
+                bounds = (interval.low, interval.high) if interval else (None, None)
+                figures_us = (sides.first_us, sides.second_us, sides.ratio)
+                lines.append((case.label, name, *figures_us, *bounds, verdict.word, verdict.why))
+        return pandas().DataFrame(lines, columns=list(_COMPARED))
+
+    def latency(self, cases: Sequence[str] = ()) -> Figure:
+        """p50 and p99 of each case with their 95 % intervals."""
+        return self._drawn(figures.latency, cases)
+
+    def percentiles(self, cases: Sequence[str] = ()) -> Figure:
+        """Latency over the share of runs that are faster."""
+        return self._drawn(figures.percentiles, cases)
+
+    def histogram(self, cases: Sequence[str] = ()) -> Figure:
+        """How many runs took how long."""
+        return self._drawn(figures.histogram, cases)
+
+    def throughput(self, cases: Sequence[str] = ()) -> Figure:
+        """Inferences a second over the batch size."""
+        return self._drawn(figures.throughput, cases, "no case was measured at two batch sizes")
+
+    def load(self, cases: Sequence[str] = ()) -> Figure:
+        """p99 over the rate of requests."""
+        return self._drawn(figures.load, cases, "no case was measured at two rates")
+
+    def heatmap(self, cases: Sequence[str] = ()) -> Figure:
+        """How many times the best of its model each runtime takes, only like beside like."""
+        return self._drawn(figures.heatmap, cases, "there are not two models on two runtimes")
+
+    def _drawn(
+        self,
+        draw: Callable[[Sequence[Shown]], Figure | None],
+        cases: Sequence[str],
+        why_not: str = "",
+    ) -> Figure:
+        if find_spec("plotly") is None:
+            raise ResultsError(
+                "a figure needs plotly, which is not installed", "pip install 'graphlap[report]'"
+            )
+        self._refuse_unknown(cases)
+        timed = shown(self.run, self.measured)
+        chosen = [one for one in timed if not cases or one.case_id in cases]
+        figure = draw(chosen) if chosen else None
+        if figure is None:
+            why = why_not if chosen else "no case was timed"
+            raise ResultsError(f"there is nothing to draw ({why})", "choose another figure")
+        return figure
+
+    @property
+    def _side(self) -> RunSide:
+        return side_of(self.run, self.measured)
+
+    def _refuse_unknown(self, cases: Sequence[str]) -> None:
+        known = {one.case.case_id for one in self.measured}
+        for case_id in cases:
+            if case_id not in known:
+                raise ResultsError(
+                    f"the run has no case {case_id!r}", "take one of the column case_id of `rows`"
+                )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        return str(self.rows[list(_BRIEF)].to_html(index=False))

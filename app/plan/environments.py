@@ -1,0 +1,79 @@
+"""The interpreters behind a plan's environments: by its own names, then by those of the user."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import platformdirs
+
+from app.cases.errors import PlanError
+from app.machine.environments import asked, interpreter
+from app.plan.plan import Plan
+from runtimes.environment import environment_of
+
+FILE = "environments.toml"
+_TABLE = "environments"
+
+
+def users_file() -> Path:
+    """Where a user keeps the names of his environments; it need not be there."""
+    return platformdirs.user_config_path("graphlap") / FILE
+
+
+def users_environments() -> dict[str, str]:
+    """Name -> interpreter, from the user's file; PlanError for one that can't be understood."""
+    path = users_file()
+    try:
+        told = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise PlanError(f"{path} can't be read ({error})", "mend it, or remove it") from None
+    table = told.get(_TABLE, {})
+    understood = isinstance(table, dict) and all(isinstance(one, str) for one in table.values())
+    if not understood or told.keys() - {_TABLE}:
+        raise PlanError(
+            f"{path} is not understood", f'write it as one table [{_TABLE}] of name = "python"'
+        )
+    return table
+
+
+def environments_of(plan: Plan) -> dict[str, str]:
+    """Name -> absolute path of the interpreter, of the environments that the plan's runtimes name.
+
+    PlanError for a name that is not known, for one that nothing names, and for an interpreter in
+    which no case can be measured.
+    """
+    named = dict.fromkeys(_named(text for sweep in plan.sweeps for text in sweep.runtimes))
+    for name in plan.environments:
+        if name not in named:
+            raise PlanError(
+                f"no runtime is of the environment {name!r}",
+                f"name one, as in ort-cpu@{name}, or leave the environment out",
+            )
+    known = _known(plan.environments, named)
+    found = {name: interpreter(known[name]) for name in named}
+    for name, python in found.items():
+        asked(name, python)
+    return found
+
+
+def _named(runtimes: Iterable[str]) -> Iterable[str]:
+    return filter(None, map(environment_of, runtimes))
+
+
+def _known(own: Mapping[str, str], named: Iterable[str]) -> Mapping[str, str]:
+    """The plan's and, where it lacks one, the user's; PlanError for a name of neither."""
+    if all(name in own for name in named):
+        return own
+    known = users_environments() | dict(own)
+    for name in named:
+        if name not in known:
+            listed = f"known are {', '.join(known)}" if known else "none is known"
+            raise PlanError(
+                f"there is no environment called {name!r} ({listed})",
+                f"add --environment {name}=PYTHON, or name it in {users_file()}",
+            )
+    return known

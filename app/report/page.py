@@ -1,0 +1,229 @@
+"""`--report RUN… -o FILE`: one HTML page that needs no network, for whoever has no Graphlap.
+
+Words first, then the rows, then figures, then where and how it was measured. All text of a user's
+is escaped; the page holds the plotting library (plotly.js, MIT licence) and asks nobody for more.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.cases.column import Row
+from app.cases.errors import DiskError, PlanError
+from app.cases.status import STATUSES
+from app.console.report import marks, verdict_text
+from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
+from app.console.sureness import sureness
+from app.report import figures
+from app.report.compared import comparison
+from app.report.shown import Shown, safe, shown
+from app.results.atomic import write_atomically
+from app.results.causes import causes
+from app.results.compare import side_of
+from app.results.fastest import fastest
+from app.results.labels import model_labels
+from app.results.manifest import graphlap_version
+from app.results.measured import Measured
+from app.results.rows import Rows
+from app.results.together import Together
+from app.results.verify import Whole, read_whole
+from app.results.warned import Warned, warned
+from exporters import own
+from exporters.twins import is_null
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_HOST = (
+    ("host", "Host"),
+    ("cpu", "Processor"),
+    ("cores_usable", "Cores"),
+    ("memory_bytes", "Memory (bytes)"),
+    ("os", "System"),
+    ("python", "Python"),
+    ("governor", "Governor"),
+    ("virtual_machine", "Virtual machine"),
+    ("load_1min", "Load at the start"),
+)
+
+
+def write_report(folders: Sequence[str], output: str) -> Path:
+    """Write the page of these runs; PlanError without the plotting library, ResultsError for a
+    folder that is no run, DiskError if the page can't be written."""
+    if find_spec("plotly") is None:
+        raise PlanError(
+            "--report needs plotly, which is not installed", "pip install 'graphlap[report]'"
+        )
+    path = Path(output)
+    if path.is_dir():
+        raise PlanError(f"{path} is a folder", "name a file, such as -o report.html")
+    content = "".join(page([Path(folder) for folder in folders]))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise DiskError(
+            f"{path} can't be written ({error.strerror})", "name another file"
+        ) from error
+    return path
+
+
+def page(folders: Sequence[Path]) -> Iterator[str]:
+    """The page, part by part: of a run that was told only its rows are kept."""
+    from plotly.offline import get_plotlyjs
+
+    title = ", ".join(folder.name for folder in folders)
+    yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield f"<title>{safe(title)} · Graphlap</title>\n<style>\n{_asset('page.css')}</style></head>\n"
+    yield "<body>\n<main>\n"
+    sides = []
+    for number, folder in enumerate(folders):
+        found = read_whole(folder)
+        measured = Rows().measured(found.run)
+        yield from _run(found, measured, number)
+        sides.append(side_of(found.run, measured))
+    if len(sides) == 2:
+        yield from comparison(*sides)
+    yield f'</main>\n<p class="quiet">Made by Graphlap {safe(graphlap_version())}.</p>\n'
+    yield f"<script>{get_plotlyjs()}</script>\n<script>\n{_asset('page.js')}</script>\n"
+    yield "</body></html>\n"
+
+
+def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[str]:
+    run, manifest = found.run, found.run.manifest
+    yield f'<section class="run" id="run-{number}">\n<h1>{safe(manifest.name)}</h1>\n'
+    yield f'<p class="quiet">{safe(_what_ran(measured))}; {safe(manifest.created_at_utc)}, '
+    yield f"run {manifest.run_id}, Graphlap {safe(manifest.graphlap_version)}</p>\n"
+    damaged = [f for f in found.findings if not f.harmless]
+    told = [f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in damaged]
+    kinds = warned(one.row for one in measured if one.row["status"] != "cancelled")
+    yield from _words(measured, manifest.asked.band, kinds, told)
+    yield from _table(measured, shown_percentiles(manifest.asked.percentiles), marks(kinds))
+    yield from _figures(shown(run, measured))
+    yield from _environment(run.path, manifest.environment)
+    yield "</section>\n"
+
+
+def _what_ran(measured: Sequence[Measured]) -> str:
+    models = {one.case.model for one in measured}
+    runtimes = list(dict.fromkeys(one.case.runtime for one in measured))
+    return f"{len(measured)} cases of {len(models)} models on {', '.join(runtimes)}"
+
+
+def _words(
+    measured: Sequence[Measured], band: float, kinds: Sequence[Warned], damaged: Sequence[str]
+) -> Iterator[str]:
+    rows = [one.row for one in measured]
+    begun = [row for row in rows if row["status"] != "cancelled"]
+    together = Together([one.case for one in measured])
+    best = fastest([one for one in measured if not is_null(one.case.model)], band)
+    yield from _list(
+        "Which is the fastest, by the median",
+        [f"{one.what}: {verdict_text(one, band)}" for one in best],
+    )
+    found = [f"{c.status}, {together.text(c.case_ids)}: {c.reason}" for c in causes(rows)]
+    yield from _list("What failed, and why", [*damaged, *found])
+    doubts = [f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds]
+    yield from _list("What not to trust", doubts, "ol")
+    yield from _list("How sure that is", list(sureness(begun)))
+
+
+def _list(heading: str, sentences: Sequence[str], kind: str = "ul") -> Iterator[str]:
+    if sentences:
+        items = "".join(f"<li>{safe(sentence)}</li>\n" for sentence in sentences)
+        yield f'<h2>{heading}</h2>\n<{kind} class="words">\n{items}</{kind}>\n'
+
+
+def _table(
+    measured: Sequence[Measured], percentiles: Sequence[str], marked: Mapping[str, str]
+) -> Iterator[str]:
+    rows = [one.row for one in measured]
+    varied, common = varied_and_common(rows)
+    columns = all_columns(rows, marked, varied, False, percentiles)
+    yield "<h2>Rows</h2>\n"
+    yield '<div class="filter"><label>Filter <input type="search" placeholder="words of a row">'
+    yield '</label><span class="shown quiet" aria-live="polite"></span></div>\n'
+    yield '<div class="scroll"><table><caption>'
+    yield f"every measured row: {safe(', '.join(common))}" if common else "one row for each case"
+    yield "</caption><thead><tr>"
+    for column in columns:
+        kind = ' class="figure"' if column.figure else ""
+        yield f'<th scope="col"{kind}><button type="button">{safe(column.heading)}</button></th>'
+    yield "</tr></thead>\n<tbody>\n"
+    for row in rows:
+        yield f'<tr data-case="{row["case_id"]}">'
+        for column in columns:
+            doubted = str(row["case_id"]) in marked
+            yield _cell(column, row, doubted)
+        yield "</tr>\n"
+    yield "</tbody></table></div>\n"
+
+
+def _cell(column: TableColumn, row: Row, doubted: bool) -> str:
+    text = safe(column.cell(row))
+    if column.heading == "status":
+        facts = next((facts for name, facts in STATUSES.items() if name == row["status"]), None)
+        tone = "doubtful" if facts is None or (facts.tone == "good" and doubted) else facts.tone
+        reason = f' title="{safe(str(row["reason"]))}"' if row["reason"] else ""
+        return f'<td class="{tone}"{reason}>{text}</td>'
+    if not column.figure:
+        return f"<td>{text}</td>"
+    value = row[column.figure]
+    told = "" if value is None else escape(str(value))
+    return f'<td class="figure" data-value="{told}">{text}</td>'
+
+
+def _figures(cases: Sequence[Shown]) -> Iterator[str]:
+    if not cases:
+        return
+    yield "<h2>Figures</h2>\n"
+    overview = figures.heatmap(cases)
+    if overview is not None:
+        yield "<h3>Times the best median of each model</h3>\n"
+        yield _figure(overview, "Only like is compared: one clock and one precision.")
+    names = model_labels(str(one.row["model"]) for one in cases)
+    for model, label in names.items():
+        group = [one for one in cases if one.row["model"] == model]
+        yield f"<h3>{safe(label)}</h3>\n"
+        for heading, made in figures.FIGURES.items():
+            figure = made(group)
+            if figure is not None:
+                yield _figure(figure, f"{heading} of {label}")
+        for one in group:
+            one.forget()
+
+
+def _figure(figure: Figure, told: str) -> str:
+    figure.update_layout(template="none")
+    data: dict[str, Any] = json.loads(figure.to_json())
+    # `<` of a name must not end the element that holds it.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<figure><figcaption>{safe(told)} <span class="count"></span></figcaption>'
+        f'<div class="plot" role="img" aria-label="{safe(told)}; the figures are in the table">'
+        f'</div><script type="application/json">{text}</script></figure>\n'
+    )
+
+
+def _environment(folder: Path, host: Any) -> Iterator[str]:
+    yield "<h2>Where it was measured, and how to repeat it</h2>\n"
+    yield '<div class="scroll"><table><tbody>\n'
+    for name, title in _HOST:
+        if host.get(name) is not None:
+            yield f'<tr><th scope="row">{title}</th><td>{safe(str(host[name]))}</td></tr>\n'
+    packages = host.get("packages") or {}
+    told = ", ".join(f"{name} {version}" for name, version in packages.items())
+    yield f'<tr><th scope="row">Packages</th><td>{safe(told)}</td></tr>\n</tbody></table></div>\n'
+    command = shlex.join([*own.PROGRAM.split(), "--headless", "--plan", str(folder)])
+    yield f"<pre><code>{safe(command)}</code></pre>\n"
+
+
+def _asset(name: str) -> str:
+    return own.asset("report", name).read_text("utf-8")

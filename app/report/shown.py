@@ -1,0 +1,133 @@
+"""The cases of a run as figures have them: label, colour, how it ended, shape of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.column import Row, number_of
+from app.cases.scenario import CLOSED_LOOP
+from app.results.labels import labels
+from app.results.measured import Measured
+from app.results.plain import printable
+from app.results.run import Run
+
+# Okabe and Ito's palette, which stays apart for those who see fewer colours; yellow, which is
+# too light on white, is left out. https://jfly.uni-koeln.de/color/
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
+_DASHES = ("solid", "dash", "dot", "dashdot")
+SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999)
+_SHARES = (*SHARES, 0.99999, 0.999999)
+_BINS = 50
+
+
+@dataclass(slots=True)
+class Shown:
+    """One case that was timed. Text is escaped: a figure takes some tags for its own.
+
+    `color` and `dash` tell it from the others of its model.
+    """
+
+    run: Run
+    measured: Measured
+    label: str
+    color: str
+    dash: str
+    _pooled: np.ndarray | None = None
+
+    @property
+    def row(self) -> Row:
+        return self.measured.row
+
+    @property
+    def case_id(self) -> str:
+        return self.measured.case.case_id
+
+    @property
+    def simulated(self) -> bool:
+        return self.row["clock"] == "simulated"
+
+    @property
+    def is_well(self) -> bool:
+        return self.measured.is_well
+
+    @property
+    def name(self) -> str:
+        """The label with what must not be overlooked."""
+        marks = [str(self.row["status"]).replace("_", " ")] if self.row["status"] != "ok" else []
+        marks += ["not valid"] if self.row["valid"] is False else []
+        marks += ["simulated"] if self.simulated else []
+        return f"{self.label} ({', '.join(marks)})" if marks else self.label
+
+    def figure(self, name: str) -> float | None:
+        """A number of the row."""
+        return number_of(self.row.get(name))
+
+    @property
+    def latency_us(self) -> np.ndarray:
+        """Of all rounds together, ascending [n]."""
+        if self._pooled is None:
+            rounds = self.run.rounds_of(self.measured.case)
+            parts = [self.run.samples_of(one).latency_ns for one in rounds if one.samples]
+            self._pooled = np.sort(np.concatenate(parts)) / 1e3 if parts else np.empty(0)
+        return self._pooled
+
+    def percentiles_us(self) -> list[tuple[float, float]]:
+        """(share of runs, latency) as far as there is a run beyond."""
+        sorted_us = self.latency_us
+        count = len(sorted_us)
+        supported = [share for share in _SHARES if count * (1.0 - share) >= 1.0]
+        ranks = [max(0, int(np.ceil(share * count)) - 1) for share in supported]
+        return [(s, float(sorted_us[rank])) for s, rank in zip(supported, ranks, strict=True)]
+
+    def histogram(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges [n + 1] in us and the share of all runs in each bin [n], up to the p99.5."""
+        sorted_us = self.latency_us
+        if not len(sorted_us):
+            return np.empty(0), np.empty(0)
+        low, high = sorted_us[0], sorted_us[max(0, int(np.ceil(0.995 * len(sorted_us))) - 1)]
+        edges = np.linspace(low, max(high, low * 1.001 + 1e-3), _BINS + 1)
+        counts, edges = np.histogram(sorted_us, edges)
+        return edges, counts / len(sorted_us)
+
+    @property
+    def without_batch(self) -> Case:
+        """The case but for its batch size: the same for all that differ in nothing else."""
+        case = self.measured.case
+        model = self.run.models.get((case.model, case.precision))
+        axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
+        return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
+
+    @property
+    def without_load(self) -> Case:
+        """The same but for when its requests come."""
+        return replace(self.measured.case, scenario=CLOSED_LOOP)
+
+    def forget(self) -> None:
+        """Let go of the samples."""
+        self._pooled = None
+
+
+def shown(run: Run, measured: Sequence[Measured]) -> list[Shown]:
+    """The cases that were timed, in the plan's order."""
+    return list(_shown(run, [one for one in measured if one.summary is not None]))
+
+
+def _shown(run: Run, timed: Sequence[Measured]) -> Iterator[Shown]:
+    told = labels([one.case for one in timed])
+    runtimes = list(dict.fromkeys(one.case.runtime for one in timed))
+    seen: dict[tuple[str, str], int] = {}
+    for one in timed:
+        own = (one.case.model, one.case.runtime)
+        number = seen[own] = seen.get(own, -1) + 1
+        color = _COLORS[runtimes.index(one.case.runtime) % len(_COLORS)]
+        yield Shown(run, one, safe(told[one.case.case_id]), color, _DASHES[number % len(_DASHES)])
+
+
+def safe(text: str) -> str:
+    """Text that a figure or a page shows as it is."""
+    return escape(printable(text))

@@ -1,0 +1,54 @@
+"""Rows as one JSON object that says what its columns mean, for programs that read no CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from app.cases.chosen_columns import all_names, column
+from app.results.atomic import write_atomically
+from app.results.measured import Measured
+from app.results.run import Run
+
+RESULTS = "results.json"
+
+
+def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
+    """Write `results.json` into the run folder; null where nothing was measured.
+
+    Stable keys: what is added later is a new key.
+    """
+    rows = [one.row for one in measured]
+    manifest = run.manifest
+    told = {
+        "format": "graphlap-results",
+        "version": 1,
+        "run_id": manifest.run_id,
+        "name": manifest.name,
+        "created_at_utc": manifest.created_at_utc,
+        "graphlap_version": manifest.graphlap_version,
+        "environment": manifest.environment,
+        "plan": manifest.plan,
+        "columns": [_column(name) for name in all_names(rows)],
+        "rows": rows,
+    }
+    path = run.path / RESULTS
+    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomically(path, text.encode(errors="backslashreplace"))
+    return (path,)
+
+
+def _column(name: str) -> dict[str, Any]:
+    known = column(name)
+    if known is None:
+        return {"name": name}
+    return {
+        "name": name,
+        "kind": known.kind,
+        "title": known.title,
+        "unit": known.unit,
+        "meaning": known.meaning,
+        "better": known.better,
+    }

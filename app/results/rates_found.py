@@ -1,0 +1,81 @@
+"""What a run's searches for the highest rate came to: read once for all who tell it, and as a file
+for the window, which reads no samples for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.cases.target import Target
+from app.results.rate_answer import sentence, subjects
+from app.results.rate_search import Searched, rate_searches
+from app.results.run import Run
+from app.stats.capacity import bracket
+from exporters.codec import CodecError, from_json, to_json
+
+ANSWERS = "rates.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RatesFound:
+    """Each search with what it is called, such as `ort-cpu with 2 sessions`."""
+
+    target: Target
+    searches: tuple[tuple[str, Searched], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RateAnswer:
+    """One search's target and end, empty while it goes on: `latency` is `p99` or `mean`, the rate
+    that is held lies from `low_hz` to `high_hz`, None where none was found."""
+
+    latency: str
+    limit_us: float
+    sentence: str = ""
+    low_hz: float | None = None
+    high_hz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """By the case id of each rate that was measured."""
+
+    answers: Mapping[str, RateAnswer]
+
+
+def rates_found(run: Run) -> RatesFound | None:
+    """None of a plan that asks for no search; reads the samples of every rate."""
+    target = run.manifest.asked.target
+    if target is None:
+        return None
+    searches = rate_searches(run)
+    names = subjects([search.subject for search in searches])
+    return RatesFound(
+        target, tuple((names[search.subject.case_id], search.of(run)) for search in searches)
+    )
+
+
+def answers_json(found: RatesFound) -> bytes:
+    """The file."""
+    answers = {
+        point.case.case_id: _answer(name, searched, found.target)
+        for name, searched in found.searches
+        for point in searched.points
+    }
+    return json.dumps(to_json(_File(answers)), indent=1).encode()
+
+
+def read_answers(path: Path) -> Mapping[str, RateAnswer]:
+    """By case id; {} without the file, or while it is none that can be read."""
+    try:
+        return from_json(_File, json.loads(path.read_text("utf-8"))).answers
+    except (OSError, ValueError, CodecError):
+        return {}
+
+
+def _answer(name: str, searched: Searched, target: Target) -> RateAnswer:
+    found, told = bracket(searched.decided), sentence(name, searched, target)
+    high_hz = None if found.end == "not_offered" else found.high_hz
+    return RateAnswer(target.name, target.limit_us, told, found.low_hz, high_hz)

@@ -1,0 +1,212 @@
+"""What is damaged in a run folder: every file beside what the journal says that it holds.
+
+Unlike a reader, which stops at the first line that it can't understand, this one goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult
+from app.results import lines
+from app.results.folder import RESULTS, is_being_written
+from app.results.journal import FOLDER
+from app.results.ledger import Ledger
+from app.results.manifest import read_manifest
+from app.results.rows import Rows
+from app.results.run import SAMPLES, Run, read_records
+from app.results.table import read_rows, rows_of, to_csv
+from exporters.codec import CodecError
+from exporters.digest import file_sha256
+from exporters.types import GraphlapError
+
+_RESUME = "resume the run: --resume"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about one file, a path within the folder, and what to do. What is `harmless` loses
+    nothing that was measured."""
+
+    file: str
+    what: str
+    remedy: str
+    harmless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How many `lines`, `rounds` and measured `samples` are whole; `live`: it is being written."""
+
+    lines: int
+    rounds: int
+    samples: int
+    findings: tuple[Finding, ...]
+    live: bool
+
+    @property
+    def damaged(self) -> bool:
+        return any(not finding.harmless for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A run without the rounds that are damaged, of so many whole journal `lines`; `files` are the
+    samples that these tell of, and `findings` say what is left out."""
+
+    run: Run
+    lines: int
+    files: frozenset[str]
+    findings: tuple[Finding, ...]
+
+    def rounds(self) -> Iterator[RoundResult]:
+        for known in self.run.rounds.values():
+            yield from known.values()
+
+
+def verify(folder: Path) -> Verified:
+    """Look at all of it and change nothing; ResultsError for a folder that is no run."""
+    live = is_being_written(folder)
+    found = read_whole(folder)
+    findings, rounds = list(found.findings), list(found.rounds())
+    if not live:
+        findings += _left_over(folder, found.files)
+    findings += [*_kept(found.run), *_operators(found.run)]
+    if not live and all(finding.harmless for finding in findings):
+        findings += _rows(found.run)
+    samples = sum(result.iterations for result in rounds)
+    return Verified(found.lines, len(rounds), samples, tuple(findings), live)
+
+
+def read_whole(folder: Path) -> Whole:
+    """What is left of a run where some of it is damaged; ResultsError for a folder that is none."""
+    ledger = Ledger(folder, read_manifest(folder))
+    findings: list[Finding] = []
+    understood = 0
+    for path in sorted((folder / FOLDER).glob("*.jsonl")):
+        for line in _journal(path, ledger.manifest.schema_version):
+            if isinstance(line, Finding):
+                findings.append(line)
+                continue
+            understood += 1
+            if line is not None:
+                ledger.take(path.name, line)
+    run, rounds = ledger.run, {}
+    for case_id, known in ledger.run.rounds.items():
+        told = {number: list(_round(run, result)) for number, result in known.items()}
+        findings += [finding for some in told.values() for finding in some]
+        rounds[case_id] = {number: known[number] for number, some in told.items() if not some}
+    files = {result.samples for known in run.rounds.values() for result in known.values()}
+    return Whole(replace(run, rounds=rounds), understood, frozenset(files), tuple(findings))
+
+
+def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
+    """Each line, or what is wrong with it; None for a kind that is not known."""
+    name = f"{FOLDER}/{path.name}"
+    try:
+        *whole, torn = path.read_bytes().split(b"\n")
+    except OSError as error:
+        yield Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
+        return
+    for number, text in enumerate(whole, 1):
+        try:
+            yield lines.read(json.loads(text), schema)
+        except (CodecError, ValueError, KeyError, TypeError) as error:
+            told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
+            yield Finding(
+                name,
+                f"line {number} is damaged ({told})",
+                f"remove that line, then {_RESUME} measures again what it told of",
+            )
+    if torn:
+        yield Finding(
+            name, "the last line is torn and does not count", f"none, or {_RESUME}", harmless=True
+        )
+
+
+def _round(run: Run, result: RoundResult) -> Iterator[Finding]:
+    """Whether the samples of a round are all there and can be what was measured."""
+    if not result.samples:
+        return
+    name = f"{SAMPLES}/{result.samples}"
+    again = f"remove the line of round {result.round} of {result.case_id}, then {_RESUME}"
+    try:
+        records = read_records(run.path / name)
+    except GraphlapError as error:
+        yield Finding(name, str(error.cause), f"restore it, or {again}")
+        return
+    wanted = result.warmup_iterations + result.iterations
+    if len(records) < wanted:
+        yield Finding(name, f"holds {len(records):,} of {wanted:,} samples", again)
+        return
+    phases = records["phase"]
+    # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
+    known = np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
+    if not known or np.sum(phases == MEASURED) != result.iterations:
+        yield Finding(name, "its measured runs are not as many as the journal counted", again)
+    elif (records["finished_ns"] < records["started_ns"]).any():
+        yield Finding(name, "runs end before they start", again)
+    elif "shapes_sha256" not in result.facts and not (
+        np.isin(records["lane"], np.arange(result.concurrency)).all()
+    ):
+        yield Finding(name, f"has lanes beyond the {result.concurrency} that there were", again)
+
+
+def _left_over(folder: Path, told: Collection[str]) -> Iterator[Finding]:
+    """Samples of which no line tells, as a kill leaves them."""
+    for path in sorted((folder / SAMPLES).glob("*")):
+        if path.name not in told:
+            yield Finding(
+                f"{SAMPLES}/{path.name}",
+                "belongs to a round that did not end",
+                f"none, or {_RESUME} writes it anew",
+                harmless=True,
+            )
+
+
+def _kept(run: Run) -> Iterator[Finding]:
+    """The copies of the user's own files."""
+    for file in run.manifest.files:
+        if not file.kept:
+            continue
+        try:
+            same = file_sha256(run.path / file.kept) == file.sha256
+        except OSError as error:
+            what = f"the copy of {file.path} can't be read ({error.strerror})"
+            yield Finding(file.kept, what, "restore it from a copy")
+            continue
+        if not same:
+            yield Finding(
+                file.kept, f"is not {file.path} as it was measured", "restore it from a copy"
+            )
+
+
+def _operators(run: Run) -> Iterator[Finding]:
+    for told in run.operators.values():
+        if told.file and not (run.path / told.file).is_file():
+            remedy = f"remove the line of {told.case_id} of the kind operators, then {_RESUME}"
+            yield Finding(told.file, "is not there", remedy)
+
+
+def _rows(run: Run) -> Iterator[Finding]:
+    """Whether `results.csv` says what journal and samples amount to."""
+    path = run.path / RESULTS
+    again = "make it again: --export csv"
+    if not path.is_file():
+        yield Finding(RESULTS, "is not there", again, harmless=True)
+        return
+    stored, told = read_rows(path), rows_of(to_csv(Rows().of(run)).decode())
+    names = {name for row in stored.values() for name in row}
+    differs = sorted(
+        name
+        for name in names
+        if any(row.get(name) != stored.get(case_id, {}).get(name) for case_id, row in told.items())
+    )
+    if differs or stored.keys() != told.keys():
+        what = f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"
+        yield Finding(RESULTS, what, again, harmless=True)

@@ -1,0 +1,83 @@
+"""What the sources of searches share: exports first, then step by step what follows.
+
+What comes next follows from what is recorded, so that a resumed search goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.sweep.sources.rounds import ModelKey, Schedule, model_export, models_of
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
+from exporters.request import ExportReply
+
+S = TypeVar("S")
+"""One search."""
+
+
+class Searching(ABC, Generic[S]):
+    """A search has one step in flight; `_searches` are those that are not over, as far as known."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self._planned = {case.case_id for case in schedule.cases}
+        self._models: dict[ModelKey, ExportReply] = {}
+        self._exports: deque[ExportWork] = deque()
+        self._settled: deque[SettledRound] = deque()
+        self._searches: deque[S] = deque()
+        self._in_flight = 0
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        self._in_flight -= len(finished)
+        for work in finished:
+            if isinstance(work, ExportWork) and work.reply is not None:
+                self._models[work.request.model, work.request.precision] = work.reply
+            elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
+                self.take(work.result)
+        following = self._next()
+        if following is not None:
+            self._in_flight += 1
+        return following
+
+    @property
+    def exports_left(self) -> int:
+        """How many exports have not been handed out."""
+        return len(self._exports)
+
+    def all_rounds_left(self) -> int:
+        """At least so many: how many a search takes is known when it is over."""
+        return len(self._settled) + len(self._searches)
+
+    def rounds_total(self, recorded: int) -> int:
+        """How many rounds there are so far; a search does not know beforehand how many it takes."""
+        return recorded + self.all_rounds_left()
+
+    @abstractmethod
+    def wanted(self, case: Case) -> int:
+        """How many rounds the case is to have, as far as is known now."""
+
+    @abstractmethod
+    def take(self, result: RoundResult) -> None:
+        """Count a round that ended; told twice, it counts once."""
+
+    @abstractmethod
+    def _step(self) -> Work | None:
+        """The next round of a search that is not over; None if none is left."""
+
+    def _next(self) -> Work | None:
+        if self._settled:
+            return self._settled.popleft()
+        if self._exports:
+            return self._exports.popleft()
+        return None if self._in_flight else self._step()
+
+    def _queue_exports(self, wanted: Iterable[tuple[Case, Iterable[Mapping[str, int]]]]) -> None:
+        for case, points in models_of(wanted):
+            self._exports.append(model_export(self.schedule, case, points))

@@ -1,0 +1,140 @@
+"""The check of one case, by a process that serves many cases of its runtime."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from app.cases.checking import CheckJob
+from app.cases.round import RoundResult
+from app.cases.status import FAILED, Status
+from app.machine.available import runtime
+from app.results.folder import RunFolder
+from app.results.labels import case_label
+from app.results.lines import Line
+from app.results.live import Live
+from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work, json_line
+from app.sweep.work.round import SettledRound
+from exporters.codec import CodecError, from_json, to_json
+from runtimes.options import all_options
+from runtimes.registry import parse_spec
+
+MOST_CHECKS = 2
+"""So many at once: nothing is timed, but each holds an engine, and large networks gigabytes."""
+
+
+class CheckWork(Work):
+    """`result` is a round's, over once it compiled. Its process is ended after `time_limit_s`."""
+
+    kind = "check"
+    needs = Needs(shared=frozenset({CPU}), most=MOST_CHECKS)
+
+    def __init__(self, job: CheckJob, time_limit_s: float) -> None:
+        self.job, self.time_limit_s = job, time_limit_s
+        self.result: RoundResult | None = None
+        self._place: Place | None = None
+        self._checker: Talk | None = None
+        self._deadline = 0.0
+        self._started_at_utc = ""
+        self._stopping = False
+
+    def start(self, place: Place) -> None:
+        self._place, self._checker = place, place.checker(self.job.case.runtime)
+        self._deadline = time.monotonic() + self.time_limit_s
+        self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._checker.send(json.dumps(to_json(self.job)))
+
+    def due(self) -> float:
+        return self._deadline
+
+    def advance(self) -> News:
+        """Take the answer, or notice that none will come."""
+        checker, place = self._checker, self._place
+        assert checker is not None
+        assert place is not None
+        ended = checker.ended()
+        self.result = _result_among(checker.lines())
+        if self.result is not None:
+            place.give_back(checker, self.job.case.runtime)
+            self._checker, self.over = None, True
+            return "ended"
+        if ended and self._stopping:
+            self.over = True
+            return "dropped"
+        if ended or time.monotonic() >= self._deadline:
+            checker.close()
+            self.result, self.over = self._without_answer(checker, ended), True
+            return "ended"
+        return ""
+
+    def stop(self, now: bool) -> None:
+        """A check keeps nothing half done, so both ways of stopping end it at once."""
+        self._stopping = True
+        if self._checker is not None:
+            self._checker.kill()
+
+    def close(self) -> None:
+        if self._checker is not None:
+            self._checker.close()
+
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        live.show(self.job.case.case_id, 0, self.kind)
+        return ()
+
+    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if self.result is not None:
+            yield self.result
+
+    @property
+    def failed(self) -> bool:
+        return self.result is not None and self.result.status in FAILED
+
+    def text(self) -> str:
+        said = case_label(self.job.case)
+        return f"{said}: {self.result.status}" if self.result else f"check of {said} was not ended"
+
+    def _without_answer(self, checker: Talk, ended: bool) -> RoundResult:
+        status: Status = "crashed"
+        if not ended:
+            status = "timeout"
+            reason = (
+                f"it was still compiling after {self.time_limit_s:g} s: "
+                "raise --time-limit or make the case smaller"
+            )
+        elif checker.ran_out_of_memory():
+            status = "out_of_memory"
+            reason = "the system ended the check for want of memory: use a smaller batch"
+        else:
+            reason = (
+                f"the check ended with {checker.how_it_ended()}: "
+                "check this case alone to see all that the engine says"
+            )
+        case = self.job.case
+        return RoundResult(
+            case_id=case.case_id,
+            round=0,
+            status=status,
+            reason=reason,
+            started_at_utc=self._started_at_utc,
+            options=all_options(runtime(parse_spec(case.runtime).name).options, case.options),
+        )
+
+
+class SettledCheck(SettledRound):
+    """A check whose end is known without a process."""
+
+    kind = CheckWork.kind
+
+    def text(self) -> str:
+        return f"{case_label(self.case)}: {self.result.status}"
+
+
+def _result_among(lines: Iterable[str]) -> RoundResult | None:
+    """The answer, if it has come; what else arrives was printed by an engine."""
+    for line in lines:
+        with contextlib.suppress(CodecError):
+            return from_json(RoundResult, json_line(line))
+    return None

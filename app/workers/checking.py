@@ -1,0 +1,127 @@
+"""The process that checks: `python -m app.workers.checking`, one runtime, many cases, none run.
+
+It serves one `CheckJob` line after another, so that an engine is imported once; a case that
+crashes it is the only one that it takes along. Nothing is timed but how long compiling took.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from app.cases.checking import CheckJob
+from app.cases.round import RoundResult
+from app.workers.doubts import of_precision
+from app.workers.engine import engine_facts
+from app.workers.executed import executed
+from app.workers.reason import reason_of
+from exporters.codec import from_json, to_json
+from exporters.talk import requests_and_replies
+from exporters.types import ExportedModel, GraphlapError
+from runtimes import registry
+from runtimes.base import Checked, Unavailable
+from runtimes.faults import NotAvailable
+from runtimes.options import all_options
+from runtimes.session.precision import refuse_wider
+
+_OF_RUNS = frozenset({"cycles", "io_us"})
+"""What a simulated card's compiler tells of runs: a check has no time that could be ranked."""
+STOPPED_AT = "stopped_at"
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    requests, reply = requests_and_replies()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
+    for line in requests:
+        job = from_json(CheckJob, json.loads(line))
+        # The last that it says, if an engine ends it without a word of its own.
+        sys.stderr.write(f"while it checked {job.case.model} on {job.case.runtime}\n")
+        sys.stderr.flush()
+        reply(to_json(answer(job)))
+    os._exit(0)  # engines' exit handlers can crash or hang after all is said
+
+
+def answer(job: CheckJob) -> RoundResult:
+    """How far the case came; every failure is a result with its reason and its node."""
+    known = RoundResult(
+        case_id=job.case.case_id,
+        round=0,
+        status="compiles",
+        started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+    )
+    try:
+        return replace(known, **_checked(job))
+    except GraphlapError as error:
+        node = getattr(error, "node", "")
+        return replace(
+            known,
+            status=error.status or "compile_failed",  # type: ignore[arg-type]
+            reason=reason_of(error),
+            facts={STOPPED_AT: node} if node else {},
+        )
+    except MemoryError:
+        reason = "the host ran out of memory in compile: use a smaller batch"
+        return replace(known, status="out_of_memory", reason=reason)
+    except Exception as error:
+        traceback.print_exception(error, file=sys.stderr)
+        first_line = (str(error).splitlines() or [""])[0]
+        reason = f"compile failed with {type(error).__name__}: {first_line}"
+        return replace(known, status="compile_failed", reason=reason)
+
+
+def _checked(job: CheckJob) -> dict[str, Any]:
+    """The fields of the result of a case that compiles, be it in part."""
+    spec = registry.parse_spec(job.case.runtime)
+    runtime = registry.load(spec.name)
+    state = runtime.check_availability(spec.device)
+    if isinstance(state, Unavailable):
+        raise NotAvailable(state.reason, state.remedy)
+    model = job.model.at(job.case.axes)
+    runtime.load()
+    engine = engine_facts(runtime)
+    began_ns = time.perf_counter_ns()
+    found = runtime.check(model, model.axes, job.settings)
+    spent_ms = (time.perf_counter_ns() - began_ns) / 1e6
+    told = _told(job, model, found)
+    if found.execution is not None:
+        spent_ms -= found.execution.inspection_ms
+    return told | {
+        **engine,
+        "phases_ms": {"compile": spent_ms},
+        "runtime_version": state.version,
+        "options": all_options(runtime.options, job.case.options),
+    }
+
+
+def _told(job: CheckJob, model: ExportedModel, found: Checked) -> dict[str, Any]:
+    """What was made, and of a session that was opened what really would run."""
+    made: dict[str, Any] = {"checked_as": found.checked_as}
+    if found.plan_bytes is not None:
+        made["engine_size_mb"] = found.plan_bytes / 2**20
+    execution = found.execution
+    if execution is None:
+        return {"facts": made}
+    if execution.clock != "simulated":  # a card has one precision, and says so
+        refuse_wider(model.precision, execution.precision, job.case.runtime)
+    told = executed(execution)
+    facts = {name: fact for name, fact in told["facts"].items() if name not in _OF_RUNS}
+    # An engine that counts a whole process counts the cases before this one too.
+    peak = None if found.memory.of_process else found.memory.device_peak_bytes
+    return told | {
+        "call_path": "",
+        "facts": facts | made,
+        "warnings": (*execution.warnings, *of_precision(model.precision, execution)),
+        "device_memory_peak_mb": None if peak is None else peak / 2**20,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A runtime for Graphlap that computes eleven operators with numpy."""

@@ -1,0 +1,151 @@
+"""Runtimes that other packages bring: entry points of the group `graphlap.runtimes`.
+
+What is installed is read without importing any of it; a package's module is imported when its
+runtime is asked for. One that can't be had is a runtime that is not available, and says why.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import Distribution, EntryPoint, distributions
+from typing import ClassVar
+
+from exporters import own
+from exporters.types import PRECISIONS
+from runtimes.base import Availability, Runtime, Session, Unavailable
+from runtimes.faults import NotAvailable
+from runtimes.request import Request
+
+GROUP = "graphlap.runtimes"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Packaged:
+    """One runtime of a package: `point` names its class."""
+
+    package: str
+    version: str
+    point: EntryPoint
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}"
+
+
+class Unusable(Runtime):
+    """Stands for a runtime that is installed and can't be had; `version` is its package's."""
+
+    precisions = PRECISIONS
+    version: ClassVar[str]
+    why: ClassVar[Unavailable]
+
+    def availability(self) -> Availability:
+        return self.why
+
+    def _compile(self, request: Request) -> Session:
+        raise NotAvailable(self.why.reason, self.why.remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why what a package offers is no runtime of ours, and what would change it."""
+
+    cause: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What the installed packages offer, by the names of the runtimes."""
+
+    runtimes: Mapping[str, Packaged]
+    refused: Mapping[str, Refusal]
+
+
+def read(taken: Collection[str], path: Sequence[str] | None = None) -> Offered:
+    """What is installed in the folders of `path` (None: all that can be imported), by name.
+
+    A name that is `taken`, is offered twice or can't be written on a command line is refused.
+    """
+    runtimes: dict[str, Packaged] = {}
+    refused: dict[str, Refusal] = {}
+    for distribution in _with_our_group(sys.path if path is None else path):
+        try:
+            found = _points(distribution)
+        except Exception as error:  # whatever a damaged file of theirs leads to
+            place = str(distribution.locate_file(""))
+            cause = f"a package in {place} has entry points that can't be read ({_told(error)})"
+            refused[place] = Refusal(cause, "install it again")
+            continue
+        for one in found:
+            refusal = _refusal(one, taken, runtimes.get(one.point.name))
+            if refusal is None:
+                runtimes.setdefault(one.point.name, one)
+            else:
+                refused[one.point.name] = refusal
+    kept = {name: runtimes[name] for name in sorted(runtimes.keys() - refused.keys())}
+    return Offered(kept, dict(sorted(refused.items())))
+
+
+def load(one: Packaged) -> Runtime:
+    """The runtime; where it can't be had, one that is not available and tells the reason."""
+    own.answer_to_our_name()
+    named = one.point.value
+    try:
+        offered = one.point.load()
+        if not (isinstance(offered, type) and issubclass(offered, Runtime)):
+            return _unusable(one, f"{named} is no class made from graphlap.runtime.Runtime")
+        runtime: Runtime = offered()
+        called = (runtime.name, runtime.summary)
+    except (Exception, SystemExit) as error:
+        return _unusable(one, f"{named} can't be loaded ({_told(error)})")
+    if called[0] != one.point.name:
+        return _unusable(one, f"{named} calls itself {called[0]!r}")
+    return runtime
+
+
+def _with_our_group(path: Sequence[str]) -> Iterator[Distribution]:
+    for distribution in distributions(path=list(path)):
+        if GROUP in (distribution.read_text("entry_points.txt") or ""):
+            yield distribution
+
+
+def _points(distribution: Distribution) -> list[Packaged]:
+    points = distribution.entry_points.select(group=GROUP)
+    return [Packaged(distribution.name, distribution.version, point) for point in points]
+
+
+def _refusal(one: Packaged, taken: Collection[str], other: Packaged | None) -> Refusal | None:
+    offers = f"offers a runtime called {one.point.name!r}"
+    if one.point.name in taken:
+        cause = f"{one} {offers}, which is one of Graphlap's own"
+        return Refusal(cause, "its entry point needs another name")
+    if not _NAME.fullmatch(one.point.name):
+        cause = f"{one} {offers}, which no plan can name"
+        return Refusal(cause, "its entry point needs a name of small letters, digits, - and _")
+    # Of a package that lies in two folders the first counts, as in an import.
+    if other is not None and other.package != one.package:
+        cause = f"{one} {offers}, and so does {other}"
+        return Refusal(cause, f"uninstall one of them, as in pip uninstall {one.package}")
+    return None
+
+
+def _unusable(one: Packaged, reason: str) -> Runtime:
+    told = {
+        "name": one.point.name,
+        "summary": f"a runtime of the package {one}, which can't be used",
+        "version": one.version,
+        "why": Unavailable(
+            f"the package {one} brings it, and {reason}",
+            f"mend that package, or pip uninstall {one.package}",
+        ),
+    }
+    return type("Unusable", (Unusable,), told)()
+
+
+def _told(error: BaseException) -> str:
+    first_line = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__

@@ -1,0 +1,157 @@
+"""Nothing misleads: what is doubted, wrong, simulated or left out is seen to be so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.gui.look.theme import LIGHT, verdict_color
+from app.gui.plots.bars import BarLayer
+from app.gui.plots.batch import BatchView
+from app.gui.plots.compare import CompareView
+from app.gui.plots.devices import DevicesView
+from app.gui.plots.heatmap import HeatmapView, Tile
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.outline import OutlineLayer
+from app.gui.plots.style import legend_text, series_styles
+from app.results.series import Series
+from runtimes.execution import Clock
+from tests.app.gui.plots.views import on_screen, side
+from tests.app.gui.synthetic import series
+
+BUSY = "more was running than this machine has cores: stop other work to trust the tail"
+
+
+def _case(runtime: str, p50_us: float, clock: Clock = "wall", **row: object) -> Series:
+    one = series(runtime, "m", key=runtime, count=20, rounds=1, clock=clock, finished=False)
+    figures: dict[str, Any] = {"latency_p50_us": p50_us, "throughput_per_s": 1e6 / p50_us, **row}
+    return replace(one, row={**one.row, "precision": "fp32", **figures})
+
+
+def test_doubted_series_are_hollow_and_wrong_ones_crossed_out() -> None:
+    sound, doubted = series(key="a", count=50), series(key="b", count=50, warnings=BUSY)
+    wrong = series(key="c", count=50, status="wrong_output")
+    styles = series_styles([sound, doubted, wrong], LIGHT)
+    brush = Qt.BrushStyle
+    fills = [styles[key].fill().style() for key in "abc"]
+    assert fills == [brush.SolidPattern, brush.NoBrush, brush.DiagCrossPattern]
+    dots = [styles[key].solid().style() for key in "abc"]
+    assert dots == [brush.SolidPattern, brush.NoBrush, brush.NoBrush]
+    told = [legend_text(one).partition(" (")[2] for one in (sound, doubted, wrong)]
+    assert told == ["wall clock)", "wall clock, doubted)", "wall clock, wrong output)"]
+
+
+def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
+    wrong = series(key="c", count=2000, status="wrong_output")
+    view = on_screen(qtbot, HistogramView(), [series(key="a", count=2000, seed=2), wrong])
+    marks = [mark.text for mark in view._panels[0]._marks._marks if mark.text]
+    assert sum("wrong output" in text for text in marks) == len(marks) // 2
+    assert any("wrong output" in entry.text for entry in view.legend._entries)
+
+
+def test_a_warning_that_comes_with_the_row_empties_what_was_filled(qtbot: QtBot) -> None:
+    measuring = series(key="a", count=2000, finished=False)
+    view = on_screen(qtbot, HistogramView(), [measuring])
+    (layer,) = (one for one in view._panels[0]._outlines.values())
+    assert isinstance(layer, OutlineLayer)
+    assert layer._style.fill().style() == Qt.BrushStyle.SolidPattern
+    view.set_series([replace(measuring, row={**measuring.row, "warnings": BUSY})])
+    view.refresh()
+    assert layer._style.fill().style() == Qt.BrushStyle.NoBrush
+
+
+def test_the_heading_says_that_only_a_part_is_shown(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), [series(count=100)])
+    view.show_part("12 of 24 selected cases shown")
+    view.refresh()
+    assert view.heading._note.startswith("12 of 24 selected cases shown; wall clock")
+    view.set_series([])
+    view.refresh()
+    assert (view.heading._title, view.heading._note) == ("", ""), "nothing of a former run"
+
+
+def test_samples_that_are_not_there_are_not_promised(qtbot: QtBot) -> None:
+    gone = series(count=10)
+    gone = replace(gone, counts=gone.counts * 0, rounds=())
+    view = on_screen(qtbot, HistogramView(), [gone])
+    assert "not in the run folder" in view._missing.text()
+
+
+@pytest.fixture
+def rivals() -> list[Series]:
+    """Two that were measured, one in another precision, and a card that is simulated."""
+    return [
+        _case("fpga:v80", 0.5, "simulated"),
+        _case("ort-cpu", 10.0, warnings=BUSY),
+        _case("torch-cpu", 25.0),
+        _case("openvino-cpu", 5.0, precision="bf16"),
+    ]
+
+
+def test_the_best_of_a_row_is_of_one_clock_and_one_precision(
+    qtbot: QtBot, rivals: list[Series]
+) -> None:
+    view = on_screen(qtbot, HeatmapView(), rivals)
+    _, columns, tiles = view._tiles()
+    assert columns == ["ort-cpu", "torch-cpu", "openvino-cpu", "fpga:v80"], "simulated ones last"
+    by_name: dict[str, Tile] = {columns[tile.column]: tile for tile in tiles}
+    ratios = {name: tile.ratio for name, tile in by_name.items()}
+    assert ratios == {"ort-cpu": 1.0, "torch-cpu": 2.5, "openvino-cpu": 1.0, "fpga:v80": 1.0}
+    assert by_name["ort-cpu"].doubted and not by_name["torch-cpu"].doubted
+    view.simulated_box.setChecked(False)
+    assert "fpga:v80" not in view._tiles()[1]
+
+
+def test_a_simulated_card_does_not_set_the_scale_of_what_was_measured(
+    qtbot: QtBot, rivals: list[Series]
+) -> None:
+    rivals[2] = replace(
+        rivals[2],
+        row={**rivals[2].row, "throughput_ci_low_per_s": 3.8e4, "throughput_ci_high_per_s": 4.4e4},
+    )
+    view = on_screen(qtbot, DevicesView(), rivals)
+    measured, simulated = view._layers
+    assert isinstance(measured, BarLayer) and isinstance(simulated, BarLayer)
+    assert [bar.name for bar in simulated._bars] == ["fpga:v80"]
+    fastest = max(bar.value or 0.0 for bar in measured._bars)
+    assert view.plots[0].viewRange()[0][1] < 2.0 * fastest
+    assert [bar.interval for bar in measured._bars if bar.name == "torch-cpu"] == [(3.8e4, 4.4e4)]
+    told = {bar.name: bar.text for bar in measured._bars}
+    assert told["ort-cpu"].endswith("wall clock, doubted")
+    view.simulated_box.setChecked(False)
+    assert len(view.plots) == 1
+
+
+def test_throughput_against_batch_has_intervals_and_hollow_points(qtbot: QtBot) -> None:
+    ends = {"throughput_ci_low_per_s": 90.0, "throughput_ci_high_per_s": 110.0}
+    cases = [
+        series(key="1", count=20, batch_size=1),
+        series(key="2", count=20, batch_size=2, warnings=BUSY),
+    ]
+    cases = [replace(c, row={**c.row, "throughput_per_s": 100.0, **ends}) for c in cases]
+    view = on_screen(qtbot, BatchView(), cases)
+    header, rows = view.table()
+    low = header.index("throughput_ci_low_per_s")
+    assert [row[low] for row in rows] == [90.0, 90.0]
+    (line,) = (item for item in view.plots[0].listDataItems() if len(item.xData) == 2)
+    assert [brush.style() for brush in line.opts["symbolBrush"]] == [
+        Qt.BrushStyle.SolidPattern,
+        Qt.BrushStyle.NoBrush,
+    ]
+    assert any("hollow" in entry.text for entry in view.legend._entries)
+
+
+def test_comparing_has_the_words_and_colours_of_the_verdicts(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, CompareView())
+    view.set_runs(side("a", [series(count=500)], {}), side("b", [series(count=500, seed=2)], {}))
+    view.refresh()
+    told = {entry.text: entry for entry in view.legend._entries}
+    assert list(told) == ["second faster", "second slower", "same", "undecided"]
+    pen = told["second slower"].pen
+    assert pen is not None and pen.color() == verdict_color("slower", LIGHT)
+    fills = [entry.brush.color().name() for entry in told.values() if entry.brush is not None]
+    assert len(set(fills)) == 4, "what is undecided is not what is the same"

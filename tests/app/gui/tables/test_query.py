@@ -1,0 +1,175 @@
+"""What the filter of the results table finds: settings, figures and words, and nothing beside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.gui.tables.query import Term, terms, typed_for
+from app.gui.tables.results import ResultsTable
+from app.results.doubts import doubts
+from app.results.series import Series
+from tests.app.gui.synthetic import failed, series
+
+BUSY = "more was running than this machine has cores: stop other work to trust the tail"
+
+
+def _case(key: str, model: str = "cnn_tiny", runtime: str = "ort-cpu", **row: object) -> Series:
+    one = series(runtime, model, key=key, count=10, rounds=1, finished=False)
+    return replace(one, row={**one.row, "rounds": 1, **row})
+
+
+def _with_options(key: str, model: str, **options: float | str) -> Series:
+    one = _case(key, model, latency_p50_us=10.0)
+    return replace(one, case=replace(one.case, options=options))
+
+
+@pytest.fixture
+def table(qtbot: QtBot) -> ResultsTable:
+    """A sweep over two options of one runtime, and a failure of another."""
+    table = ResultsTable()
+    qtbot.addWidget(table)
+    table.resize(1200, 400)
+    table.set_series(
+        [
+            _with_options("a", "lstm_tiny", distribution="normal", spread_us=1.0),
+            _with_options("b", "lstm_tiny", distribution="bimodal", spread_us=1.0),
+            _with_options("c", "lstm_tiny", distribution="bimodal", spread_us=3.0),
+            replace(_with_options("d", "mlp", distribution="bimodal", spread_us=3.0), clock="wall"),
+            failed("fpga:v80", "lstm_tiny", "crashed", "killed by signal 11; see the log"),
+        ]
+    )
+    table.show()
+    return table
+
+
+def _found(table: ResultsTable, query: str) -> list[str]:
+    table.filter_box.clear()
+    QTest.keyClicks(table.filter_box, query)
+    return [table._series_at(row).key for row in range(table.filter.rowCount())]
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("lstm bimodal", ["b", "c"]),
+        ("spread_us=3", ["c", "d"]),
+        ("spread_us>=3 model:lstm", ["c"]),
+        ("distribution:norm", ["a"]),
+        ("distribution!=bimodal status=ok", ["a"]),
+        ("fpga:v80", ["lstm_tiny/fpga:v80/crashed"]),
+        ('"signal 11"', ["lstm_tiny/fpga:v80/crashed"]),
+        ("p50>5", ["a", "b", "c", "d"]),
+        ("P50>5 Model=MLP", ["d"]),
+        ("p50>10", []),
+        ("rounds<3 clock:wall", ["a", "b", "c", "d"]),
+        ("status:crash*", ["lstm_tiny/fpga:v80/crashed"]),
+        ("no_such_column>5", []),
+    ],
+)
+def test_a_filter_finds_settings_and_figures(
+    table: ResultsTable, query: str, keys: list[str]
+) -> None:
+    assert _found(table, query) == keys
+
+
+def test_options_that_a_sweep_varies_are_columns_before_the_status(table: ResultsTable) -> None:
+    header = table.view.horizontalHeader()
+    places = {column.key: k for k, column in enumerate(table.model.columns)}
+    spread, kind = places["option:spread_us"], places["option:distribution"]
+    assert not table.view.isColumnHidden(spread) and not table.view.isColumnHidden(kind)
+    order = [header.visualIndex(place) for place in (kind, places["status"])]
+    assert order == sorted(order), "what tells cases apart stands before how they ended"
+    assert table.filter.index(2, kind).data() == "bimodal"
+    table.view.sortByColumn(spread, Qt.SortOrder.DescendingOrder)
+    assert {table._series_at(row).key for row in (0, 1)} == {"c", "d"}, "3 is more than 1"
+    assert "option:spread_us" not in table.visible_columns(), "it is no preference"
+
+
+def test_an_option_that_a_case_leaves_to_its_runtime_has_the_value_that_held(
+    table: ResultsTable,
+) -> None:
+    left, given = _case("a", options="arena=True streams=1"), _with_options("b", "m", arena="False")
+    table.set_series([left, given])
+    arena = next(k for k, c in enumerate(table.model.columns) if c.key == "option:arena")
+    assert [table.filter.index(row, arena).data() for row in (0, 1)] == ["True", "False"]
+    assert "option:streams" not in {column.key for column in table.model.columns}
+
+
+def test_sizes_of_a_models_own_axes_are_columns_where_they_differ(table: ResultsTable) -> None:
+    def rows(key: str, size: int) -> Series:
+        one = _case(key)
+        return replace(one, case=replace(one.case, axes={"rows": size, "batch": size}))
+
+    table.set_series([rows("a", 4), rows("b", 8)])
+    keys = [column.key for column in table.model.columns if ":" in column.key]
+    assert keys == ["axis:rows"], "the batch has a column as it is"
+    assert _found(table, "rows=8") == ["b"]
+
+
+def test_what_names_no_column_is_a_word() -> None:
+    keys = typed_for([("latency_p50_us", ""), ("option:mode", "mode")])
+    assert terms("fpga:v80", keys) == [Term("", ":", "fpga:v80")]
+    assert terms('mode="a b" p50<=1e3', keys) == [
+        Term("option:mode", "=", "a b"),
+        Term("latency_p50_us", "<=", "1e3"),
+    ]
+    assert terms("  ", keys) == []
+
+
+def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) -> None:
+    apart = "the rounds' medians differ by {} %: use more rounds or a quieter machine"
+    table.set_series(
+        [
+            _case("a", warnings=f"{BUSY}; {apart.format(5)}"),
+            _case("b", warnings=apart.format(12)),
+            _case("c", valid=False),
+            _case("d", warnings=None),
+            failed("fpga:v80", "m", "wrong_output", "off by 0.5"),
+            failed("fpga:v80", "m", "cancelled", "not come to"),
+        ]
+    )
+    found = doubts(table.model.series, {"here": {"virtual_machine": True, "governor": None}}, True)
+    told = {one.what: one for one in found}
+    assert set(told) == {
+        "wrong output", "cancelled", "not valid",
+        "more was running than this machine has cores", "the rounds' medians differ by 5 to 12 %",
+        "fewer than 3 rounds can't tell how much processes differ",
+        "a virtual machine", "the clock's governor is not told",
+    }  # fmt: skip
+    assert told["wrong output"].remedy == "off by 0.5"
+    assert told["the rounds' medians differ by 5 to 12 %"].remedy.startswith("use more rounds")
+    for one in found:
+        assert len(_found(table, one.query)) == one.rows, one
+
+
+def test_nothing_is_said_of_what_a_run_may_still_come_to() -> None:
+    cases = [_case("a"), failed("fpga:v80", "m", "cancelled", "not come to")]
+    assert doubts(cases, {}, over=False) == []
+    assert next(one.what for one in doubts(cases, {}, over=True)) == "cancelled"
+
+
+def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:
+    table.set_series([_case("a", warnings=f"{BUSY}; drift: slowed down: rest"), _case("b")])
+    status = next(k for k, c in enumerate(table.model.columns) if c.key == "status")
+    cells = [table.filter.index(row, status) for row in (0, 1)]
+    assert [cell.data() for cell in cells] == ["ok !", "ok"]
+    assert cells[0].data(Qt.ItemDataRole.ToolTipRole).splitlines()[0] == BUSY
+    colors = [cell.data(Qt.ItemDataRole.ForegroundRole) for cell in cells]
+    assert colors[0] != colors[1]
+
+
+def test_the_interval_stands_beside_p50_unasked(table: ResultsTable) -> None:
+    interval: Any = {"latency_p50_ci_low_us": 9.8, "latency_p50_ci_high_us": 10.3}
+    table.set_series([_case("a", latency_p50_us=10.0, **interval), _case("b", latency_p50_us=10.0)])
+    p50 = next(k for k, c in enumerate(table.model.columns) if c.key == "latency_p50_us")
+    assert not table.view.isColumnHidden(p50)
+    told = [table.filter.index(row, p50).data() for row in (0, 1)]
+    assert told == ["10.00  (9.800 to 10.30)", "10.00"]
+    room = table.view.fontMetrics().horizontalAdvance(told[0])
+    assert table.view.columnWidth(p50) > room

@@ -1,0 +1,71 @@
+"""What the window says of a run that can't be trusted, and where it leads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.cases.case import Case
+from app.cases.status import Status
+from app.gui.window import MainWindow
+from app.results.live import Live, LiveFile
+from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.windows import open_run, seen, wait_for_summaries
+
+BUSY = "more was running than this machine has cores: stop other work to trust the tail"
+CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 15))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Fourteen cases of one round: three were warned of, one gave wrong outputs."""
+    with new_run(tmp_path / "run", CASES) as folder:
+        for number, case in enumerate(CASES):
+            said = [BUSY] if number < 3 else []
+            status: Status = "wrong_output" if number == 5 else "ok"
+            samples = records([50.0 + number + k % 7 for k in range(400)])
+            record_round(folder, case, 0, samples, status, said)
+        LiveFile(folder).write(Live("finished", rounds_total=14, rounds_done=14), always=True)
+    return tmp_path / "run"
+
+
+def test_the_strip_says_what_is_wrong_and_each_word_finds_its_rows(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    wait_for_summaries(window, qtbot)
+
+    def told() -> dict[str, int]:
+        return {button.accessibleName(): k for k, button in enumerate(window.trust.buttons)}
+
+    busy = f"3 of 14: {BUSY.partition(': ')[0]}"
+    qtbot.waitUntil(lambda: busy in told(), timeout=30_000)
+    assert window.trust.isVisible()
+    assert "1 of 14: wrong output" in told()
+    assert any("fewer than 3 rounds" in text for text in told())
+    button = window.trust.buttons[told()[busy]]
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert window.table.filter.rowCount() == 3
+    assert window.trust.remedy.text() == "stop other work to trust the tail"
+    assert button.isChecked()
+    window.docks.go_to("results")
+    assert window.trust.isVisible(), "another page has its own layout, not its own truth"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert window.table.filter.rowCount() == 14
+    assert "1 of 14 cases failed" in window.progress.bar.format()
+
+
+def test_what_is_not_shown_is_said(window: MainWindow, qtbot: QtBot, run: Path) -> None:
+    open_run(window, qtbot, run)
+    view = window.views.by_key["histogram"]
+    qtbot.waitUntil(lambda: len(seen(window).shown) == 6 and len(view.series) == 6)
+    qtbot.waitUntil(lambda: view.heading._note.startswith("6 of 14 cases shown"), timeout=10_000)
+    window.table.view.selectAll()
+    part = "12 of 14 selected cases shown"
+    qtbot.waitUntil(lambda: view.heading._note.startswith(part), timeout=10_000)
+    window.table.select([case.case_id for case in CASES[:2]])
+    qtbot.waitUntil(lambda: "shown" not in view.heading._note, timeout=10_000)

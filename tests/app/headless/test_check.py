@@ -1,0 +1,173 @@
+"""Will it run there: what a check compiles, says, keeps and survives."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.results.reader import read_run
+from tests.app.headless.batch import launch, recorded, rows, run, wait_for_rounds
+from tests.app.headless.check_graphs import write_graphs
+from tests.checkout import ROOT
+
+RUNTIMES = "ort-cpu,openvino-cpu,fpga,fpga:ia-840f,ort-cuda"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    folder: Path
+    code: int
+    out: str
+
+    def of(self, model: str, runtime: str) -> dict[str, str]:
+        """The row of a model on a runtime."""
+        (row,) = (r for r in rows(self.folder) if (r["model"], r["runtime"]) == (model, runtime))
+        return row
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Checked:
+    """Three graphs on real engines, as a user asks for it."""
+    folder = tmp_path_factory.mktemp("check")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+        patch.setenv("COLUMNS", "300")
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.chdir(folder)
+        write_graphs(folder)
+        asked = ("--check", "--models", "*.onnx", "--runtimes", RUNTIMES)
+        code, out, _ = run(*asked, "--out", "run")
+    return Checked(folder / "run", code, out)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "precision"), [("ort-cpu", "fp32"), ("openvino-cpu", "fp32"), ("fpga", "bf16")]
+)
+def test_what_compiles_says_so_and_in_which_precision(
+    checked: Checked, runtime: str, precision: str
+) -> None:
+    row = checked.of("sound.onnx", runtime)
+    assert (row["status"], row["checked_as"]) == ("compiles", "opened")
+    assert row["precision"] == precision
+    assert row["runtime_version"]
+    assert float(row["compile_ms"]) > 0
+
+
+def test_no_row_has_a_time_by_which_it_could_be_ranked(checked: Checked) -> None:
+    for row in rows(checked.folder):
+        timed = {name for name in row if name.startswith(("latency_", "throughput_", "service_"))}
+        timed |= {"iterations", "duration_s", "first_inference_ms", "cycles", "io_us", "profile"}
+        assert not {name for name in timed if row[name]}
+    assert "fastest" not in checked.out
+
+
+def test_an_operator_that_nobody_has_is_named(checked: Checked) -> None:
+    for runtime in ("ort-cpu", "openvino-cpu", "fpga"):
+        row = checked.of("vendor.onnx", runtime)
+        assert row["status"] == "unsupported"
+        assert "Sharpen" in row["reason"]
+        assert not row["checked_as"]
+
+
+def test_what_the_card_leaves_to_another_is_partial_and_named(checked: Checked) -> None:
+    row = checked.of("det.onnx", "fpga")
+    assert (row["status"], row["checked_as"]) == ("partial", "opened")
+    assert row["ops_elsewhere"] == "Det 1"
+    assert "Det 'second' on CPUExecutionProvider" in row["reason"]
+
+
+def test_a_card_tells_what_of_it_a_model_takes(checked: Checked) -> None:
+    large, small = (checked.of("sound.onnx", name) for name in ("fpga", "fpga:ia-840f"))
+    assert float(large["weight_tiles_total"]) > float(small["weight_tiles_total"]) > 0
+
+
+def test_the_table_has_a_word_for_each_and_a_line_for_each_reason(checked: Checked) -> None:
+    lines = checked.out.splitlines()
+    heading = next(line for line in lines if line.startswith("model"))
+    assert heading.split() == ["model", *RUNTIMES.split(",")[:-1]], "no column of what is not here"
+    told = next(line for line in lines if line.startswith("vendor.onnx"))
+    assert told.split()[1:] == ["unsupported"] * 4
+    assert [line for line in lines if line.startswith("unavailable 3 cases")]
+    compiling = sum(row["status"] == "compiles" for row in rows(checked.folder))
+    assert f"15 cases: {compiling} compiles, 2 partial, 3 unavailable" in checked.out
+
+
+def test_what_does_not_run_there_fails_a_run_that_is_strict(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run is complete, so that to resume it only asks for its exit code anew."""
+    assert checked.code == 0
+    monkeypatch.chdir(checked.folder.parent)
+    before = recorded(checked.folder)
+    assert main(["--resume", "run", "--strict"]) == 1
+    assert recorded(checked.folder) == before
+    assert main(["--resume", "run", "--markdown"]) == 0
+    page = capsys.readouterr().out
+    page = page[page.index("# Will it run there") :]
+    assert "| model | ort-cpu | openvino-cpu |" in page
+    assert re.search(r"^\| det.onnx \| compiles \| \w+ \| partial \|", page, re.MULTILINE)
+    assert "| ort-cuda | not on this machine |" in page
+
+
+def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What comes after them is checked by a process of its own."""
+    fails = "none,compile_crash,compile_hang,compile,unavailable"
+    asked = ["--check", "--models", "add.onnx", "--runtimes", "fake"]
+    asked += ["--option", f"fake.fail={fails}", "--option", "fake.seed=0,1"]
+    assert main([*asked, "--time-limit", "3s", "--out", "run"]) == 1
+    found: dict[str, list[str]] = {}
+    for row in rows(work / "run"):
+        (fail,) = re.findall(r"\bfail=(\w+)", row["options"])
+        found.setdefault(fail, []).append(row["status"])
+    assert found == {
+        "none": ["compiles"] * 2,
+        "compile_crash": ["crashed"] * 2,
+        "compile_hang": ["timeout"] * 2,
+        "compile": ["compile_failed"] * 2,
+        "unavailable": ["unavailable"] * 2,
+    }
+    assert "SIGSEGV" in capsys.readouterr().out
+
+
+def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
+    asked = ("--check", "--models", "add.onnx", "--runtimes", "fake", "--out", "run")
+    process = launch(*asked, "--option", "fake.fail=none,compile_hang", "--time-limit", "120s")
+    wait_for_rounds(work / "run", 1, process)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert read_run(work / "run").manifest.asked.check
+    assert sorted(row["status"] for row in rows(work / "run")) == ["cancelled", "compiles"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--rounds", "3"], "rounds means nothing to it: leave rounds out, or check"),
+        (["--slo", "p99=5ms"], "slo means nothing to it"),
+        (["--precise", "p50=1%"], "precise means nothing to it"),
+        (["--aa", "3"], "aa means nothing to it"),
+        (["--baseline", "ort-cpu"], "baseline means nothing to it"),
+        (["--scenario", "offline"], "scenarios means nothing to it"),
+        (["--profile", "standard"], "profile means nothing to it"),
+        (["--budget", "1m"], "budget_s means nothing to it"),
+        (["--memory-limit", "8GiB"], "memory_limit means nothing to it"),
+        (["--cold-start", "6"], "cold_start means nothing to it"),
+        (["--sort", "p50"], "--sort is of figures, and a check has none"),
+        (["--export", "parquet"], "--export is of figures"),
+        (["--runtimes", "ort-cpuu"], "did you mean 'ort-cpu'?"),
+    ],
+)
+def test_what_measures_is_refused_beside_a_check(
+    flags: list[str], sentence: str, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--check", "--models", "add.onnx", *flags, "--out", "run"]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (work / "run").exists()

@@ -1,0 +1,156 @@
+"""A sweep over environments as a user starts it: each case by the interpreter that it names."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from app.headless import measure
+from app.plan.plan import parse_plan
+from app.results.manifest import MANIFEST
+from app.sweep.begin import begin
+from tests.app.headless.batch import launch, rows, run
+from tests.app.sweep.sweeps import write_add_graph
+from tests.environments import make_environment
+
+OTHER = os.environ.get("GRAPHLAP_OTHER_ORT", "")
+"""An interpreter with another release of ONNX Runtime than this one's, and numpy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """One run of three environments, that of the tests among them, and what it printed."""
+
+    python: str
+    folder: Path
+    code: int
+    out: str
+    rows: dict[str, dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Swept]:
+    work = tmp_path_factory.mktemp("environments")
+    write_add_graph(work / "add.onnx")
+    python = make_environment(work / "there", "numpy", "onnxruntime")
+    bare = make_environment(work / "bare", "numpy")
+    folder = work / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(cache))
+        patch.setenv("COLUMNS", "400")
+        code, out, _ = run(
+            "--headless", "--models", str(work / "add.onnx"), "--profile", "glance",
+            "--runtimes", "ort-cpu,ort-cpu@there,ort-cpu@bare,openvino-cpu@there",
+            "--environment", f"there={python}", "--environment", f"bare={bare}",
+            "--baseline", "ort-cpu", "--rounds", "3", "--profile-ops", "--cold-start", "1",
+            "--out", str(folder),
+        )  # fmt: skip
+        yield Swept(str(python), folder, code, out, {row["runtime"]: row for row in rows(folder)})
+
+
+def test_a_row_says_which_engine_its_process_really_loaded(swept: Swept) -> None:
+    here, there = swept.rows["ort-cpu"], swept.rows["ort-cpu@there"]
+    assert (here["status"], there["status"]) == ("ok", "ok"), here["reason"] + there["reason"]
+    assert (here["environment"], there["environment"]) == ("", "there")
+    site = str(Path(swept.python).parents[1])
+    assert there["engine_path"].startswith(site) and not here["engine_path"].startswith(site)
+    assert there["engine_distribution"] == here["engine_distribution"] != ""
+    assert there["runtime_version"] == here["runtime_version"] != ""
+
+
+def test_the_loop_in_c_times_both_sides_of_a_comparison(swept: Swept) -> None:
+    paths = {swept.rows[name]["call_path"] for name in ("ort-cpu", "ort-cpu@there")}
+    assert len(paths) == 1
+
+
+def test_an_engine_that_is_not_there_is_a_row_with_what_installs_it(swept: Swept) -> None:
+    for name, package in (("ort-cpu@bare", "onnxruntime"), ("openvino-cpu@there", "openvino")):
+        row = swept.rows[name]
+        assert row["status"] == "unavailable"
+        assert f"bin/python -m pip install {package}" in row["reason"]
+        assert row["environment"] == name.partition("@")[2]
+    assert swept.code == 0
+
+
+def test_environments_are_compared_round_by_round(swept: Swept) -> None:
+    there = swept.rows["ort-cpu@there"]
+    assert there["baseline"] == swept.rows["ort-cpu"]["case_id"]
+    assert there["baseline_p50_verdict"] in ("faster", "slower", "same", "undecided")
+    assert "add · ort-cpu@there: p50" in swept.out
+
+
+def test_operators_and_cold_starts_are_of_the_environment_too(swept: Swept) -> None:
+    assert swept.rows["ort-cpu@there"]["cold_processes"] == "1"
+    ops = {
+        case: (swept.folder / "operators" / f"{swept.rows[case]['case_id']}.csv").read_text()
+        for case in ("ort-cpu", "ort-cpu@there")
+    }
+    assert all("Add" in told for told in ops.values()), ops
+
+
+def test_a_check_compiles_where_the_case_would_run(work: Path) -> None:
+    python = make_environment(work / "there", "numpy", "onnxruntime")
+    run(
+        "--headless", "--check", "--models", "add.onnx", "--out", "run", "--runtimes",
+        "ort-cpu@there,openvino-cpu@there", "--environment", f"there={python}",
+    )  # fmt: skip
+    compiled, lacking = rows(work / "run")
+    assert compiled["status"] == "compiles" and lacking["status"] == "unavailable"
+    assert compiled["engine_path"].startswith(str(work / "there"))
+    assert f"{python} -m pip install openvino" in lacking["reason"]
+
+
+def test_an_interpreter_that_goes_while_a_sweep_runs_takes_its_own_cases_alone(work: Path) -> None:
+    python = make_environment(work / "there", "numpy", "onnxruntime")
+    grid = {"models": ["add.onnx"], "runtimes": ["ort-cpu@there", "ort-cpu"]}
+    asked = {"profile": "glance", "rounds": 1, "environments": {"there": str(python)}}
+    with begin(parse_plan({**asked, "sweeps": [grid]}, "a test"), work / "run") as folder:
+        python.unlink()
+        assert measure(folder, out=io.StringIO(), log=io.StringIO()) == 1
+    there, here = rows(work / "run")
+    assert here["status"] == "ok", here["reason"]
+    assert there["status"] == "crashed"
+    assert f"no start ({python}: No such file or directory)" in there["reason"]
+
+
+def test_a_run_keeps_its_interpreters_and_needs_them(
+    swept: Swept, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """What was measured by another one would stand in the same row."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    plan = json.loads((swept.folder / MANIFEST).read_text())["plan"]
+    assert plan["environments"]["there"] == swept.python
+    code, _, _ = run("--resume", str(swept.folder))
+    assert code == 0
+    shutil.move(swept.python, f"{swept.python}-gone")
+    again = swept.folder.with_name("again")
+    repeated = ("--headless", "--plan", str(swept.folder), "--out", str(again))
+    for asked in (("--resume", str(swept.folder)), repeated):
+        process = launch(*asked)  # this one has asked its environments before
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 2
+        assert f"'there' has no interpreter at {swept.python}" in said
+    assert not again.exists()
+    shutil.move(f"{swept.python}-gone", swept.python)
+
+
+@pytest.mark.skipif(not OTHER, reason="GRAPHLAP_OTHER_ORT names no other ONNX Runtime")
+def test_two_releases_are_compared_in_one_sweep(work: Path) -> None:
+    code, _, _ = run(
+        "--headless", "--models", "add.onnx", "--runtimes", "ort-cpu,ort-cpu@other",
+        "--environment", f"other={OTHER}", "--baseline", "ort-cpu", "--profile", "glance",
+        "--rounds", "3", "--out", "run",
+    )  # fmt: skip
+    here, there = rows(work / "run")
+    ask = [OTHER, "-c", "import onnxruntime; print(onnxruntime.__version__)"]
+    told = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
+    assert there["runtime_version"] == told != here["runtime_version"]
+    assert code == 0 and there["baseline_p50_verdict"]

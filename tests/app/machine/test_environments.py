@@ -1,0 +1,112 @@
+"""What another interpreter is and has, or the one sentence on why nothing is measured in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.machine.available import (
+    availability,
+    availability_of,
+    check_availability_of,
+    runtime_of,
+)
+from app.machine.environments import Environment, asked, interpreter
+from runtimes.base import Available, Unavailable
+from tests.environments import make_environment, write_program
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_environment(tmp_path_factory.mktemp("environment"), "numpy", "onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def environment(python: Path) -> Environment:
+    return asked("other", str(python))
+
+
+def refusal(python: Path | str) -> str:
+    with pytest.raises(PlanError) as caught:
+        asked("other", interpreter(str(python)))
+    return str(caught.value)
+
+
+def test_an_environment_tells_what_it_has_and_what_it_lacks(
+    environment: Environment, python: Path
+) -> None:
+    assert environment.runtimes["ort-cpu"].availability == availability("ort-cpu")
+    lacking = environment.runtimes["openvino-cpu"].availability
+    remedy = f"{python} -m pip install openvino"
+    assert lacking == Unavailable("OpenVINO is not installed", remedy)
+
+
+def test_what_is_installed_here_is_not_there(python: Path) -> None:
+    here = availability_of("torch-cpu", {})
+    there = availability_of("torch-cpu@other", {"other": str(python)})
+    assert isinstance(here, Available) and isinstance(there, Unavailable)
+
+
+def test_devices_are_asked_of_the_environment(python: Path) -> None:
+    there = runtime_of("ort-cuda@other", {"other": str(python)})
+    assert there.name == "ort-cuda" and there.devices() == ()
+
+
+def test_whether_cases_can_be_checked_there_is_asked_for_each_device(python: Path) -> None:
+    there = {"other": str(python)}
+    assert check_availability_of("ort-cpu@other", there) == availability("ort-cpu")
+    lacking = check_availability_of("tensorrt-rtx:sm89@other", there)
+    assert isinstance(lacking, Unavailable) and "is not installed" in lacking.reason
+    assert "sm89" in {device.key for device in runtime_of("tensorrt-rtx@other", there).devices()}
+
+
+def test_packages_of_the_users_path_are_not_those_of_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its engine would be measured under the other's name."""
+    (tmp_path / "openvino-1.0.dist-info").mkdir()
+    (tmp_path / "openvino-1.0.dist-info" / "METADATA").write_text("Name: openvino\nVersion: 1.0\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    python = make_environment(tmp_path / "environment", "numpy")
+    told = asked("path", str(python)).runtimes["openvino-cpu"].availability
+    assert isinstance(told, Unavailable)
+
+
+def test_a_path_without_an_interpreter_is_refused(tmp_path: Path, python: Path) -> None:
+    nowhere = tmp_path / "bin" / "python"
+    assert f"'other' has no interpreter at {nowhere} (No such file" in refusal(nowhere)
+    assert f"give {python}" in refusal(python.parents[1])
+
+
+def test_a_program_that_is_no_python_is_refused(tmp_path: Path) -> None:
+    assert "true is no Python interpreter" in refusal("true")
+    assert "is no Python interpreter" in refusal(write_program(tmp_path / "p", "Python, honestly"))
+
+
+@pytest.mark.parametrize("says", ["CPython 2.7.18", "CPython 3.10.14", "PyPy 3.11.13"])
+def test_another_python_is_refused_by_its_name(tmp_path: Path, says: str) -> None:
+    told = refusal(write_program(tmp_path / "python", says))
+    assert f"'other' is {says}: give an interpreter of CPython 3.11 or later" in told
+
+
+def test_an_environment_without_numpy_is_refused_with_what_installs_it(tmp_path: Path) -> None:
+    python = make_environment(tmp_path)
+    assert f"lacks numpy, which a measuring process needs: {python} -m pip" in refusal(python)
+
+
+def test_an_environment_that_breaks_our_children_is_told_with_its_last_words(
+    tmp_path: Path,
+) -> None:
+    python = make_environment(tmp_path)
+    (site,) = tmp_path.glob("lib/python*/site-packages")
+    (site / "numpy.py").write_text("raise ImportError('torn')")
+    assert "can't tell which runtimes it has (ImportError: torn)" in refusal(python)
+
+
+def test_a_link_to_an_interpreter_is_not_followed(python: Path) -> None:
+    """A virtual environment is one by its link; what it points to has other packages."""
+    assert python.is_symlink()
+    assert interpreter(str(python)) == str(python)
+    assert Path(interpreter("true")).is_absolute()

@@ -1,0 +1,96 @@
+"""Whose name of an environment counts, and what is wrong with one, before anything is written."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.plan.command import command_line
+from app.plan.environments import environments_of, users_file
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan, load_plan
+from app.plan.toml_text import plan_toml
+from tests.environments import make_environment
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_environment(tmp_path_factory.mktemp("environment"), "numpy"))
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's own file that holds nothing yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    users_file().parent.mkdir()
+    return users_file()
+
+
+def plan(runtimes: str, *environments: str) -> Plan:
+    named = [word for one in environments for word in ("--environment", one)]
+    return plan_from_flags(parse(["--models", "mlp", "--runtimes", runtimes, *named]))
+
+
+def refusal(asked: Plan) -> str:
+    with pytest.raises(PlanError) as caught:
+        expand(asked)
+    return str(caught.value)
+
+
+def test_a_plans_own_name_wins_over_the_users(config: Path, python: str) -> None:
+    config.write_text('[environments]\nold = "/nowhere/python"\nmine = "' + python + '"\n')
+    assert environments_of(plan("fake@old,fake@mine", f"old={python}")) == {
+        "old": python,
+        "mine": python,
+    }
+    assert environments_of(plan("fake")) == {}, "what no runtime names is not asked"
+
+
+def test_a_name_that_is_not_known_is_told_with_those_that_are(config: Path, python: str) -> None:
+    told = refusal(plan("fake@older"))
+    assert "there is no environment called 'older' (none is known)" in told
+    config.write_text(f'[environments]\nold = "{python}"\n')
+    told = refusal(plan("fake@older,fake@new", f"new={python}"))
+    assert "'older' (known are old, new): add --environment older=PYTHON" in told
+
+
+def test_an_environment_that_no_runtime_names_is_refused(python: str) -> None:
+    assert "no runtime is of the environment 'new': name one" in refusal(
+        plan("fake", f"new={python}")
+    )
+
+
+@pytest.mark.parametrize("text", ["environments = 1", "[environments]\na = 1", "[others]", "a ="])
+def test_a_file_of_names_that_is_none_is_refused(config: Path, text: str) -> None:
+    config.write_text(text)
+    assert str(config) in refusal(plan("fake@old"))
+
+
+def test_a_name_that_could_not_be_written_behind_a_runtime_is_refused(python: str) -> None:
+    with pytest.raises(PlanError, match="is not valid"):
+        plan("fake@a", f"a b={python}")
+    with pytest.raises(PlanError, match="name=python"):
+        plan("fake@a", "a")
+
+
+def test_the_at_of_a_card_is_still_its_release() -> None:
+    assert [case.runtime for case in expand(plan("fpga:v80@sdk26"))] == ["fpga:v80@sdk26"]
+    assert "sdk99" in refusal(plan("fpga:v80@sdk99"))
+
+
+def test_an_environment_has_no_device_that_its_runtime_lacks(python: str) -> None:
+    assert "fake has no device '7'" in refusal(plan("fake:7@other", f"other={python}"))
+
+
+def test_environments_are_part_of_the_command_and_of_the_file(tmp_path: Path, python: str) -> None:
+    asked = plan("fake@other", f"other={python}")
+    line = command_line(asked, tmp_path)
+    assert f"--environment other={python}" in line
+    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == asked
+    file = tmp_path / "plan.toml"
+    file.write_text(plan_toml(asked))
+    assert load_plan(file).environments == {"other": python}

@@ -1,0 +1,96 @@
+"""Runtimes of other packages in plans and lists: named as ours are, and none stops the others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.console.doctor import doctor
+from app.console.listing import listing
+from app.machine.available import available_names
+from app.machine.environment import installed_versions
+from app.machine.environments import asked
+from app.plan.expand import expand
+from app.plan.plan import Plan, Sweep
+from runtimes import registry
+from runtimes.base import Available, Unavailable
+from runtimes.packaged import read
+from runtimes.probe import probe
+from tests.environments import make_environment
+from tests.runtimes.packages import SOUND, installed
+
+ASKED_IN_VAIN = SOUND.replace('return Available("7")', "raise OSError('no licence server')")
+
+
+@pytest.fixture(autouse=True)
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is sound, one that can't be imported, one that fails when it is asked."""
+    points = {"sound": "a_sound_runtime:Sound", "ort-cpu": "a_sound_runtime:Sound"}
+    installed(tmp_path, "one", points, {"a_sound_runtime": SOUND})
+    installed(tmp_path, "two", {"torn": "a_torn_runtime:Sound"}, {"a_torn_runtime": "import nix"})
+    source = ASKED_IN_VAIN.replace('"sound"', '"unlicensed"')
+    points = {"unlicensed": "an_unlicensed_runtime:Sound", "No.Name": "nothing:Nothing"}
+    installed(tmp_path, "three", points, {"an_unlicensed_runtime": source})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    offered = read(registry.RUNTIMES, [str(tmp_path)])
+    monkeypatch.setattr(registry, "_offered", lambda: offered)
+
+
+def planned(*runtimes: str) -> list[str]:
+    sweep = Sweep(models=("mlp",), runtimes=runtimes)
+    return [case.runtime for case in expand(Plan(sweeps=(sweep,)))]
+
+
+def test_a_plan_names_them_and_lists_have_them() -> None:
+    assert planned("sound", "torn", "fake") == ["sound", "torn", "fake"]
+    assert "sound" in listing(None, "table", 80)
+
+
+def test_a_sweep_that_names_no_runtime_has_all_that_are_here() -> None:
+    names = available_names()
+    assert "sound" in names
+    assert "ort-cpu" in names
+    assert not {"torn", "unlicensed"} & set(names)
+
+
+def test_a_name_that_was_refused_tells_the_reason() -> None:
+    with pytest.raises(PlanError, match=r"three 1\.0 offers a runtime called 'No.Name'"):
+        planned("No.Name")
+    assert planned("ort-cpu") == ["ort-cpu"]
+
+
+def test_an_option_of_a_broken_one_tells_why_it_is_broken() -> None:
+    sweep = Sweep(models=("mlp",), runtimes=("torn",), options={"torn.depth": (3,)})
+    with pytest.raises(PlanError, match="No module named 'nix'"):
+        expand(Plan(sweeps=(sweep,)))
+
+
+def test_the_doctor_tells_a_broken_package_and_what_was_passed_over(tmp_path: Path) -> None:
+    told = probe("torn")
+    assert told["version"] == "1.0", "so that it counts as broken, not as missing"
+    assert "two 1.0" in told["reason"]
+    stand_in = tmp_path / "probe.py"
+    stand_in.write_text('print(\'{"version": "7"}\')')
+    report, _ = doctor((sys.executable, str(stand_in)))
+    assert "\n  sound" in report
+    unnameable, taken = [line for line in report.splitlines() if "passed over" in line]
+    assert "'No.Name', which no plan can name; " in unnameable
+    assert "'ort-cpu', which is one of Graphlap's own; " in taken
+
+
+def test_another_environment_has_those_that_are_installed_there(tmp_path: Path) -> None:
+    python = make_environment(tmp_path / "environment", "numpy")
+    (site,) = (tmp_path / "environment").glob("lib/python*/site-packages")
+    installed(site, "one", {"sound": "a_sound_runtime:Sound"}, {"a_sound_runtime": SOUND})
+    there = asked("other", str(python)).runtimes
+    assert there["sound"].availability == Available("7")
+    absent = there["unlicensed"].availability
+    assert isinstance(absent, Unavailable)
+    assert "there is no runtime called 'unlicensed'" in absent.reason
+
+
+def test_the_versions_of_their_packages_are_kept_with_a_run() -> None:
+    assert installed_versions()["one"] == "1.0"

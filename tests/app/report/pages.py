@@ -1,0 +1,41 @@
+"""A page in a real browser: what is in it after its own script has run."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=20000",
+    "--window-size=1200,12000",
+)
+
+
+def rendered(page: Path, script: str = "") -> tuple[str, list[str]]:
+    """The page's elements when it has come to rest, and what its console said; `script` runs in it
+    after its own."""
+    assert CHROMIUM is not None
+    tried = page.with_name("tried.html")
+    tried.write_text(
+        page.read_text("utf-8").replace("</body>", f"<script>{script}</script></body>")
+    )
+    done = subprocess.run(
+        [CHROMIUM, *_FLAGS, f"--user-data-dir={page.parent}/browser", "--dump-dom", tried.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    return done.stdout, console

@@ -1,0 +1,136 @@
+"""The page of a run in a real browser: marks, filters, and hostile names that do nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.case import Case
+from app.cases.scenario import Scenario
+from app.results.folder import RunFolder
+from tests.app.report.pages import CHROMIUM, rendered
+from tests.app.results.runs import manifest_of, record
+
+RUNTIMES = ("ort-cpu", "openvino-cpu")
+HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;.onnx"
+CASES = (
+    *(Case("net.onnx", runtime, axes={"batch": n}) for runtime in RUNTIMES for n in (1, 8)),
+    *(Case("other.onnx", runtime) for runtime in RUNTIMES),
+    *(Case("net.onnx", "ort-cpu", scenario=Scenario("rate", rate_hz=hz)) for hz in (100.0, 400.0)),
+    Case(HOSTILE, "ort-cpu"),
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "run"
+    with RunFolder.create(path, manifest_of(CASES, rounds=3)) as folder:
+        for place, case in enumerate(CASES[:-1]):
+            for number in range(3):
+                latencies = [10.0 + place + 0.1 * number + 0.01 * run for run in range(500)]
+                record(folder, case, number, latencies)
+        record(folder, CASES[-1], 0, status="crashed", reason=f"signal SIGSEGV: {HOSTILE}")
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> Path:
+    path = run.parent / "page" / "report.html"
+    assert main(["--report", str(run), "-o", str(path)]) == 0
+    return path
+
+
+def test_it_asks_for_nothing_beyond_itself(page: Path) -> None:
+    text = page.read_text("utf-8")
+    own = text[: text.index("<script>/**")] + text[text.rindex("<script>") :]
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", own)
+    assert "@import" not in own
+
+
+def test_its_words_say_what_ran_what_failed_and_what_not_to_trust(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert "9 cases of 3 models on ort-cpu, openvino-cpu" in text
+    assert "crashed, " in text
+    assert "--headless --plan" in text, "and how to repeat it"
+
+
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium: apt install chromium"
+)
+
+LOOK = """
+addEventListener("load", () => setTimeout(() => {
+  const plots = [...document.querySelectorAll(".plot")];
+  const told = () => plots.map((plot) => (plot.data || []).length);
+  const before = told();
+  const box = document.querySelector("input");
+  box.value = "openvino-cpu net";
+  box.dispatchEvent(new Event("input"));
+  setTimeout(() => {
+    const rows = [...document.querySelectorAll("tbody tr[data-case]")];
+    const filtered = rows.filter((row) => !row.hidden).map((row) => row.textContent);
+    const after = told();
+    box.value = "";
+    box.dispatchEvent(new Event("input"));
+    const buttons = [...document.querySelectorAll("th button")];
+    const heading = buttons.find((button) => button.textContent === "p50");
+    heading.click(); heading.click();
+    const place = [...heading.closest("tr").children].indexOf(heading.closest("th"));
+    const sorted = [...document.querySelectorAll("tbody tr[data-case]")]
+      .map((row) => row.children[place].dataset.value);
+    const marks = plots.map((plot) => plot.querySelectorAll(".point, .js-line, .hm").length);
+    const answer = document.createElement("pre");
+    answer.id = "answer";
+    answer.textContent = JSON.stringify({ before, after, filtered, sorted, marks,
+      strange: document.querySelectorAll("main img, main b").length });
+    document.body.append(answer);
+  }, 500);
+}, 500));
+"""
+
+
+@needs_chromium
+def test_in_a_browser_figures_have_marks_filters_work_and_nothing_of_a_name_runs(
+    page: Path,
+) -> None:
+    elements, console = rendered(page, LOOK)
+    assert not console
+    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert found is not None
+    told = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    assert told["strange"] == 0
+    assert len(told["before"]) == 1 + 5 + 3, "a heat map, and of each model what it has"
+    assert all(told["marks"]), "every figure shows something"
+    assert len(told["filtered"]) == 2
+    assert all("openvino-cpu" in row for row in told["filtered"])
+    assert told["after"] != told["before"], "figures follow the filter"
+    values = [float(value) for value in told["sorted"] if value]
+    assert values == sorted(values, reverse=True)
+    assert told["sorted"][-1] == "", "what was not measured comes last"
+
+
+def test_two_runs_are_compared_and_two_that_share_no_case_say_so(run: Path, tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "apart", manifest_of((Case("third.onnx", "ort-cpu"),))):
+        pass
+    out = tmp_path / "both.html"
+    assert main(["--report", str(run), str(run), "-o", str(out)]) == 0
+    assert "same" in out.read_text("utf-8")
+    assert main(["--report", str(run), str(tmp_path / "apart"), "-o", str(out)]) == 0
+    assert "share no case" in out.read_text("utf-8")
+
+
+def test_a_damaged_line_is_told_and_the_rest_is_shown(run: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(run, tmp_path / "run"))
+    (journal,) = (copied / "journal").iterdir()
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([b"no json\n", *lines[1:]]))
+    assert main(["--report", str(copied), "-o", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "line 1 is damaged" in text
+    assert "openvino-cpu" in text
+    assert main(["--report", str(run), str(copied), "-o", str(tmp_path / "r.html")]) == 0, "beside"

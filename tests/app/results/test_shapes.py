@@ -1,0 +1,42 @@
+"""The first runs of shapes against the later ones, worked out from known samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.shapes import shape_runs
+from tests.app.results.filled_asked import FIRST, cases_asked_for, fill_asked_for
+from tests.app.results.runs import manifest_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    plain = Case("net", "ort-cpu", axes={"batch": 4})
+    with RunFolder.create(tmp_path / "run", manifest_of(cases_asked_for(plain), 1)) as made:
+        fill_asked_for(made, plain, 1, 400.0)
+    return tmp_path / "run"
+
+
+def test_each_shape_is_told_by_itself(folder: Path) -> None:
+    run = read_run(folder)
+    small, large = shape_runs(run, run.cases[-1])
+    assert (small.sizes, large.sizes) == ("batch=1", "batch=8")
+    assert (len(small.first_us), len(large.first_us)) == (0, FIRST)
+    assert (small.share, large.share) == (0.5, 0.5)
+    assert small.ratios == ()
+    assert large.ratios == pytest.approx((5.0,))
+
+
+def test_latency_is_that_of_shapes_that_were_seen(folder: Path) -> None:
+    row = Rows().of(read_run(folder))[-1]
+    assert row["latency_max_us"] == pytest.approx(800.0)
+    assert row["first_seen_p50_us"] == row["first_seen_p99_us"] == pytest.approx(4000.0)
+    assert row["first_to_seen_p50"] == pytest.approx(5.0)
+    assert row["outliers"] == 0
+    assert row["batch_size"] is None

@@ -1,0 +1,130 @@
+"""A damaged run folder is told file by file, and one that a kill left is not called damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.__main__ import main
+from app.cases.round import RECORD
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import to_csv
+from app.results.verify import verify
+from tests.app.results.runs import CASE, OTHER, manifest_of, record
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("verify") / "run"
+    with RunFolder.create(path, manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0, 30.0], warmup=2)
+        record(folder, CASE, 1, [10.0, 20.0, 30.0])
+        record(folder, OTHER, 0, status="crashed", reason="exit code 3")
+        folder.write("results.csv", to_csv(Rows().of(read_run(path))))
+    return path
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+def journal(run: Path) -> Path:
+    (path,) = (run / "journal").iterdir()
+    return path
+
+
+def test_a_run_that_is_whole_is_called_whole(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--verify", str(run)]) == 0
+    assert capsys.readouterr().out == "whole: 3 lines, 3 rounds, 6 measured runs\n"
+
+
+def test_every_damaged_line_is_told_and_the_rest_is_looked_at(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = journal(run).read_bytes().splitlines(keepends=True)
+    wrong = {**json.loads(lines[1]), "iterations": "many"}
+    lines[:2] = [b'{"kind": "round", \n', json.dumps(wrong).encode() + b"\n"]
+    journal(run).write_bytes(b"".join(lines))
+    assert main(["--verify", str(run)]) == 1
+    told = capsys.readouterr().out
+    assert "line 1 is damaged (it is no JSON)" in told
+    assert "line 2 is damaged (" in told
+    assert "iterations" in told, "and what of it"
+    assert "damaged; whole are 1 lines, 1 rounds, 0 measured runs" in told
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: -RECORD.itemsize])
+
+
+def _turned(path: Path) -> None:
+    records = np.fromfile(path, RECORD)
+    records["finished_ns"][-1] = records["started_ns"][-1] - 1
+    path.write_bytes(records.tobytes())
+
+
+def _other_phase(path: Path) -> None:
+    records = np.fromfile(path, RECORD)
+    records["phase"][0] = 1
+    path.write_bytes(records.tobytes())
+
+
+def _other_lane(path: Path) -> None:
+    records = np.fromfile(path, RECORD)
+    records["lane"][0] = 3
+    path.write_bytes(records.tobytes())
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (Path.unlink, "can't be read (No such file or directory)"),
+        (_cut, "holds 4 of 5 samples"),
+        (_turned, "runs end before they start"),
+        (_other_phase, "its measured runs are not as many as the journal counted"),
+        (_other_lane, "has lanes beyond the 1 that there were"),
+    ],
+)
+def test_samples_that_are_not_what_was_measured_are_told(
+    run: Path, harm: Callable[[Path], None], said: str
+) -> None:
+    harm(run / "samples" / f"{CASE.case_id}.0.bin")
+    found = verify(run)
+    (finding,) = found.findings
+    assert found.damaged
+    assert finding.file == f"samples/{CASE.case_id}.0.bin"
+    assert said in finding.what
+
+
+def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:
+    with journal(run).open("ab") as file:
+        file.write(b'{"kind": "rou')
+    (run / "samples" / f"{OTHER.case_id}.1.bin").write_bytes(bytes(40))
+    found = verify(run)
+    assert not found.damaged
+    assert [finding.file.partition("/")[0] for finding in found.findings] == ["journal", "samples"]
+
+
+def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:
+    results = run / "results.csv"
+    rows = results.read_text()
+    assert ",crashed," in rows
+    results.write_text(rows.replace(",crashed,", ",ok,"))
+    (finding,) = verify(run).findings
+    assert finding.harmless
+    assert "status" in finding.what
+
+
+def test_a_folder_that_is_no_run_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--verify", str(tmp_path)]) == 2
+    assert "is no run folder" in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""A run in a notebook: dataframes, verdicts and figures of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas")
+
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.opened import open as open_run
+from app.results.folder import RunFolder
+from tests.app.results.runs import manifest_of, record
+
+FAST, SLOW = (Case("net.onnx", "fake", axes={"batch": n}) for n in (1, 8))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("opened") / "run"
+    with RunFolder.create(path, manifest_of((FAST, SLOW), rounds=3)) as folder:
+        for number in range(3):
+            record(folder, FAST, number, [10.0, 20.0, 30.0], warmup=2)
+            record(folder, SLOW, number, [100.0, 200.0])
+    return path
+
+
+def test_rows_and_samples_are_dataframes_with_their_own_types(path: Path) -> None:
+    run = open_run(path)
+    assert run.rows.set_index("case_id").loc[FAST.case_id, "iterations"] == 9
+    samples = run.samples(FAST.case_id)
+    assert samples["latency_ns"].tolist() == [10_000, 20_000, 30_000] * 3
+    assert len(run.samples(FAST.case_id, warmup=True)) == 15
+    assert set(run.samples()["case_id"]) == {FAST.case_id, SLOW.case_id}
+    assert "net.onnx" in run._repr_html_()
+
+
+def test_two_runs_are_compared_by_their_verdicts(path: Path) -> None:
+    told = open_run(path).compare(path)
+    assert set(told["percentile"]) <= {"p50", "p99"}
+    assert len(told) >= 2
+    assert set(told["ratio"]) == {1.0}
+    assert not set(told["verdict"]) & {"faster", "slower"}
+
+
+def test_a_figure_has_the_medians_of_the_rows(path: Path) -> None:
+    pytest.importorskip("plotly")
+    run = open_run(path)
+    marks = {trace.meta: trace.x[0] for trace in run.latency().data if trace.name.endswith("p50")}
+    assert marks == dict(zip(run.rows["case_id"], run.rows["latency_p50_us"], strict=True))
+    assert {trace.meta for trace in run.percentiles([SLOW.case_id]).data} == {SLOW.case_id}
+    shares = run.histogram([FAST.case_id]).data[0].y
+    assert 66.0 < sum(shares) <= 100.1, "in percent of all runs, without the last half percent"
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda run: run.load(), "no case was measured at two rates"),
+        (lambda run: run.heatmap(), "there are not two models on two runtimes"),
+        (lambda run: run.latency(["no such"]), "has no case 'no such'"),
+        (lambda run: run.samples("no such"), "has no case 'no such'"),
+    ],
+)
+def test_what_is_not_there_is_said(path: Path, draw: object, said: str) -> None:
+    assert callable(draw)
+    with pytest.raises(ResultsError, match=said):
+        draw(open_run(path))

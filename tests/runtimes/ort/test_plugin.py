@@ -1,0 +1,173 @@
+"""Any execution provider from a package or a library: the real one of the simulated card, and
+libraries that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.workers.loop import WAIT, Block
+from app.workers.timing import loop_of, timing
+from exporters import own
+from exporters.types import ExportedModel
+from runtimes.base import Session
+from runtimes.faults import CompileFault, NotAvailable, RuntimeFault
+from runtimes.fpga.provider.shim import PROVIDER_NAME
+from runtimes.options import OptionValue, Settings
+from runtimes.ort import plugin_devices
+from runtimes.ort.plugin_runtime import OrtEp
+from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.graphs import STEPS, Graphs, constant, node, streamed, vector
+from tests.runtimes.torch_factories import CHANNELS
+
+OURS = own.module_name("runtimes.fpga.provider")
+BF16 = 0.02
+
+
+def opened(model: ExportedModel, target: str = OURS, **options: OptionValue) -> Session:
+    settings = Settings(threads=1, device=target, options=options)
+    return OrtEp().compile(model, {"batch": 1}, settings)
+
+
+def refusal(target: str, model: ExportedModel) -> RuntimeFault:
+    """The fault that opening ends with: one line, with a remedy."""
+    with pytest.raises(RuntimeFault) as raised:
+        opened(model, target)
+    assert raised.value.remedy
+    assert "\n" not in str(raised.value)
+    return raised.value
+
+
+@pytest.mark.parametrize("call", ["c", "python"])
+def test_a_package_s_provider_computes_and_is_named(graphs: Graphs, call: str) -> None:
+    reference = reference_of(graphs.step, 1)
+    with opened(graphs.step, call=call) as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference, BF16)
+        assert bool(lane.calls) == (call == "c")
+        execution = session.execution
+    assert execution.provider == PROVIDER_NAME
+    assert {node.provider for node in execution.placement} == {PROVIDER_NAME}
+    assert execution.device_name == "simulated low-latency FPGA inference card"
+    assert execution.clock == "wall"
+
+
+def test_the_precision_of_a_provider_is_not_guessed_from_the_types_of_its_tensors(
+    graphs: Graphs,
+) -> None:
+    """The card computes float32 graphs in bf16."""
+    with opened(graphs.dense) as session:
+        assert session.execution.precision == "unknown"
+        assert "does not tell in which type" in session.execution.warnings[0]
+
+
+def test_what_the_provider_leaves_to_the_cpu_is_elsewhere(graphs: Graphs) -> None:
+    nodes = [node("Relu", ["x"], ["r"]), node("CumSum", ["r", "axis"], ["y"])]
+    axis = [constant("axis", np.array(0))]
+    mixed = graphs.save("ep_mixed", nodes, [vector("x")], [vector("y")], axis)
+    alone = graphs.save("ep_alone", nodes[1:], [vector("r")], [vector("y")], axis)
+    for model, taken in ((mixed, ["Relu"]), (alone, [])):
+        with OrtEp().compile(model, {}, Settings(threads=1, device=OURS)) as session:
+            execution = session.execution
+        assert execution.provider == PROVIDER_NAME
+        assert [n.op for n in execution.elsewhere] == ["CumSum"]
+        own = [n for n in execution.placement if n.provider == PROVIDER_NAME]
+        assert len(own) == len(taken)
+        assert all(n.precision == "unknown" for n in own)
+
+
+def test_options_of_any_name_reach_the_provider(graphs: Graphs) -> None:
+    with opened(graphs.dense, card="ia-420f", cores="1", nothing=""):
+        pass
+    for options, told in (({"card": "v8"}, "'v80'"), ({"speed": "1"}, "'speed'")):
+        for call in ("c", "python"):
+            with pytest.raises(CompileFault, match=told):
+                opened(graphs.dense, call=call, **options)
+
+
+def test_a_device_is_chosen_by_its_number_or_its_kind(graphs: Graphs) -> None:
+    for device in ("first", "0", "npu"):
+        with opened(graphs.dense, device=device) as session:
+            assert session.execution.provider == PROVIDER_NAME
+    for device in ("1", "gpu"):
+        with pytest.raises(NotAvailable, match=f"no device {device}") as raised:
+            opened(graphs.dense, device=device)
+        assert f"0 {PROVIDER_NAME} on the npu, simulated low-latency" in raised.value.remedy
+
+
+@pytest.fixture
+def with_own_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As of a provider that computes on memory of its own, to which a binding copies but once."""
+    monkeypatch.setattr(plugin_devices, "_own_memory", lambda _device: True)
+    yield
+
+
+@pytest.mark.parametrize("call", ["c", "python"])
+def test_a_run_begins_with_the_inputs_where_the_provider_has_memory_of_its_own(
+    graphs: Graphs, with_own_memory: None, call: str
+) -> None:
+    sequence = np.random.default_rng(7).standard_normal((STEPS, 1, CHANNELS), np.float32)
+    zero = np.zeros((1, CHANNELS), np.float32)
+    with opened(graphs.step, call=call) as session:
+        lane = session.lanes[0]
+        lane.bind({"x": sequence[0], "h": zero, "older": zero})
+        assert loop_of(lane, streaming=True) == ("C" if call == "c" else "Python")
+        if call == "c":
+            assert len(lane.calls) == len(graphs.step.inputs) + 1
+        time = timing(lane, 0, "spin", WAIT, streaming=True, sets=[{"x": x} for x in sequence])
+        time(Block(STEPS), STEPS - 1)
+        time(Block(STEPS), 1)
+        assert np.allclose(lane.outputs()["y"], streamed(sequence)[-1], atol=BF16)
+        lane.bind({"x": sequence[0], "h": zero, "older": zero})
+        lane.run()
+        assert np.allclose(lane.outputs()["y"], streamed(sequence)[0], atol=BF16)
+
+
+def test_operator_times_are_those_of_the_parts_that_the_provider_took(graphs: Graphs) -> None:
+    settings = Settings(threads=1, device=OURS, operator_times=True)
+    with OrtEp().compile(graphs.dense, {"batch": 1}, settings) as session:
+        session.lanes[0].bind(reference_of(graphs.dense, 1).inputs)
+        times = session.operator_times(5)
+    assert [PROVIDER_NAME in told.engine_name for told in times] == [True]
+    assert times[0].time_us > 0
+
+
+def test_what_is_no_provider_is_refused_with_its_reason(graphs: Graphs, tmp_path: Path) -> None:
+    (tmp_path / "empty.so").write_bytes(b"nothing")
+    for target, told in (
+        (str(tmp_path / "gone.so"), "there is no file"),
+        ("onnxruntime-ep-of-nobody", "did you mean onnxruntime_ep_of_nobody"),
+        ("onnxruntime_ep_of_nobody", "pip install onnxruntime-ep-of-nobody"),
+        ("numpy.of_nobody", "is not installed"),
+        ("numpy", "has no get_library_path()"),
+        (str(tmp_path / "empty.so"), "does not take empty.so as an execution provider"),
+    ):
+        fault = refusal(target, graphs.dense)
+        assert isinstance(fault, NotAvailable)
+        assert told in str(fault)
+
+
+@pytest.mark.skipif(
+    find_spec("onnxruntime_ep_openvino") is None, reason="onnxruntime-ep-openvino is not installed"
+)
+def test_a_vendor_s_package_is_opened_or_says_that_it_has_no_device_here(graphs: Graphs) -> None:
+    """It offers none on a processor of another maker; its memory is its own, so that a binding
+    would give it the inputs once only."""
+    reference = reference_of(graphs.step, 1)
+    try:
+        session = opened(graphs.step, "onnxruntime_ep_openvino")
+    except NotAvailable as fault:
+        assert "offers no device on this machine" in fault.cause
+        return
+    with session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference, BF16)
+        assert session.execution.provider == "OpenVINOExecutionProvider"

@@ -1,0 +1,149 @@
+"""The parser and the builder are TensorRT's own, and what they refuse is told node by node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from exporters.types import ExportedModel
+from runtimes.faults import CompileFault, Unsupported
+from runtimes.options import Settings
+from runtimes.trt.build import BuildSettings, configured
+from runtimes.trt.faults import log_of
+from runtimes.trt.rtx_runtime import COMPUTE_CAPABILITIES, TensorRtRtx
+from tests.runtimes.graphs import Graphs, constant, node, quantised_conv, vector
+from tests.runtimes.torch_factories import weights
+
+pytestmark = pytest.mark.usefixtures("rtx")
+
+NAMED = [f"sm{major}{minor}" for major, minor in COMPUTE_CAPABILITIES]
+
+
+def plan_bytes(model: ExportedModel, device: str = "sm89", batch: int = 1) -> int:
+    settings = Settings(device=device, precision=model.precision)
+    axes = {"batch": batch} if "batch" in model.axes else {}
+    checked = TensorRtRtx().check(model, axes, settings)
+    assert (checked.checked_as, checked.execution) == ("built", None)
+    assert checked.plan_bytes is not None
+    return checked.plan_bytes
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("name", ["dense", "step", "lookup"])
+def test_graphs_become_engines_without_a_gpu(graphs: Graphs, name: str, batch: int) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    assert plan_bytes(model, batch=batch) > 10_000
+
+
+@pytest.mark.parametrize("device", NAMED)
+def test_each_gpu_that_can_be_named_is_built_for(graphs: Graphs, device: str) -> None:
+    assert plan_bytes(graphs.lookup, device) > 10_000
+
+
+def test_the_gpus_that_can_be_named_are_those_of_the_package(rtx: ModuleType) -> None:
+    known = {name.lower() for name in rtx.ComputeCapability.__members__ if name.startswith("SM")}
+    assert known == set(NAMED)
+
+
+def test_a_large_weight_is_in_the_engine(graphs: Graphs) -> None:
+    weight_bytes = 4 * 512 * 512
+    specs = [vector(name, "float32", "batch", 512) for name in ("x", "y")]
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    w = [constant("w", weights(512, 512))]
+    assert plan_bytes(graphs.save("heavy", nodes, specs[:1], specs[1:], w, axes={"batch": 1})) > (
+        weight_bytes
+    )
+
+
+def test_graphs_keep_their_own_types(graphs: Graphs) -> None:
+    half = [vector(name, "float16", 3, 4) for name in ("x", "y")]
+    model = graphs.save("half", [node("Exp", ["x"], ["y"])], half[:1], half[1:])
+    assert plan_bytes(replace(model, precision="fp16")) > 10_000
+    assert plan_bytes(replace(quantised_conv(graphs, "eight_bit"), precision="int8")) > 10_000
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        BuildSettings("fp32", tf32=False, compute_capability=89),
+        BuildSettings("fp32", tf32=True, builder_level=5, compute_capability=120),
+    ],
+)
+def test_the_builder_gets_the_settings_of_the_case(rtx: ModuleType, wanted: BuildSettings) -> None:
+    log = log_of(rtx)
+    config = configured(rtx, rtx.Builder(log), wanted, log)
+    assert config.get_flag(rtx.BuilderFlag.TF32) == wanted.tf32
+    assert config.builder_optimization_level == wanted.builder_level
+    assert config.profiling_verbosity == rtx.ProfilingVerbosity.DETAILED
+    assert config.num_compute_capabilities == 1
+    assert int(config.get_compute_capability(0)) == wanted.compute_capability
+
+
+def test_a_gpu_that_it_does_not_know_is_unsupported_in_its_own_words(rtx: ModuleType) -> None:
+    log, hopper = log_of(rtx), BuildSettings("fp32", tf32=False, compute_capability=90)
+    with pytest.raises(Unsupported, match=r"9\.0 .*Compute capability is invalid or not supported"):
+        configured(rtx, rtx.Builder(log), hopper, log)
+
+
+def test_every_node_that_the_parser_refuses_is_named(graphs: Graphs) -> None:
+    nodes = [
+        node("Teleport", ["x"], ["a"]),
+        node("Relu", ["a"], ["b"]),
+        node("Unique", ["b"], ["c"]),
+        node("Teleport", ["c"], ["d"]),
+        node("StringNormalizer", ["d"], ["y"]),
+    ]
+    model = graphs.save("refused", nodes, [vector("x")], [vector("y")])
+    with pytest.raises(Unsupported) as raised:
+        plan_bytes(model)
+    told = raised.value.cause
+    for words in ("Teleport nodes 'a_node', 'd_node'", "Unique node 'c_node'", "'y_node'"):
+        assert words in told
+    assert "Relu" not in told
+    assert raised.value.node == "a_node"
+
+
+def test_of_very_many_refused_nodes_the_rest_is_counted(graphs: Graphs) -> None:
+    one = [node("Teleport", ["x"], [f"t{k}"]) for k in range(20)]
+    others = [node(f"Warp{k}", ["x"], [f"w{k}"]) for k in range(30)]
+    model = graphs.save("many", [*one, *others], [vector("x")], [vector("w0")])
+    with pytest.raises(Unsupported) as raised:
+        plan_bytes(model)
+    told = raised.value.cause
+    assert "the Teleport nodes 't0_node', 't1_node', 't2_node' and 17 more" in told
+    assert told.endswith(", and 19 more operators")
+    assert len(told) < 2000
+
+
+def test_shapes_that_do_not_fit_are_told_with_the_node_and_the_sizes(graphs: Graphs) -> None:
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    model = graphs.save("misfit", nodes, [vector("x")], [vector("y")], [constant("w", weights(5))])
+    with pytest.raises(CompileFault, match=r"MatMul node 'y_node' \(.*4.*5") as raised:
+        plan_bytes(model)
+    assert "Error" not in raised.value.cause.replace("API Usage Error", "")
+    assert ".cpp" not in raised.value.cause
+
+
+def test_a_type_that_tensorrt_lacks_is_told_of_the_graph(graphs: Graphs) -> None:
+    specs = [vector(name, "int16") for name in ("x", "y")]
+    model = graphs.save("short", [node("Abs", ["x"], ["y"])], specs[:1], specs[1:])
+    with pytest.raises(Unsupported, match=r"the graph \(Failed to convert"):
+        plan_bytes(model)
+
+
+def test_a_file_that_is_no_graph_is_a_compile_fault(graphs: Graphs, tmp_path: Path) -> None:
+    path = tmp_path / "noise.onnx"
+    path.write_bytes(b"\x00\xff noise")
+    with pytest.raises(CompileFault, match="TensorRT"):
+        plan_bytes(replace(graphs.dense, path=str(path)))
+
+
+def test_what_a_gpu_cannot_compute_is_unsupported_with_its_node(graphs: Graphs) -> None:
+    """Turing, for which TensorRT for RTX has no products of matrices in fp32."""
+    with pytest.raises(Unsupported, match="FP32 GEMM is not supported") as raised:
+        plan_bytes(graphs.dense, "sm75")
+    assert raised.value.node == "z_node"
+    assert ".cpp" not in raised.value.cause
