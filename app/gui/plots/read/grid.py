@@ -1,7 +1,8 @@
 """Bins for what is looked at: as narrow as its samples, the screen and the clock's tick allow.
 
-Within a decade they are equally wide in time, over more of them in the logarithm. Their width
-follows Freedman and Diaconis: 2 IQR / n^(1/3), of the case for which that is least.
+Within a factor of two they are equally wide in time, over more than that in the logarithm: on a
+logarithmic axis the last of equally wide ones would be too narrow to be seen. Their width follows
+Freedman and Diaconis: 2 IQR / n^(1/3), of the case for which that is least.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from app.results.text import significant, time_tick
 
 _LEAST_PX = 2.0
+_LINEAR_DECADES = 0.3
 _ASKED_FOR_TICK = 65_536
 """From so many samples the clock's tick is told: more of them find no finer one."""
 
@@ -73,7 +75,7 @@ def grid_for(
     tick = max(1, min(tick_ns(values) for values in cases if len(values)))
     decades = math.log10(high_s / low_s)
     margin = 10.0 ** (decades / 2.0)
-    if decades > 1.0:
+    if decades > _LINEAR_DECADES:
         return _log_grid(seen, tick, low_s / margin, high_s * margin, decades, width_px)
     widest_ns = max(1.0, (high_s - low_s) * 1e9 / 4.0)
     rough = min(max(_rule(values), float(tick)) for values in seen)
