@@ -11,22 +11,20 @@ from functools import partial
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
-from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.envelope import Taken
-from app.gui.plots.legend import Entry, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.legend import Entry
 from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samples
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit_points import LitPoints
 from app.gui.plots.read.samples import PHASES, DrawnRound, SampleReader
+from app.gui.plots.rounds import RoundLayer, warm_color
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.gui.plots.trace import Trace
 from app.results.parts import part_ns
@@ -86,7 +84,7 @@ class TimelineView(PlotView):
         self._let_read(drawn, offsets, styles)
         self.show_legend(
             [Entry(legend_text(s), styles[s.key].pen(2.2)) for s in drawn]
-            + [Entry("warm-up, not counted", None, QBrush(_warm_color(self.theme)))]
+            + [Entry("warm-up, not counted", None, QBrush(warm_color(self.theme)))]
         )
         count = sum(len(r) for one in drawn for r in one.rounds)
         cut = f"; the first {len(drawn)} of {len(shown)} series" if len(drawn) < len(shown) else ""
@@ -249,45 +247,3 @@ class TimelineView(PlotView):
 def _beside(series: Series, number: int, _: int) -> str:
     """What is known of the machine in a round."""
     return ""
-
-
-def _warm_color(theme: Theme) -> QColor:
-    color = QColor(theme.muted)
-    color.setAlpha(60)
-    return color
-
-
-class RoundLayer(Overlay):
-    """Warm-up shaded, and where each round begins."""
-
-    def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
-        super().__init__(plot)
-        self._theme = theme
-        self._offsets: tuple[float, ...] = ()
-        self._warm: tuple[tuple[float, float], ...] = ()
-
-    def set_rounds(self, offsets_s: Sequence[float], warm_s: Sequence[tuple[float, float]]) -> None:
-        """Where rounds begin, and from when to when each warmed up, on the time axis."""
-        self._offsets, self._warm = tuple(offsets_s[:-1]), tuple(warm_s)
-        self.update()
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        box = self.boundingRect()
-        for begin, end in self._warm:
-            left, right = self.x_px(begin), self.x_px(end)
-            shade = QRectF(left, box.top(), max(1.5, right - left), box.height())
-            painter.fillRect(shade & box, _warm_color(self._theme))
-        painter.setFont(plot_font(-1.5))
-        metrics = QFontMetricsF(painter.font())
-        for number, offset in enumerate(self._offsets):
-            x = self.x_px(offset)
-            if not box.left() - 1 <= x <= box.right():
-                continue
-            painter.setPen(QPen(QColor(self._theme.border), 1, Qt.PenStyle.DashLine))
-            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-            painter.setPen(QColor(self._theme.muted))
-            painter.drawText(
-                QPointF(x + 4, box.top() + metrics.ascent() + 2), f"round {number + 1}"
-            )
