@@ -59,7 +59,6 @@ from app.sweep.run import SweepRun, close_quietly
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
@@ -214,9 +213,11 @@ class Steering:
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> Steering:
-        for number in _STOPPING:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves SIGHUP
-                self._previous[number] = signal.signal(number, self._signalled)
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            numbers.append(signal.SIGHUP)
+        for number in numbers:
+            self._previous[number] = signal.signal(number, self._signalled)
         return self
 
     def __exit__(self, *_: object) -> None:
