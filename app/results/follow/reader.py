@@ -136,6 +136,7 @@ class RunReader:
     def _waits(self) -> bool:
         """Whether summaries that were asked for have not come yet."""
         return len(self._answered) < len(self._asked) and not self._summaries.died
+
     def close(self) -> None:
         """End the summary process."""
         self._summaries.close()
