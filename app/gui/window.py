@@ -130,7 +130,9 @@ class MainWindow(QMainWindow):
         self.feed.beat.connect(self.log.read_on)
         self.table.selected.connect(self.feed.select)
         for view in self.views.by_key.values():
-            view.chosen.connect(lambda key: self.table.select([key]))
+            view.picked.connect(self._pick)
+            view.opened.connect(self._open_samples)
+            view.samples_asked.connect(self.files.export_samples)
         self.table.baseline_chosen.connect(self.feed.summarise_all)
         self.docks.page_changed.connect(self._page_changed)
         self.trust.asked.connect(self._find_doubted)
@@ -164,6 +166,18 @@ class MainWindow(QMainWindow):
 
     def show_error(self, error: Exception) -> ErrorDialog:
         return show_error(error, self)
+
+    def _pick(self, keys: tuple[str, ...], add: bool) -> None:
+        """Select the rows of what was clicked in a plot; what plots show stays if it is there."""
+        chosen = [*self.table.selected_keys(), *keys] if add else list(keys)
+        quiet = self.feed.look_at(keys[0], chosen)
+        self.table.select(chosen, quiet=quiet)
+
+    def _open_samples(self, key: str) -> None:
+        """Show the iterations of a case over time, and with it what else is shown."""
+        if not self.feed.look_at(key, [key]):
+            self.table.select([key])
+        self.docks.show("timeline")
 
     @Slot()
     def follow_measurement(self) -> None:

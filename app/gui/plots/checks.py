@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import (
-    QGraphicsSceneHoverEvent,
-    QGraphicsSceneMouseEvent,
-    QStyleOptionGraphicsItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.status import STATUSES, Tone
 from app.gui.look.csv_file import Table
@@ -22,6 +17,7 @@ from app.gui.plots.axes import NamesAxis
 from app.gui.plots.barview import BarView
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.results.checking import matrix, word
 from app.results.series import Series
 
@@ -70,7 +66,13 @@ class ChecksView(BarView):
             axis.setTickFont(plot_font())
         plot.setXRange(-0.5, len(runtimes) - 0.5, padding=0)
         plot.setYRange(-0.5, len(models) - 0.5, padding=0)
-        self.lay(PlaceLayer(plot, places, self.theme, self.chosen.emit))
+        self.lay(PlaceLayer(plot, places, self.theme))
+        names = {one.key: one.label for one in self.series}
+        spots = [
+            Spot(p.column, p.row, names[p.key], (p.text, p.why), (p.key,), reach=CELL)
+            for p in places
+        ]
+        self.let_read(plot, SpotReader(spots))
         clear = pg.mkPen(QColor(self.theme.border))
         self.show_legend(
             [
@@ -117,16 +119,9 @@ def tone_color(tone: Tone, theme: Theme) -> QColor:
 class PlaceLayer(Overlay):
     """Tiles with their words; simulated ones hatched, those that have not ended only outlined."""
 
-    def __init__(
-        self,
-        plot: pg.PlotItem,
-        places: Sequence[Place],
-        theme: Theme,
-        choose: Callable[[str], object],
-    ) -> None:
+    def __init__(self, plot: pg.PlotItem, places: Sequence[Place], theme: Theme) -> None:
         super().__init__(plot)
-        self._places, self._theme, self._choose = tuple(places), theme, choose
-        self.setAcceptHoverEvents(True)
+        self._places, self._theme = tuple(places), theme
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def rect_of(self, place: Place) -> QRectF:
@@ -134,17 +129,6 @@ class PlaceLayer(Overlay):
         left, right = self.x_px(place.column - 0.5), self.x_px(place.column + 0.5)
         top, bottom = self.y_px(place.row - 0.5), self.y_px(place.row + 0.5)
         return QRectF(left, top, right - left, bottom - top).adjusted(1.5, 1.5, -1.5, -1.5)
-
-    def mousePressEvent(self, event: QGraphicsSceneMouseEvent) -> None:  # noqa: N802
-        place = self._at(event.pos())
-        if place is None:
-            super().mousePressEvent(event)
-        else:
-            self._choose(place.key)
-
-    def hoverMoveEvent(self, event: QGraphicsSceneHoverEvent) -> None:  # noqa: N802
-        place = self._at(event.pos())
-        self.setToolTip(place.why if place is not None else "")
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -168,6 +152,3 @@ class PlaceLayer(Overlay):
             room = rect.width() - 6
             text = metrics.elidedText(place.text, Qt.TextElideMode.ElideRight, room)
             painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
-
-    def _at(self, position: QPointF) -> Place | None:
-        return next((p for p in self._places if self.rect_of(p).contains(position)), None)

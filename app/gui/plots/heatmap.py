@@ -19,8 +19,10 @@ from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.barview import BarView
+from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.style import clocks_text, hollow_entry
 from app.results.doubts import standing
 from app.results.figures import batches, number, of_batch, ranked, variants
@@ -47,6 +49,7 @@ class Tile:
     ratio: float | None
     simulated: bool = False
     doubted: bool = False
+    spot: Spot | None = None
 
 
 class HeatmapView(BarView):
@@ -84,6 +87,7 @@ class HeatmapView(BarView):
         plot.setXRange(-0.5, len(columns) - 0.5, padding=0)
         plot.setYRange(-0.5, len(models) - 0.5, padding=0)
         self.lay(TileLayer(plot, tiles, self.theme, _measured_columns(tiles)))
+        self.let_read(plot, SpotReader([tile.spot for tile in tiles if tile.spot]))
         clear = pg.mkPen(QColor(self.theme.border))
         self.show_legend(
             [
@@ -127,15 +131,18 @@ class HeatmapView(BarView):
             best = _bests(cells, values, highest=figure == "throughput")
             for one in cells:
                 place = (row, columns.index(names[one.key]))
+                told = (figure_text(one, column, _FIGURES[figure][1]), *_why(one))
+                spot = case_spot(one, place[1], row, told, reach=CELL)
                 value = values.get(one.key)
                 if not value:
-                    tiles.append(Tile(*place, one.status.replace("_", " "), None, _simulated(one)))
+                    word = one.status.replace("_", " ")
+                    tiles.append(Tile(*place, word, None, _simulated(one), spot=spot))
                     continue
                 ahead = best[_rivals(one)]
                 ratio = ahead / value if figure == "throughput" else value / ahead
                 text = rate_text(value) if figure == "throughput" else time_text(value * 1e-6)
                 doubted = standing(one) != "sound"
-                tiles.append(Tile(*place, text, ratio, _simulated(one), doubted))
+                tiles.append(Tile(*place, text, ratio, _simulated(one), doubted, spot))
         return models, columns, tiles
 
     def table(self) -> Table:
@@ -144,6 +151,11 @@ class HeatmapView(BarView):
         for tile in tiles:
             rows[tile.row][tile.column + 1] = tile.text
         return ["model", *columns], rows
+
+
+def _why(series: Series) -> tuple[str, ...]:
+    reason = series.row.get("reason")
+    return (str(reason),) if reason else ()
 
 
 def _simulated(series: Series) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,11 +21,15 @@ from app.gui.plots.marks import (
     MarkLayer,
     mark_entries,
     percentile_marks,
+    percentiles,
     published_marks,
 )
 from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, fixed_bins
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.style import LitStyle, SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
@@ -34,6 +38,7 @@ _FLOOR = 0.5
 """Where a log axis begins: below one sample, so that a single sample is seen."""
 
 MOST_PANELS = 12
+_NO_SAMPLES = np.empty(0, np.int64)
 
 
 class HistogramView(PlotView):
@@ -97,7 +102,9 @@ class HistogramView(PlotView):
             if self.marks_box.isChecked():
                 for one in group:
                     marks += percentile_marks(one, styles[one.key].color, names)
-            panel.draw(group, styles, marks, self._height, self.log_box.isChecked())
+            binned = {one.key: fixed_bins(one) for one in group}
+            drawn = panel.draw(group, binned, styles, marks, self._unit, self.log_box.isChecked())
+            self.let_read(panel.plot, BinReader(drawn, self.part_choice.part))
             drawn_marks += marks
         if self.follows:
             self._show_all(shown)
@@ -121,10 +128,19 @@ class HistogramView(PlotView):
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
 
-    def _height(self, series: Series) -> np.ndarray:
-        if self.height_choice.value == "counts":
-            return series.counts.astype(float)
-        return series.counts / series.counts.sum()
+    def _unit(self, bins: Binned) -> float:
+        """How high one sample is."""
+        return 1.0 if self.height_choice.value == "counts" else 1.0 / bins.total
+
+    def draw_lit(self) -> None:
+        part = self.part_choice.part
+        values = {s.key: self.lit.values_ns(s, part) for s in self.series} if self.lit else {}
+        band = self.lit.brush.log_ends(part) if self.lit else None
+        for panel in self._panels:
+            panel.draw_lit(values, band, log=self.log_box.isChecked())
+
+    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
+        return Brush(self.part_choice.part, 10.0**low, 10.0**high)
 
     def _build(self, groups: Sequence[Sequence[Series]], stacked: bool) -> None:
         """Make the panels anew if other series or another layout are to be drawn."""
@@ -150,7 +166,8 @@ class HistogramView(PlotView):
                 plot.setXLink(self.plots[0])
             if not last:
                 plot.getAxis("bottom").setStyle(showValues=False)
-            self._panels.append(_Panel(plot, self.lay(MarkLayer(plot, self.theme))))
+            band = self.lay(BandLayer(plot, self.theme))
+            self._panels.append(_Panel(plot, self.lay(MarkLayer(plot, self.theme)), band))
 
     def _show_all(self, shown: Sequence[Series]) -> None:
         occupied = np.nonzero(np.sum([one.counts for one in shown], axis=0))[0]
@@ -192,43 +209,82 @@ def _untold(marks: Sequence[Mark]) -> list[Mark]:
 class _Panel:
     """One plot with its outlines, kept from frame to frame."""
 
-    def __init__(self, plot: pg.PlotItem, marks: MarkLayer) -> None:
-        self._plot, self._marks = plot, marks
+    def __init__(self, plot: pg.PlotItem, marks: MarkLayer, band: BandLayer) -> None:
+        self.plot, self._marks, self._band = plot, marks, band
         self._outlines: dict[str, OutlineLayer] = {}
+        self._lit: dict[str, OutlineLayer] = {}
+        self._drawn: list[DrawnBins] = []
+        self._unit: Callable[[Binned], float] = lambda _: 1.0
         self._bottom, self._top = 0.0, 1.0
 
     def draw(
         self,
         group: Sequence[Series],
+        binned: Mapping[str, Binned],
         styles: dict[str, SeriesStyle],
         marks: Sequence[Mark],
-        height: Callable[[Series], np.ndarray],
+        unit: Callable[[Binned], float],
         log: bool,
-    ) -> None:
-        tops, bottoms = [], []
+    ) -> list[DrawnBins]:
+        tops, bottoms, drawn = [], [], []
         for one in group:
-            heights = height(one)
-            occupied = np.nonzero(one.counts)[0]
-            first, last = occupied[0], occupied[-1] + 1
-            floor = 0.0
-            if log:
-                lowest = _FLOOR * heights.sum() / one.counts.sum()
-                heights = np.log10(np.maximum(heights, lowest))
-                floor = math.log10(lowest)
-            heights = heights[first:last]
-            outline = self._outline(one, styles[one.key])
-            outline.set_columns(_LOG_EDGES[first : last + 1], heights, floor)
-            tops.append(float(heights.max()))
+            bins, style = binned[one.key], styles[one.key]
+            heights, floor = _heights(bins.counts, unit(bins), log=log)
+            occupied = np.nonzero(bins.counts)[0]
+            first, last = (occupied[0], occupied[-1] + 1) if len(occupied) else (0, 0)
+            outline = self._outline(one.key, style)
+            edges = np.log10(bins.edges_s[first : last + 1])
+            outline.set_columns(edges, heights[first:last], floor)
+            told = tuple((p.name, p.seconds) for p in percentiles(one))
+            drawn.append(DrawnBins(one.key, one.label, style.color, bins, heights, told))
+            tops.append(float(heights.max(initial=floor)))
             bottoms.append(floor)
         self._top, self._bottom = max(tops), min(bottoms)
         self._marks.set_marks(marks)
+        self._drawn, self._unit = drawn, unit
+        return drawn
 
-    def _outline(self, series: Series, style: SeriesStyle) -> OutlineLayer:
-        if series.key not in self._outlines:
-            self._outlines[series.key] = OutlineLayer(self._plot, style)
-        self._outlines[series.key].set_style(style)
-        return self._outlines[series.key]
+    def draw_lit(
+        self,
+        values_ns: Mapping[str, np.ndarray],
+        band: tuple[float, float] | None,
+        *,
+        log: bool,
+    ) -> None:
+        """Fill what is lit of each outline, and shade the range that was marked."""
+        self._band.set_band(band)
+        for layer in self._lit.values():
+            layer.setVisible(False)
+        for drawn in self._drawn:
+            counts = drawn.bins.counted(values_ns.get(drawn.key, _NO_SAMPLES))
+            occupied = np.nonzero(counts)[0]
+            if not len(occupied):
+                continue
+            heights, floor = _heights(counts, self._unit(drawn.bins), log=log)
+            first, last = occupied[0], occupied[-1] + 1
+            if drawn.key not in self._lit:
+                self._lit[drawn.key] = OutlineLayer(self.plot, LitStyle(drawn.color, False))
+                self._lit[drawn.key].setZValue(12)
+            layer = self._lit[drawn.key]
+            layer.set_style(LitStyle(drawn.color, False))
+            edges = np.log10(drawn.bins.edges_s[first : last + 1])
+            layer.set_columns(edges, heights[first:last], floor)
+            layer.setVisible(True)
+
+    def _outline(self, key: str, style: SeriesStyle) -> OutlineLayer:
+        if key not in self._outlines:
+            self._outlines[key] = OutlineLayer(self.plot, style)
+        self._outlines[key].set_style(style)
+        return self._outlines[key]
 
     def show_all(self) -> None:
         room = (self._top - self._bottom) * HEADROOM / (1.0 - HEADROOM)
-        self._plot.setYRange(self._bottom, self._top + room, padding=0)
+        self.plot.setYRange(self._bottom, self._top + room, padding=0)
+
+
+def _heights(counts: np.ndarray, unit: float, *, log: bool) -> tuple[np.ndarray, float]:
+    """How high columns are drawn, and where they begin; `unit` is the height of one sample."""
+    if not log:
+        return counts * unit, 0.0
+    lowest = _FLOOR * unit
+    return np.log10(np.maximum(counts * unit, lowest)), math.log10(lowest)
