@@ -12,6 +12,8 @@ from app.results.settings import Setting, settings
 
 _FIRST = ("latency_p50_us", "latency_p99_us", "latency_mean_us", "throughput_per_s")
 _OF_SCENARIO = ("gap_us", "rate_hz", "at_once", "period_us")
+_UNIT = " (µs)"
+"""An axis of times prints its own units."""
 _SAY_THEMSELVES = ("precision", "scenario", "condition", "batcher", "wait_policy")
 """Settings whose values need no word before them."""
 
@@ -36,7 +38,7 @@ def figures(series: Sequence[Series]) -> dict[str, str]:
     known = [BY_NAME[name] for name in _FIRST]
     known += [one for one in COLUMNS if one.kind in ("number", "count") and one not in known]
     return {
-        one.name: one.title
+        one.name: one.title.removesuffix(_UNIT)
         for one in known
         if one.name not in taken and len({number(case, one.name) for case in series} - {None}) > 1
     }

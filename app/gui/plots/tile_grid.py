@@ -98,8 +98,8 @@ class TileGrid(PlotView):
 
     def _follow_range(self, *_: object) -> None:
         """Keys that read a tile out of sight have moved the plot to it."""
-        for bar, (low, _) in zip(self._bars, self.plots[0].viewRange(), strict=True):
-            bar.setValue(round(low + 0.5))
+        for bar, seen in zip(self._bars, self.plots[0].viewRange(), strict=True):
+            bar.setValue(round(seen[0] + 0.5))
         if self._headings is not None:
             self._headings.update()
 

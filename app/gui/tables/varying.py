@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.gui.tables.columns import Column
+from app.gui.tables.columns import Column, Kind
 from app.results.series import Series
 from app.results.settings import TELLING, Setting, differs, own_settings
 
@@ -47,5 +47,5 @@ def _column(setting: Setting, series: Sequence[Series]) -> SettingColumn:
     least = min(value for one in series if (value := setting.value(one)) is not None)
     word = "An option" if setting.of == "option" else "A size"
     hint = f"{word} of the case. In the filter: {setting.name}={least}"
-    kind = "count" if setting.numeric else "text"
+    kind: Kind = "count" if setting.numeric else "text"
     return SettingColumn(setting.key, setting.name, hint, kind, _WIDTH, setting)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,7 @@ from tests.app.gui.synthetic import failed, series
 P50 = "latency_p50_us"
 
 
-def _case(
-    runtime: str, p50_us: float, batch: int = 1, clock: Clock = "wall", **row: object
-) -> Series:
+def _case(runtime: str, p50_us: float, batch: int = 1, clock: Clock = "wall", **row: Any) -> Series:
     key = f"{runtime} {batch} {row}"
     one = series(
         runtime, "m", key=key, count=20, rounds=1, clock=clock, finished=False, batch_size=batch,

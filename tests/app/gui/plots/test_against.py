@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pyqtgraph as pg
 import pytest
@@ -20,7 +21,7 @@ from tests.app.gui.synthetic import series
 P50 = "latency_p50_us"
 
 
-def _case(p50_us: float, spread: float, threads: int = 1, **row: object) -> Series:
+def _case(p50_us: float, spread: float, threads: int = 1, **row: Any) -> Series:
     """A case with an option that is a number, and an interval of 10 % about its median."""
     one = series(
         "ort-cpu", "m", key=f"{spread} {threads} {row}", count=10, rounds=1, finished=False,
