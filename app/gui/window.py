@@ -29,6 +29,7 @@ from app.gui.look.shortcuts import Sheet, shortcut_rows, term_rows
 from app.gui.look.theme import apply_theme
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
+from app.gui.panels.noticed import NoticedStrip
 from app.gui.panels.progress import ProgressPanel
 from app.gui.panels.queue import QueuePanel
 from app.gui.panels.trust import TrustStrip
@@ -71,8 +72,10 @@ class MainWindow(QMainWindow):
         self._complete_menus()
         self.tool_bar = build_tool_bar(self, self.actions_by_key)
         self.trust = TrustStrip()
-        self.addToolBarBreak()
-        self.addToolBar(self.trust)
+        self.noticed = NoticedStrip()
+        for strip in (self.trust, self.noticed):
+            self.addToolBarBreak()
+            self.addToolBar(strip)
         self.statusBar().showMessage("Ready")
         self._connect()
         self.set_theme(self.preferences.theme)
@@ -133,6 +136,7 @@ class MainWindow(QMainWindow):
         self.table.baseline_chosen.connect(self.feed.summarise_all)
         self.docks.page_changed.connect(self._page_changed)
         self.trust.asked.connect(self._find_doubted)
+        self.noticed.asked.connect(self._show_noticed)
         self.table.filter_box.textChanged.connect(self.trust.show_query)
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
         self.welcome.suite_asked.connect(self._begin_with_starter)
@@ -273,6 +277,7 @@ class MainWindow(QMainWindow):
 
     def _show_run(self, state: RunState) -> None:
         self.trust.show_run(state)
+        self.noticed.show_run(state)
         mine = self.control.folder == state.folder
         self.progress.show_run(state, self.control.state if mine else "")
         lacks = state.live is None or state.live.state != "finished"
@@ -283,8 +288,14 @@ class MainWindow(QMainWindow):
         self.table.filter_by(query)
         self.docks.show("results")
 
+    def _show_noticed(self, view: str, case_ids: tuple[str, ...]) -> None:
+        self.table.filter_by("")
+        self.table.select(case_ids)
+        self.docks.show(view)
+
     def _page_changed(self, page: str) -> None:
         self.trust.stay()
+        self.noticed.stay()
         self.actions_by_key[page].setChecked(True)
         in_front = self.editor.grid_form.models.search if page == "measure" else self.table.view
         in_front.setFocus()

@@ -34,6 +34,7 @@ from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.null import null_columns
 from app.results.operators import operator_warnings
+from app.results.patterns import pattern_columns
 from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
@@ -321,7 +322,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
     values |= needed_columns(summary)
-    values |= bound_columns(case, summary)
+    values |= bound_columns(case, summary) | pattern_columns(summary)
     values |= throughput_columns(case, summary, known)
     return values
 
