@@ -193,7 +193,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec(
         "editor",
         "&View",
-        "&Sweep editor",
+        "S&weep",
         "layouts.toggle_editor",
         "F9",
         "Fold the editor away, or bring it back to where it was; a run that starts folds it",
@@ -297,24 +297,30 @@ def build_actions(window: QMainWindow) -> dict[str, QAction]:
     return actions
 
 
-def build_tool_bar(window: QMainWindow, actions: dict[str, QAction]) -> QToolBar:
-    """The actions that are used most, with their words beside the icons."""
+class ToolBar(QToolBar):
+    """The actions that are used most, with words beside the icons where they all have room."""
 
-    bar = QToolBar("Tool bar")
-    bar.setObjectName("tool_bar")
-    bar.setMovable(False)
-    bar.setIconSize(QSize(18, 18))
-    bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-    for key in TOOL_BAR:
-        if key == SEPARATOR:
-            bar.addSeparator()
-            continue
-        bar.addAction(actions[key])
-        button = bar.widgetForAction(actions[key])
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setAccessibleName(actions[key].text().replace("&", ""))
-    window.addToolBar(bar)
-    return bar
+    def __init__(self, window: QMainWindow, actions: dict[str, QAction]) -> None:
+        super().__init__("Tool bar")
+        self.setObjectName("tool_bar")
+        self.setMovable(False)
+        self.setIconSize(QSize(18, 18))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        for key in TOOL_BAR:
+            if key == SEPARATOR:
+                self.addSeparator()
+                continue
+            self.addAction(actions[key])
+            button = self.widgetForAction(actions[key])
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setAccessibleName(actions[key].text().replace("&", ""))
+        window.addToolBar(self)
+
+    def fit(self, width: int) -> None:
+        """Leave the words out where some button would be cut off; tool tips still have them."""
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        if self.sizeHint().width() > width:
+            self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
 
 
 def menu(window: QMainWindow, title: str) -> QMenu:

@@ -12,7 +12,7 @@ from app.gui.views import VIEWS, Page
 
 _EDITOR_LINES = 21
 """Its width in heights of a line of text."""
-_TABLE_SHARE: dict[Page, float] = {"measure": 0.24, "results": 0.3, "inspect": 0.24}
+_TABLE_SHARE: dict[Page, float] = {"measure": 0.24, "results": 0.26, "inspect": 0.24}
 """Of the window's height: what bars and tabs leave of the rest is more than half of it."""
 _VERTICAL, _HORIZONTAL = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
 

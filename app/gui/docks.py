@@ -15,7 +15,7 @@ from app.gui.arrangement import arrange, views_of
 from app.gui.look.preferences import LAYOUT_VERSION, Preferences
 from app.gui.views import VIEWS, Page
 
-_LEAST_LINES = QSize(62, 40)
+_LEAST_LINES = QSize(62, 42)
 """Room in heights of a line of text: with less the table would take what a plot needs."""
 _HOMES: dict[str, Page] = {
     **{view.key: view.page for view in VIEWS},

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMainWindow
 
-from app.gui.actions import build_actions, build_tool_bar, menu
+from app.gui.actions import ToolBar, build_actions, menu
 from app.gui.docks import Docks
 from app.gui.dropping import TAKEN, paths_of
 from app.gui.editor.editor import SweepEditor
@@ -89,7 +89,7 @@ class MainWindow(QMainWindow):
         self.help = HelpCommands(self)
         self.actions_by_key = build_actions(self)
         self._complete_menus()
-        self.tool_bar = build_tool_bar(self, self.actions_by_key)
+        self.tool_bar = ToolBar(self, self.actions_by_key)
         self.trust = TrustStrip()
         self.addToolBarBreak()
         self.addToolBar(self.trust)
@@ -142,7 +142,8 @@ class MainWindow(QMainWindow):
         self.table.baseline_chosen.connect(self.feed.summarise_all)
         self.docks.page_changed.connect(self._page_changed)
         self.docks.placed.connect(self._placed)
-        self.docks.docks["editor"].visibilityChanged.connect(self._show_editor_state)
+        editor_dock = self.docks.docks["editor"]
+        editor_dock.visibilityChanged.connect(self.actions_by_key["editor"].setChecked)
         self.trust.asked.connect(self._find_doubted)
         self.table.filter_box.textChanged.connect(self.trust.show_query)
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
@@ -261,9 +262,6 @@ class MainWindow(QMainWindow):
         if self.feed.state is not None and self.docks.filled != "welcome":
             self.docks.docks["welcome"].hide()
 
-    def _show_editor_state(self, *_: object) -> None:
-        self.actions_by_key["editor"].setChecked(self.docks.docks["editor"].widget().isVisible())
-
     def _page_changed(self, page: str) -> None:
         self.actions_by_key[page].setChecked(True)
         in_front = self.editor.grid_form.models.search if page == "measure" else self.table.view
@@ -298,6 +296,7 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
+        self.tool_bar.fit(event.size().width())
         self.docks.room_changed()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
