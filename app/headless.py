@@ -114,7 +114,7 @@ def measure(
             _drive(run, steering, display)
         except DiskError as error:
             display.close()
-            close_quietly(run, FAILURE)
+            close_quietly(run, FAILURE, error)
             log.write(f"graphlap: {one_line(str(error))}\n")
             log.flush()
             write_error_file(error)

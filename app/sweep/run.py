@@ -253,7 +253,8 @@ class SweepRun:
         self._stale = False
 
 
-def close_quietly(run: SweepRun, exit_code: int) -> None:
+def close_quietly(run: SweepRun, exit_code: int, error: DiskError) -> None:
     """Close a run whose disk is full as far as that is possible."""
+    run.live.disk_error = error.cause
     with contextlib.suppress(DiskError):
         run.close(exit_code)
