@@ -11,7 +11,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QResizeEvent
 
-from app.gui.plots.axes import LogAxis, SolidAxis
+from app.gui.plots.axes import SolidAxis
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
@@ -23,7 +23,7 @@ _PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One case on a line: log10 of where it lies, of its figure, and of the interval's ends.
+    """One case on a line: where it lies, its figure and the interval's ends, as the axes have them.
 
     One that is not `sound` is drawn hollow. `spot` is what is read there.
     """
@@ -63,7 +63,7 @@ class ModelGrid(ScrolledView):
         place: int,
         models: Sequence[str],
         bottom: SolidAxis,
-        left: LogAxis,
+        left: SolidAxis,
         x_label: str,
         y_label: str,
     ) -> pg.PlotItem:
