@@ -23,6 +23,8 @@ FILTER_HINT = (
 GROUP_ROLE = Qt.ItemDataRole.UserRole + 1
 """Of a group's own row, its Group; None of others."""
 _OPEN, _CLOSED = "▾", "▸"
+_OF_GROUP = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+_OF_CASE = _OF_GROUP | Qt.ItemFlag.ItemIsSelectable
 Shown = int | Group
 
 
@@ -47,13 +49,15 @@ class ResultsFilter(QAbstractProxyModel):
         model.dataChanged.connect(self._source_changed)
 
     def set_text(self, text: str) -> None:
-        self._text = text
-        self._arrange()
+        if text != self._text:
+            self._text = text
+            self._arrange()
 
     def set_statuses(self, which: str) -> None:
         """ "" for all, `ok`, or `not_ok` for all that ended in any other way."""
-        self._statuses = which
-        self._arrange()
+        if which != self._statuses:
+            self._statuses = which
+            self._arrange()
 
     def set_group(self, key: str) -> None:
         """Group by the setting with this key; "" for no groups."""
@@ -70,6 +74,15 @@ class ResultsFilter(QAbstractProxyModel):
         """The case in a row; None in a group's own."""
         shown = self._shown[row]
         return self._model.series[shown] if isinstance(shown, int) else None
+
+    def group_at(self, row: int) -> Group | None:
+        """The group whose own row this is; None in a case's."""
+        shown = self._shown[row]
+        return None if isinstance(shown, int) else shown
+
+    @property
+    def is_grouped(self) -> bool:
+        return len(self._places) < len(self._shown)
 
     @property
     def cases(self) -> int:
@@ -193,9 +206,7 @@ class ResultsFilter(QAbstractProxyModel):
         """A group's own row is no case, so it can't be selected."""
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
-        plain = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
-        is_case = isinstance(self._shown[index.row()], int)
-        return plain | Qt.ItemFlag.ItemIsSelectable if is_case else plain
+        return _OF_CASE if isinstance(self._shown[index.row()], int) else _OF_GROUP
 
 
 def _name(shown: Shown) -> int | str:

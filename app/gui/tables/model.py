@@ -56,6 +56,8 @@ class ResultsModel(QAbstractTableModel):
         self._band = BAND
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._typed = _typed(self.columns)
+        self._by_key = {column.key: column for column in self.columns}
+        self._words: dict[str, tuple[Series, str]] = {}
         self._bold = QFont()
         self._bold.setBold(True)
         role = Qt.ItemDataRole
@@ -82,6 +84,7 @@ class ResultsModel(QAbstractTableModel):
             self.beginResetModel()
             self.series, self.columns = fresh, columns
             self._typed = _typed(columns)
+            self._by_key = {column.key: column for column in columns}
             self.endResetModel()
             return
         self.series = fresh
@@ -207,13 +210,19 @@ class ResultsModel(QAbstractTableModel):
     def fits(self, row: int, wanted: Sequence[Term]) -> bool:
         """Whether a row fulfils every term of a filter."""
         series = self.series[row]
-        places = {column.key: column for column in self.columns}
         return all(
-            term.fits(places[term.key].raw(series))
-            if term.key in places
-            else term.stands_in(_searched(series))
+            term.fits(self._by_key[term.key].raw(series))
+            if term.key in self._by_key
+            else term.stands_in(self._searched(series))
             for term in wanted
         )
+
+    def _searched(self, series: Series) -> str:
+        """Kept for as long as the row is the same: a word is looked for in all of them."""
+        known = self._words.get(series.key)
+        if known is None or known[0] is not series:
+            known = self._words[series.key] = series, _searched(series)
+        return known[1]
 
     def _text(self, series: Series, column: Column) -> str:
         text = column.text(column.raw(series))

@@ -262,8 +262,14 @@ class ResultsTable(QWidget):
 
     def selected_keys(self) -> list[str]:
         """The keys of the selected rows, as shown from top to bottom."""
-        rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
-        return [self._series_at(row).key for row in rows]
+        return [one.key for one in self._selected()]
+
+    def _selected(self) -> list[Series]:
+        """By the ranges that are selected: to ask for rows costs a question for each cell."""
+        ranges = self.view.selectionModel().selection()
+        rows = {row for one in ranges for row in range(one.top(), one.bottom() + 1)}
+        found = (self.filter.series_at(row) for row in sorted(rows))
+        return [one for one in found if one is not None]
 
     def select(self, keys: Sequence[str] | set[str], *, quiet: bool = False) -> None:
         """Select the rows of these cases, where they are shown, and scroll to the first of them.
@@ -316,8 +322,7 @@ class ResultsTable(QWidget):
 
     def copy(self, *_: object) -> None:
         """The selected rows, or all, with a header: tab-separated raw values."""
-        chosen = sorted(index.row() for index in self.view.selectionModel().selectedRows())
-        header, rows = self._raw([self._series_at(row) for row in chosen] or self._all())
+        header, rows = self._raw(self._selected() or self._all())
         lines = [header, *(["" if v is None else str(v) for v in row] for row in rows)]
         clean = [
             "\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in line) for line in lines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QEvent,
     QItemSelectionModel,
     QModelIndex,
@@ -11,12 +10,10 @@ from PySide6.QtCore import (
     QRect,
     Qt,
 )
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
 )
 
@@ -26,39 +23,38 @@ from app.gui.tables.filter import GROUP_ROLE, ResultsFilter
 _MARGIN = 8
 
 
-class _Rows(QStyledItemDelegate):
+class _Table(QTableView):
     """A group's text begins at the left of what is seen, and goes on over all of its cells."""
 
-    def __init__(self, view: QTableView) -> None:
-        super().__init__(view)
-        self._view = view
+    def __init__(self, rows: ResultsFilter) -> None:
+        super().__init__()
+        self._rows = rows
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        if index.data(GROUP_ROLE) is None:
-            super().paint(painter, option, index)
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        super().paintEvent(event)
+        if not self._rows.is_grouped:
             return
-        text = index.siblingAtColumn(0).data()
-        area: QRect = option.rect  # type: ignore[attr-defined]
-        width = self._view.viewport().width()
-        painter.save()
-        painter.setClipRect(area)
-        painter.fillRect(area, self._view.palette().alternateBase())
+        painter = QPainter(self.viewport())
         font = painter.font()
         font.setBold(True)
         painter.setFont(font)
-        painter.setPen(self._view.palette().text().color())
-        room = QRect(_MARGIN, area.top(), width - 2 * _MARGIN, area.height())
+        bottom = self.rowAt(self.viewport().height() - 1)
+        last = bottom if bottom >= 0 else self._rows.rowCount() - 1
+        for row in range(max(0, self.rowAt(0)), last + 1):
+            if self._rows.group_at(row) is not None:
+                self._paint_group(painter, row)
+
+    def _paint_group(self, painter: QPainter, row: int) -> None:
+        area = QRect(0, self.rowViewportPosition(row), self.viewport().width(), self.rowHeight(row))
+        painter.fillRect(area, self.palette().alternateBase())
+        painter.setPen(self.palette().text().color())
+        if row == self.currentIndex().row() and self.hasFocus():
+            painter.drawRect(area.adjusted(0, 0, -1, -1))
+        room = area.adjusted(_MARGIN, 0, -_MARGIN, 0)
+        text = self._rows.index(row, 0).data()
         text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
-        painter.restore()
 
-
-class _Table(QTableView):
     def selectionCommand(  # noqa: N802
         self, index: QModelIndex | QPersistentModelIndex, event: QEvent | None = None
     ) -> QItemSelectionModel.SelectionFlag:
@@ -68,12 +64,11 @@ class _Table(QTableView):
         return super().selectionCommand(index, event)
 
 
-def table_view(model: QAbstractItemModel) -> QTableView:
+def table_view(rows: ResultsFilter) -> QTableView:
     """A view of the rows, sorted by a click on a heading."""
-    view = _Table()
+    view = _Table(rows)
     view.setAccessibleName("Results table")
-    view.setModel(model)
-    view.setItemDelegate(_Rows(view))
+    view.setModel(rows)
     view.setSortingEnabled(True)
     view.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
     view.setAlternatingRowColors(True)
