@@ -142,6 +142,15 @@ class PercentAxis(SolidAxis):
         return [(spacing, [v for v in values if v <= 100.0]) for spacing, values in levels]
 
 
+class CountAxis(SolidAxis):
+    """A plain axis over counts or rates, printed as 200, 10k, 1M."""
+
+    def tickStrings(  # noqa: N802
+        self, values: list[float], scale: float, spacing: float
+    ) -> list[str]:
+        return [count_tick(value) for value in values]
+
+
 class BatchAxis(SolidAxis):
     """Batch sizes over log10: the powers of two, as many as there is room for."""
 
