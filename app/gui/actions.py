@@ -70,6 +70,15 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Save the view in front as PNG, SVG or CSV, on a light background",
     ),
     ActionSpec(
+        "export_samples",
+        "&File",
+        "Export &marked samples…",
+        "files.export_samples",
+        "",
+        "Save the samples that were marked with Shift and the mouse as CSV: case, round, "
+        "iteration, start, latency",
+    ),
+    ActionSpec(
         "runs_folder",
         "&File",
         "Choose runs &folder…",

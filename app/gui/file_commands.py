@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.gui.dropping import sorted_out
 from app.gui.editor.editor import SweepEditor
+from app.gui.look.csv_file import write_csv
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
+from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
@@ -93,6 +95,22 @@ class FileCommands(QObject):
             raise GraphlapError(
                 f"{path} can't be written ({error.strerror})", "choose another place"
             ) from None
+
+    def export_samples(self) -> None:
+        """Write the samples that are marked."""
+        lit, state = self._feed.lit, self._feed.state
+        if lit is None or state is None:
+            self.failed.emit(
+                GraphlapError("no samples are marked", "hold Shift and drag over a histogram first")
+            )
+            return
+        path, _ = QFileDialog.getSaveFileName(
+            self._window, "Export these samples", "samples.csv", "Numbers (*.csv)"
+        )
+        if path:
+            shown = [one for one in state.series if one.key in state.shown]
+            with errors_to(self.failed.emit):
+                write_csv(Path(path).with_suffix(".csv"), *samples_table(lit, shown))
 
     def choose_runs_folder(self) -> None:
         folder = self._ask_for_folder("Runs folder")

@@ -40,6 +40,7 @@ from app.gui.menus import RecentMenu, add_places, add_undo
 from app.gui.palette_entries import of_actions, of_cases, of_docks, of_models, of_runs, of_terms
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
+from app.gui.panels.noticed import NoticedStrip
 from app.gui.panels.palette import Entry, Palette
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
@@ -91,8 +92,10 @@ class MainWindow(QMainWindow):
         self._complete_menus()
         self.tool_bar = ToolBar(self, self.actions_by_key)
         self.trust = TrustStrip()
-        self.addToolBarBreak()
-        self.addToolBar(self.trust)
+        self.noticed = NoticedStrip()
+        for strip in (self.trust, self.noticed):
+            self.addToolBarBreak()
+            self.addToolBar(strip)
         self._connect()
         self.set_theme(self.preferences.theme)
         self._restore_geometry()
@@ -138,13 +141,16 @@ class MainWindow(QMainWindow):
         self.feed.beat.connect(self.progress.tick)
         self.table.selected.connect(self.feed.select)
         for view in self.views.by_key.values():
-            view.chosen.connect(lambda key: self.table.select([key]))
+            view.picked.connect(self._pick)
+            view.opened.connect(self._open_samples)
+            view.samples_asked.connect(self.files.export_samples)
         self.table.baseline_chosen.connect(self.feed.summarise_all)
         self.docks.page_changed.connect(self._page_changed)
         self.docks.placed.connect(self._placed)
         editor_dock = self.docks.docks["editor"]
         editor_dock.visibilityChanged.connect(self.actions_by_key["editor"].setChecked)
         self.trust.asked.connect(self._find_doubted)
+        self.noticed.asked.connect(self._show_noticed)
         self.table.filter_box.textChanged.connect(self.trust.show_query)
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
         self.welcome.suite_asked.connect(self._begin_with_starter)
@@ -174,6 +180,18 @@ class MainWindow(QMainWindow):
 
     def show_error(self, error: Exception) -> ErrorDialog:
         return show_error(error, self)
+
+    def _pick(self, keys: tuple[str, ...], add: bool) -> None:
+        """Select the rows of what was clicked in a plot; what plots show stays if it is there."""
+        chosen = [*self.table.selected_keys(), *keys] if add else list(keys)
+        quiet = self.feed.look_at(keys[0], chosen)
+        self.table.select(chosen, quiet=quiet)
+
+    def _open_samples(self, key: str) -> None:
+        """Show the iterations of a case over time, and with it what else is shown."""
+        if not self.feed.look_at(key, [key]):
+            self.table.select([key])
+        self.docks.show("timeline")
 
     @Slot()
     def follow_measurement(self) -> None:
@@ -244,6 +262,7 @@ class MainWindow(QMainWindow):
 
     def _show_run(self, state: RunState) -> None:
         self.trust.show_run(state)
+        self.noticed.show_run(state)
         mine = self.control.folder == state.folder
         self.progress.show_run(state, self.control.state if mine else "")
         lacks = state.live is None or state.live.state != "finished"
@@ -254,9 +273,15 @@ class MainWindow(QMainWindow):
         self.table.filter_by(query)
         self.docks.show("results")
 
+    def _show_noticed(self, view: str, case_ids: tuple[str, ...]) -> None:
+        self.table.filter_by("")
+        self.table.select(case_ids)
+        self.docks.show(view)
+
     def _placed(self) -> None:
         """An arrangement that was kept brings back what was there then."""
         self.trust.stay()
+        self.noticed.stay()
         self.tool_bar.setVisible(not self.docks.filled)
         self.actions_by_key["fill"].setChecked(bool(self.docks.filled))
         if self.feed.state is not None and self.docks.filled != "welcome":

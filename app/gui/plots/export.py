@@ -63,10 +63,12 @@ def _on_light(view: PlotView) -> Iterator[None]:
     if not view.isVisible():
         view.resize(view.size().expandedTo(_UNSEEN))
         view.grab()
+    view.crosshair.set_drawn(False)
     try:
         _dress(view, LIGHT)
         yield
     finally:
+        view.crosshair.set_drawn(True)
         _dress(view, theme)
         view.setUpdatesEnabled(True)
 
