@@ -125,8 +125,8 @@ class MainWindow(QMainWindow):
         self.editor.copy_asked.connect(self.copy_command)
         for part in (self.editor, self.runs, self.files, self.feed, self.rows, self.looks):
             part.failed.connect(self.show_error)
-        for part in (self.runs, self.files, self.rows, self.looks, self.layouts):
-            part.said.connect(self.progress.say)
+        for speaker in (self.runs, self.files, self.rows, self.looks, self.layouts):
+            speaker.said.connect(self.progress.say)
         self.runs.started.connect(lambda folder: self.log.follow(log_of(folder)))
         self.runs.there.connect(self._open_if_another)
         self.runs.asked_run_begins.connect(self.docks.fold)
@@ -207,9 +207,9 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def find_anything(self) -> None:
-        Palette(self._entries(), self).open()
+        Palette(self.entries(), self).open()
 
-    def _entries(self) -> list[Entry]:
+    def entries(self) -> list[Entry]:
         return [
             *of_actions(self.actions_by_key.values()),
             *of_docks(self.docks, self.views.by_key),
@@ -352,6 +352,7 @@ class MainWindow(QMainWindow):
         self.preferences.columns = self.table.visible_columns()
         self.preferences.sync()
         self.docks.close()
+        self.progress.clearMessage()
         self._cursor.close()
         self.editor.close_background()
         self.feed.close()
