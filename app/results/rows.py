@@ -27,6 +27,7 @@ from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.engine import engine_columns, engine_warnings
+from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
 from app.results.load import doubted, load_columns
@@ -135,6 +136,7 @@ class Rows:
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
             values |= doubted(case, rounds, values)
+            values |= imported_columns(rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -157,6 +159,7 @@ class Rows:
             around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
+            summary = as_told(summary, timed)
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
