@@ -49,6 +49,7 @@ from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
+from app.results.labels import case_label
 from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
@@ -59,6 +60,7 @@ from app.sweep.run import SweepRun, close_quietly
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
@@ -104,6 +106,11 @@ def measure(
     """Measure what the folder lacks, show it, and report; the folder's end state is written."""
     shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
     with make_run(folder, describe_host()) as run, Steering(run) as steering:
+        for line in run.voided:
+            what = f"its samples are damaged ({line.reason})"
+            label = case_label(run.cases[line.case_id])
+            told = printable(f"{label} round {line.round + 1} is measured again: {what}")
+            log.write(f"{told}\n")
         display = display_for(run, log)
         try:
             _drive(run, steering, display)
@@ -208,8 +215,9 @@ class Steering:
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> Steering:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, self._signalled)
+        for number in _STOPPING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves SIGHUP
+                self._previous[number] = signal.signal(number, self._signalled)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -265,7 +273,8 @@ def _measurable(path: Path) -> Plan:
     manifest = read_manifest(path)
     if any(is_imported(case.runtime) for case in manifest.cases):
         raise ResultsError(
-            f"{path} was imported: another program measured it", "measure with --models instead"
+            f"{path} was imported: another program measured it",
+            "import its files again, or use --models",
         )
     return manifest.asked
 

@@ -40,6 +40,8 @@ RECORD = np.dtype(
 """One record of a `samples/<case>.<round>.bin` file."""
 
 WARMUP, MEASURED, FIRST_SEEN = 0, 1, 2
+SLEPT = "slept"
+"""Why a round stopped in which the machine was asleep: it does not count."""
 
 
 def latency_ns(records: np.ndarray, from_schedule: bool = False) -> np.ndarray:
@@ -143,6 +145,7 @@ class RoundResult:
     nothing was timed on this machine, `open_loop` for a round that is none. `engine_path` is the
     file that was loaded as the engine, `engine_distribution` the installed package that it is of.
     `imported` says who measured the round, where another program did.
+    `samples_crc32` is the checksum of the samples' file as it was written.
     """
 
     case_id: str
@@ -181,3 +184,4 @@ class RoundResult:
     engine_distribution: str = ""
     engine_path: str = ""
     imported: Imported | None = None
+    samples_crc32: int | None = None

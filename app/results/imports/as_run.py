@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,31 +97,35 @@ def plan_of(cases: Sequence[tuple[Case, Found, Imported]]) -> Plan:
 
 
 def _rounds(samples: Path, case: Case, found: Found, imported: Imported) -> Iterator[RoundResult]:
-    for number, timings in enumerate(found.rounds or (None,)):
-        yield RoundResult(
-            case.case_id,
-            number,
-            "imported",
-            REASON.format(program=imported.told),
-            warnings=found.warnings,
-            samples=_written(samples, case, number, timings) if timings is not None else "",
-            iterations=len(timings.started_ns) if timings is not None else 0,
-            duration_s=_lasted_s(timings) if timings is not None else 0.0,
-            clock="imported",
-            options=case.options,
-            imported=imported,
+    told = RoundResult(
+        case.case_id,
+        0,
+        "imported",
+        REASON.format(program=imported.told),
+        warnings=found.warnings,
+        clock="imported",
+        options=case.options,
+        imported=imported,
+    )
+    if not found.rounds:
+        yield told
+    for number, timings in enumerate(found.rounds):
+        records = _records(timings)
+        name = samples_name(case.case_id, number)
+        (samples / name).write_bytes(records)
+        yield replace(
+            told,
+            round=number,
+            samples=name,
+            samples_crc32=zlib.crc32(records),
+            iterations=len(timings.started_ns),
+            duration_s=float(timings.finished_ns.max() - timings.started_ns.min()) * 1e-9,
         )
 
 
-def _written(samples: Path, case: Case, number: int, timings: Timings) -> str:
+def _records(timings: Timings) -> bytes:
     records = np.zeros(len(timings.started_ns), RECORD)
     records["scheduled_ns"] = records["started_ns"] = timings.started_ns
     records["finished_ns"] = timings.finished_ns
     records["phase"] = MEASURED
-    name = samples_name(case.case_id, number)
-    (samples / name).write_bytes(records.tobytes())
-    return name
-
-
-def _lasted_s(timings: Timings) -> float:
-    return float(timings.finished_ns.max() - timings.started_ns.min()) * 1e-9
+    return records.tobytes()
