@@ -83,7 +83,7 @@ class Rows:
             Measured(
                 case,
                 self._row(run, case, asked),
-                self.summary(run, case),
+                self._summary(run, case, run.rounds_of(case), asked)[0],
                 timed_rounds(run, case),
                 mean_clock_mhz(run, case),
             )
