@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TextIO
 
 from app.cases.column import Row
-from app.cases.errors import DiskError
+from app.cases.errors import DiskError, ResultsError
+from app.cases.imported import is_imported
 from app.cases.status import FAILED, STRICT, Status
 from app.console.check_page import check_page
 from app.console.checks import checked
@@ -261,11 +262,22 @@ def _asked(flags: argparse.Namespace) -> Plan:
     """The plan that the flags say, or that of the run which they name."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        return read_manifest(Path(flags.resume)).asked
+        return _measurable(Path(flags.resume))
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
-        return read_manifest(Path(flags.plan)).asked
+        return _measurable(Path(flags.plan))
     return plan_from_flags(flags)
+
+
+def _measurable(path: Path) -> Plan:
+    """The plan of a run folder; ResultsError for one that holds what another program measured."""
+    manifest = read_manifest(path)
+    if any(is_imported(case.runtime) for case in manifest.cases):
+        raise ResultsError(
+            f"{path} was imported: another program measured it",
+            "import its files again, or use --models",
+        )
+    return manifest.asked
 
 
 def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:

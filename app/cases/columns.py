@@ -13,6 +13,7 @@ from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.engine_columns import ENGINE
+from app.cases.imported_columns import IMPORTED
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 from app.cases.load_columns import LOAD
@@ -80,10 +81,16 @@ _CASE = (
     text(
         "clock",
         "Clock",
-        "Wall clock, the device's own clock, or simulated: never compare them blindly.",
+        "Wall clock, the device's own clock, or simulated: never compare them blindly. Of another "
+        "program its own, in words.",
     ),
     text("call_path", "Call path", "Through which entry point of the engine a run is called."),
-    text("boundary", "Boundary", "Where the outputs are complete: in host or device memory."),
+    text(
+        "boundary",
+        "Boundary",
+        "Where the outputs are complete: in host or device memory. Of another program what lies "
+        "between its readings of the clock.",
+    ),
     count("rounds", "Rounds", "How many processes gave timings."),
     count("seed", "Seed", "Draws the order of the rounds and all data."),
     text("fidelity", "Fidelity", "Whether the card's model was calibrated on such a graph."),
@@ -209,6 +216,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Of a check": CHECKING,
     "Outputs": _OUTPUT,
     "The simulated card": _CARD,
+    "Of another program": IMPORTED,
     "How it ended": _ENDING,
 }
 COLUMNS: tuple[Column, ...] = tuple(column for group in GROUPS.values() for column in group)

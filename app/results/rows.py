@@ -27,6 +27,7 @@ from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.engine import engine_columns, engine_warnings
+from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
 from app.results.load import doubted, load_columns
@@ -83,7 +84,7 @@ class Rows:
             Measured(
                 case,
                 self._row(run, case, asked),
-                self.summary(run, case),
+                self._summary(run, case, run.rounds_of(case), asked)[0],
                 timed_rounds(run, case),
                 mean_clock_mhz(run, case),
             )
@@ -136,6 +137,7 @@ class Rows:
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
             values |= doubted(case, rounds, values)
+            values |= imported_columns(rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -158,6 +160,7 @@ class Rows:
             around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
+            summary = as_told(summary, timed)
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]

@@ -74,7 +74,7 @@ def _standing(series: Series) -> str:
 _IDENTITY: dict[str, Callable[[Series], str]] = {
     "model": lambda series: series.model,
     "runtime": lambda series: series.runtime,
-    "clock": lambda series: series.clock,
+    "clock": lambda series: str(series.row.get("clock") or series.clock),
     "status": _standing,
 }
 
