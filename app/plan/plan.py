@@ -140,7 +140,8 @@ class Plan(_Part):
     not reach farther, at most `rounds`. `slo` makes each case a search for the highest rate that
     keeps this target, of at most `rounds` at a rate. `tune` makes it one for the options with which
     this goal is reached best, compared in `rounds` at its end; outputs may be off by `max_error`.
-    `deadline_us` adds the share of runs that take longer. `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
+    `deadline_us` adds the share of runs that take longer.
+    `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
     memory, and `realtime` is its priority among real-time processes. `environments` are the
     interpreters that stand behind the `@` of runtimes, by name.
     """

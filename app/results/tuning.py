@@ -111,7 +111,8 @@ class Tuned:
 
     `found` is its ladder, of the final rounds that there are; None before the first. `shown`:
     the winner is shown to be better than the default. `tried` counts configurations, `left_out`
-    why some could not win.
+    why some could not win. `compared` is how many rounds each block of the final comparison has,
+    were the choosing over now.
     """
 
     space: Space
@@ -124,6 +125,7 @@ class Tuned:
     left_out: Mapping[str, str]
     errors: Mapping[str, float | None]
     kept_us: Mapping[str, float | None]
+    compared: int
 
     @property
     def shown(self) -> bool:
@@ -206,6 +208,7 @@ class Tuning:
             {case_id: why for case_id, why in out.items() if why},
             {case.case_id: seen.error(case) for case in told},
             {case.case_id: seen.kept_us(case) for case in told} if self.goal.kept else {},
+            len(self.space.between(self.space.base, search.lead)) + 2 + bool(search.rival),
         )
 
 

@@ -63,6 +63,7 @@ class Search:
     generation: int = 0
     _promising: list[Case] = field(default_factory=list)
     _hopeless: set[tuple[str, str, Choice]] = field(default_factory=set)
+    _beaten: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.lead = self.space.base
@@ -91,9 +92,12 @@ class Search:
 
     def _race(self, contenders: Iterable[Case]) -> Generator[Block, None, bool]:
         """Whether one of them takes the lead."""
-        alive = list({c.case_id: c for c in contenders if c.case_id != self.lead.case_id}.values())
+        known = {self.lead.case_id, *self._beaten}
+        alive = list({c.case_id: c for c in contenders if c.case_id not in known}.values())
         first = self.number
         for rounds in RUNGS:
+            if not alive:
+                break
             for _ in range(rounds):
                 yield self._block((self.lead, *alive))
             if rounds == RUNGS[0]:
@@ -126,10 +130,15 @@ class Search:
         costs = {case.case_id: self._mean_log(case, first) for case in able}
         able = [case for case in able if math.isfinite(costs[case.case_id])]
         able.sort(key=lambda case: costs[case.case_id])
+        worse = {case.case_id for case in able if self._is_worse(case, first)}
+        self._beaten |= worse
         half = able[: math.ceil(len(able) / 2)]
-        return [case for case in half if not self._is_worse(case, first)]
+        return [case for case in half if case.case_id not in worse]
 
     def _is_worse(self, case: Case, first: int) -> bool:
+        """Whether the case is known to be worse than what leads, or by far looks so."""
+        if self._mean_log(case, first) > self._mean_log(self.lead, first) + math.log(HOPELESS):
+            return True
         found = self._difference(case, first)
         return found is not None and interval_of(found, CONFIDENCE).low > 1.0
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from app.cases.case import Case
 from app.cases.round import Limits, RoundResult
 from app.results.run import Run
-from app.results.tuning import Tuning, tunings
+from app.results.tuning import Tuned, Tuning, tunings
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
     Schedule,
@@ -29,8 +29,6 @@ BEYOND = 4
 """Runs beyond a percentile that is the goal, in each round."""
 LONGEST_S = 10.0
 """A round of a percentile lasts so long at most, or as long as the profile has it."""
-STEPS = 8
-"""A guess of how many configurations the final rounds measure."""
 
 
 class Tuner(Searching[Tuning]):
@@ -75,19 +73,21 @@ class Tuner(Searching[Tuning]):
             if math.isnan(self._end_s):
                 left_s = self.schedule.budget.left_s / len(self._searches)
                 self._end_s = time.monotonic() + left_s
-            tuned = search.of(self._run, hurry=self._must_end(search))
+            tuned = search.of(self._run)
+            if not tuned.final and self._must_end(tuned):
+                tuned = search.of(self._run, hurry=True)
             if tuned.following is not None:
                 return self._round(*tuned.following)
             self._searches.popleft()
             self._end_s = math.nan
         return None
 
-    def _must_end(self, search: Tuning) -> bool:
+    def _must_end(self, tuned: Tuned) -> bool:
         """Whether what is left is needed for the final rounds."""
         usual_s = self.schedule.limits.min_s + ROUND_OVERHEAD_S
         if self._seconds:
             usual_s = sum(self._seconds) / len(self._seconds)
-        return time.monotonic() + usual_s * STEPS * self._final_rounds > self._end_s
+        return time.monotonic() + usual_s * tuned.compared * self._final_rounds > self._end_s
 
     def _round(self, case: Case, number: int) -> Work:
         tried = case.case_id not in self._planned
