@@ -128,6 +128,7 @@ def _lowlat(
         axes={"batch": 1, "sequence": steps},
         layers=layers,
         width=units,
+        in_fp64=True,
     )
     step = Definition(
         name=f"lowlat_{size}_step",
@@ -141,6 +142,7 @@ def _lowlat(
         states=pairs,
         layers=layers,
         width=units,
+        in_fp64=True,
     )
     return window, step
 

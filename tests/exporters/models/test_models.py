@@ -73,6 +73,20 @@ def test_steps_of_a_low_latency_lstm_end_where_its_window_does() -> None:
     np.testing.assert_allclose(out["y"][:, 0], whole, rtol=0, atol=1e-6)
 
 
+def test_a_low_latency_lstm_is_compared_with_its_double() -> None:
+    definition = find("lowlat_small_window")
+    point = {"batch": 1, "sequence": 9}
+    inputs = seeded_inputs(definition.inputs, point, seed=3)
+    module = ModuleEvaluator(definition)
+    expected = module.expected(inputs, point)
+    single = module.outputs(inputs, point)["y"]
+    assert expected.by == "torch in fp64"
+    assert expected.outputs["y"].dtype == single.dtype == np.float32
+    error = np.abs(expected.outputs["y"] - single).max()
+    # Some roundings of 2^-24 apart, and not the same to the last bit.
+    assert 0 < error < 1e-6
+
+
 @pytest.mark.parametrize("name", ["cnn_tiny", "lstm_tiny", "lstm_med_deep"])
 def test_both_forms_have_the_same_weights(name: str) -> None:
     step = build(find(name).factory).state_dict()
