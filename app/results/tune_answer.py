@@ -160,7 +160,7 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
     if found is None:
         if tuned.following is not None:
             return [f"{model} was not searched to the end: --resume the run"]
-        return [f"{model}: no round of the final comparison gave a figure"]
+        return [f"{model}: nothing that was tried may win", _effort(tuned)]
     said = [_verdict_sentence(model, tuned, goal)]
     if found.beside is not None and found.rival is not None:
         said.append(_beside(described(found.rival), found.beside))
@@ -183,6 +183,9 @@ def _verdict_sentence(model: str, tuned: Tuned, goal: Goal) -> str:
     found = tuned.found
     assert found is not None, "there is a ladder"
     total = _gain(found.winner.default)
+    if found.steps[0].cost is None:
+        why = tuned.left_out.get(tuned.space.base.case_id, "it was not measured")
+        return f"{model}: the default has no figure ({why}); {described(tuned.lead)} has one"
     if total is None:
         if len(found.steps) == 1:
             return f"{model}: nothing was found that is better than the default"

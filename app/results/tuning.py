@@ -66,6 +66,10 @@ class SeenInRun:
                 return f"it does not keep {kept}"
         return ""
 
+    def fails(self, case: Case, before: int) -> bool:
+        rounds = self.run.rounds.get(case.case_id, {})
+        return any(self.cost(case, n) is None for n in rounds if n < before and self.has(case, n))
+
     @property
     def allowed(self) -> float | None:
         """How far off outputs may be; None where nothing is compared."""
@@ -136,8 +140,10 @@ class Tuned:
 
     @property
     def chosen(self) -> Case:
-        """What is to be used: the winner where it is shown to be one, else the default."""
-        return self.lead if self.shown else self.space.base
+        """What is to be used: the winner where it is shown to be one, or the default has no figure,
+        else the default."""
+        alone = self.found is not None and self.found.steps[0].cost is None
+        return self.lead if self.shown or alone else self.space.base
 
 
 @dataclass(slots=True)
@@ -169,7 +175,7 @@ class Tuning:
         most = self.plan.lengths.rounds
         following = None
         done = 0
-        for block in final_blocks(path, search.rival, most, self.plan.seed):
+        for block in final_blocks(path, search.rival, most, self.plan.seed, seen):
             cases |= {case.case_id: case for case, _ in block}
             following = _missing(block, seen)
             if following is not None:

@@ -64,13 +64,19 @@ def path_to(space: Space, winner: Case, seen: Seen) -> list[tuple[Choice | None,
 
 
 def final_blocks(
-    path: Sequence[tuple[Choice | None, Case]], rival: Case | None, rounds: int, seed: int
+    path: Sequence[tuple[Choice | None, Case]],
+    rival: Case | None,
+    rounds: int,
+    seed: int,
+    seen: Seen,
 ) -> Iterator[Block]:
-    """Every step, the runner-up and the winner twice, in turn."""
-    cases = {case.case_id: case for _, case in path}
-    if rival is not None:
-        cases.setdefault(rival.case_id, rival)
+    """Every step, the runner-up and the winner twice, in turn; none where the winner can't win."""
     winner = path[-1][1]
+    if seen.out(winner, FINAL):
+        return
+    cases = {case.case_id: case for _, case in path if not seen.fails(case, FINAL)}
+    if rival is not None and not seen.fails(rival, FINAL):
+        cases.setdefault(rival.case_id, rival)
     for number in range(rounds):
         entries = [(case, FINAL + number) for case in cases.values()]
         entries.append((winner, AGAIN + number))

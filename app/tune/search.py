@@ -48,6 +48,9 @@ class Seen(Protocol):
     def out(self, case: Case, before: int) -> str:
         """Why the case can't win, by its rounds of lower numbers; "" if it can."""
 
+    def fails(self, case: Case, before: int) -> bool:
+        """Whether one of these rounds gave no figure, so that more of them tell nothing."""
+
 
 @dataclass(slots=True)
 class Search:

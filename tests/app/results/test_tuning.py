@@ -168,4 +168,19 @@ def test_a_default_that_fails_has_no_answer_but_its_reason(tmp_path: Path) -> No
         ((tuned, answer),) = found_in(folder).searches
     assert tuned.following is None
     assert not answer.shown
+    assert not answer.rungs
+    assert "nothing that was tried may win" in answer.sentences[0]
     assert any("run failed: the engine said no" in sentence for sentence in answer.sentences)
+
+
+def test_where_the_default_alone_fails_the_best_that_runs_is_told(tmp_path: Path) -> None:
+    def status(case: Case) -> Status:
+        return "ok" if case.options.get("latency_us") != 200.0 else "run_failed"
+
+    with new_tune(tmp_path / "run", "p50", rounds=3) as folder:
+        play(folder, status=status)
+        ((tuned, answer),) = found_in(folder).searches
+    assert tuned.chosen.options == {}
+    assert answer.rungs[0].value is None
+    assert answer.rungs[-1].value == pytest.approx(100.0, rel=0.02)
+    assert "the default has no figure (run failed: the engine said no" in answer.sentences[0]

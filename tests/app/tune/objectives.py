@@ -38,6 +38,9 @@ class Simulated:
     def out(self, case: Case, before: int) -> str:
         return "it fails" if self.broken(case) and self.measured_before(case, before) else ""
 
+    def fails(self, case: Case, before: int) -> bool:
+        return bool(self.out(case, before))
+
     def measured_before(self, case: Case, before: int) -> bool:
         return any((case.case_id, number) in self.measured for number in range(before))
 
@@ -69,7 +72,7 @@ def played(space: Space, seen: Simulated, rounds: int = 8) -> tuple[Search, Ladd
     for block in search.blocks():
         seen.measured |= {(case.case_id, number) for case, number in block}
     path = path_to(space, search.lead, seen)
-    for block in final_blocks(path, search.rival, rounds, seen.seed):
+    for block in final_blocks(path, search.rival, rounds, seen.seed, seen):
         seen.measured |= {(case.case_id, number) for case, number in block}
     return search, ladder(path, search.rival, seen, rounds, BAND), len(seen.measured)
 
