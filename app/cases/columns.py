@@ -131,6 +131,14 @@ _RESOURCES = (
         "W",
         "Mean power of the whole device; a round of less than half a second tells none.",
     ),
+    Column(
+        "throughput_per_s_per_kw",
+        "number",
+        "Inputs/s per kW",
+        "Inputs in a second over the power; empty where no device tells its power.",
+        "1/s/kW",
+        "higher",
+    ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     text("throttle", "Throttle", "What held the device's clock down, or none."),
 )

@@ -38,6 +38,7 @@ from app.results.operators import operator_warnings
 from app.results.patterns import pattern_columns
 from app.results.placing import placing_columns
 from app.results.plain import one_line
+from app.results.ratios import ratio_columns
 from app.results.run import Run
 from app.results.shapes import shape_columns
 from app.results.stopping import ended_by, rounds_wanted, shortfall
@@ -124,6 +125,7 @@ class Rows:
             values |= around | load_columns(rounds, summary) | placing_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
+                values |= ratio_columns(values)
                 values |= gap_columns(case, summary)
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]

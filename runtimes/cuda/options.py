@@ -9,6 +9,7 @@ BOUNDARY = Option(
     "host",
     "whether the copies to and from the GPU are within the timed call",
     ("host", "device"),
+    tuned=False,
 )
 CUDA_GRAPH = Option("cuda_graph", False, "replay the launches of a run as one recorded graph")
 TF32 = Option("tf32", False, "fp32 products may round their operands to 10 bits of mantissa")
