@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
+from app.cases.reading import Reading
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry
 from app.plan.plan import Plan, Sweep
@@ -24,6 +25,11 @@ from exporters.types import ExportedModel
 from runtimes.fake.runtime import Fake
 from tests.app.machine.counters import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
+
+
+def read_at_once(watch: Watch) -> tuple[Reading, ...]:
+    watch._due["devices"] = 0.0
+    return watch.look()
 
 
 class OnGpu(Fake):
@@ -47,9 +53,14 @@ def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
     assert work.needs.alone == {"cpu", f"gpu:{gpu}"}
-    telemetry = Telemetry(nvml=Nvml(FakeNvml(), visible=""))
-    (reading,) = Watch(7, 0, gpus_of(work.needs), telemetry).look()
-    assert reading.device == f"gpu:{gpu}"
+    telemetry = Telemetry(nvml=Nvml(FakeNvml()))
+    watch = Watch(7, 0, gpus_of(work.needs), telemetry)
+    assert watch.look() == (), "which it is, the process has not said yet"
+    state = watch.computes_on("b")
+    assert state is not None
+    assert state.uuid == "GPU-b"
+    (reading,) = read_at_once(watch)
+    assert (reading.device, reading.clock_mhz) == (f"gpu:{gpu}", 1501)
 
 
 def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) -> None:
@@ -57,7 +68,7 @@ def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) 
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
     assert work.needs.alone == {"cpu"}
-    telemetry = Telemetry(nvml=Nvml(FakeNvml(), visible=""))
+    telemetry = Telemetry(nvml=Nvml(FakeNvml()))
     assert Watch(7, 0, gpus_of(work.needs), telemetry).look() == ()
 
 
