@@ -49,7 +49,7 @@ OPTIONS = (
     Option(
         "fail",
         "none",
-        "what goes wrong: before a session, in compiling, or in a run",
+        "what goes wrong: before a session, in compiling, in a run, or when it is closed",
         (
             "none",
             "unavailable",
@@ -62,6 +62,7 @@ OPTIONS = (
             "hang",
             "compile_crash",
             "compile_hang",
+            "close_crash",
         ),
         tuned=False,
     ),

@@ -1,4 +1,4 @@
-"""One torch module on a GPU, its inputs in pinned host memory and on the device.
+"""One torch module on a GPU, its inputs in host memory and on the device.
 
 At the host's boundary a run copies in, computes, copies out and waits for the stream; at the
 device's it computes and waits.
@@ -14,6 +14,7 @@ import torch
 from exporters.calling import is_row
 from runtimes.base import Arrays
 from runtimes.calls.call import Call, Copy
+from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
 from runtimes.faults import Unsupported
 from runtimes.pyt.cuda_place import Part, Place, Recording
@@ -33,8 +34,9 @@ class TorchCudaLane(HostLane):
 
     def __init__(self, request: Request, place: Place) -> None:
         model = request.model
+        self._host_tensor = place.pinned if locks_host_memory(request.options) else _pageable
         self._host_inputs = [
-            place.host_tensor(request.shapes[spec.name], _torch_dtype(tensor_dtype(spec)))
+            self._host_tensor(request.shapes[spec.name], _torch_dtype(tensor_dtype(spec)))
             for spec in model.inputs
         ]
         names = [spec.name for spec in model.inputs]
@@ -76,7 +78,7 @@ class TorchCudaLane(HostLane):
         # Copying out is within the clock, so the shorter way is taken where there is one.
         self._flat = row if is_row(result[0]) else flat
         tensors = checked(self._flat(result[0]), self._output_names)
-        self._host_outputs = [self._place.host_tensor(tuple(t.shape), t.dtype) for t in tensors]
+        self._host_outputs = [self._host_tensor(tuple(t.shape), t.dtype) for t in tensors]
         for name, host in zip(self._output_names, self._host_outputs, strict=True):
             self.output_buffers[name] = host.numpy()
         if recording is not None and self._in_c:
@@ -192,6 +194,10 @@ class TorchCudaLane(HostLane):
     def _copy_out(self) -> None:
         for host, tensor in zip(self._host_outputs, self._flat(self._result[0]), strict=True):
             host.copy_(tensor, non_blocking=True)
+
+
+def _pageable(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype)
 
 
 def _nothing() -> None:

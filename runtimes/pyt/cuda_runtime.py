@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import ClassVar
 from exporters.types import Precision
 from runtimes.base import Availability, Available, Session, Unavailable
 from runtimes.cuda import libraries
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.cuda.builds import built_for
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
 from runtimes.cuda.runtime import GpuRuntime
 from runtimes.options import SESSIONS
 from runtimes.pyt.runtime import MODE, refuse_without_module
@@ -25,7 +25,7 @@ class TorchCuda(GpuRuntime):
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
     engine = "torch"
-    options = (MODE, BOUNDARY, CUDA_GRAPH, TF32, CALL, SESSIONS)
+    options = (MODE, BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32, CALL, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
 
     def availability(self) -> Availability:
@@ -49,7 +49,9 @@ class TorchCuda(GpuRuntime):
         from runtimes.pyt.cuda_place import CudaPlace
         from runtimes.pyt.cuda_session import TorchCudaSession
 
-        return TorchCudaSession(request, CudaPlace(int(request.settings.device)))
+        self._before(request)
+        place = CudaPlace(int(request.settings.device))
+        return self._told(request, TorchCudaSession(request, place))
 
 
 def cuda_of_build() -> int | None:
@@ -57,9 +59,4 @@ def cuda_of_build() -> int | None:
     spec = find_spec("torch")
     if spec is None or spec.origin is None:
         return None
-    tree = ast.parse((Path(spec.origin).parent / "version.py").read_text("utf-8"))
-    for node in tree.body:
-        match node:
-            case ast.AnnAssign(target=ast.Name(id="cuda"), value=ast.Constant(value=str(release))):
-                return int(release.partition(".")[0])
-    return None
+    return built_for(Path(spec.origin).parent / "version.py", "cuda")

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from runtimes.faults import RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime, operators
 from runtimes.pyt.cuda_lane import TorchCudaLane
-from runtimes.pyt.cuda_place import Recording
+from runtimes.pyt.cuda_place import CudaPlace, Recording, Streams
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
 from runtimes.session.several import Several
@@ -43,12 +44,13 @@ _CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
 class HostPlace:
     """The host where a GPU would be; a recording keeps its tensors, as a CUDA graph does."""
 
-    name, compute_capability = "host", (9, 0)
+    name, compute_capability, queues_up = "host", (9, 0), False
     device = torch.device("cpu")
 
     def __init__(self) -> None:
         self.waits = 0
         self.entered_by: list[int] = []
+        self.locked = 0
         self._kept: list[Any] = []
 
     def make_current(self) -> None:
@@ -57,7 +59,8 @@ class HostPlace:
     def synchronize(self) -> None:
         self.waits += 1
 
-    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    def pinned(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        self.locked += 1
         return torch.zeros(shape, dtype=dtype)
 
     def record(self, call: Callable[[], Any]) -> Recording:
@@ -119,9 +122,16 @@ def opened(
     tf32: bool = False,
     place: HostPlace | None = None,
     call: str = "auto",
+    host_memory: str = "pinned",
 ) -> TorchCudaSession:
     request = request_of(
-        model, mode="eager", boundary=boundary, cuda_graph=cuda_graph, tf32=tf32, call=call
+        model,
+        mode="eager",
+        boundary=boundary,
+        cuda_graph=cuda_graph,
+        tf32=tf32,
+        call=call,
+        host_memory=host_memory,
     )
     return TorchCudaSession(request, place or HostPlace())
 
@@ -148,6 +158,50 @@ def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
         assert [place.entered_by for place in places] == [[me], [me, other]]
         assert agrees(lane.outputs(), reference)
         assert session.memory().device_peak_bytes == 1234, "the process's, not once a session"
+
+
+@pytest.mark.parametrize(
+    ("boundary", "host_memory", "locked"),
+    [("host", "pinned", 2), ("host", "pageable", 0), ("device", "pinned", 0)],
+)
+def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not(
+    graphs: Graphs, boundary: str, host_memory: str, locked: int
+) -> None:
+    place, reference = HostPlace(), reference_of(graphs.dense, 1)
+    with opened(graphs.dense, boundary, place=place, host_memory=host_memory) as session:
+        assert place.locked == locked
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_sessions_that_share_one_of_torchs_streams_say_so(graphs: Graphs) -> None:
+    streams = Streams()
+    assert [streams.take(number) for number in (1, 2, 1)] == [False, False, True]
+    streams.give(1)
+    streams.give(1)
+    assert not streams.take(1)
+    place = HostPlace()
+    place.queues_up = True
+    with opened(graphs.dense, "host", place=place) as session:
+        assert "32 streams" in session.execution.warnings[0]
+
+
+def test_what_closing_raises_after_a_fault_does_not_hide_the_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After an illegal access each call of CUDA's raises it again, those that free too."""
+
+    def again(*_: object) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", again)
+    place = CudaPlace.__new__(CudaPlace)
+    place.device = torch.device("cuda", 0)
+    untyped: Any = place
+    untyped._stream = SimpleNamespace(cuda_stream=7)
+    place.release()
 
 
 @pytest.mark.parametrize("name", ["dense", "step", "lookup"])
