@@ -19,6 +19,7 @@ from runtimes.faults import Unsupported
 from runtimes.pyt.cuda_place import Part, Place, Recording
 from runtimes.pyt.faults import first_line
 from runtimes.pyt.lane import Result, checked, feed_back, flat, row
+from runtimes.pyt.layout import are_same_bytes, dimensions_in_memory, made_in_layout
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
 from runtimes.session.call_option import takes_c
@@ -33,8 +34,9 @@ class TorchCudaLane(HostLane):
 
     def __init__(self, request: Request, place: Place) -> None:
         model = request.model
+        last = bool(request.options["channels_last"])
         self._host_inputs = [
-            place.host_tensor(request.shapes[spec.name], _torch_dtype(tensor_dtype(spec)))
+            _host_tensor(place, request.shapes[spec.name], tensor_dtype(spec), last)
             for spec in model.inputs
         ]
         names = [spec.name for spec in model.inputs]
@@ -161,7 +163,7 @@ class TorchCudaLane(HostLane):
         taken = zip(self.device_inputs, self._host_inputs, strict=True)
         given = zip(self._host_outputs, self._flat(self._result[0]), strict=True)
         pairs = [[*taken], [*given]]
-        if not all(tensor.is_contiguous() for both in pairs for pair in both for tensor in pair):
+        if not all(are_same_bytes(*pair) for both in pairs for pair in both):
             return ()
         before, after = ([self._place.copying(*pair) for pair in both] for both in pairs)
         return (*before, launch, *after, self._place.waiting())
@@ -190,12 +192,31 @@ class TorchCudaLane(HostLane):
             device.copy_(host, non_blocking=True)
 
     def _copy_out(self) -> None:
-        for host, tensor in zip(self._host_outputs, self._flat(self._result[0]), strict=True):
+        for place, tensor in enumerate(self._flat(self._result[0])):
+            host = self._host_outputs[place]
+            if host.shape != tensor.shape:
+                host = self._make_room(place, tensor)
             host.copy_(tensor, non_blocking=True)
+
+    def _make_room(self, place: int, tensor: torch.Tensor) -> torch.Tensor:
+        """Host memory for an output whose shape follows from what the inputs hold."""
+        host = self._place.host_tensor(tuple(tensor.shape), tensor.dtype)
+        self._host_outputs[place] = host
+        self.output_buffers[self._output_names[place]] = host.numpy()
+        return host
 
 
 def _nothing() -> None:
     """What a lane computes once it is closed."""
+
+
+def _host_tensor(
+    place: Place, shape: tuple[int, ...], dtype: np.dtype, channels_last: bool
+) -> torch.Tensor:
+    def make(stored: tuple[int, ...]) -> torch.Tensor:
+        return place.host_tensor(stored, _torch_dtype(dtype))
+
+    return made_in_layout(make, shape, dimensions_in_memory(shape, dtype, channels_last))
 
 
 def _torch_dtype(dtype: np.dtype) -> torch.dtype:

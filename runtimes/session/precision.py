@@ -12,8 +12,8 @@ from runtimes.faults import Unsupported
 INTEGER, UNKNOWN = "integer", "unknown"
 """A graph that computes no float at all, and one whose types the engine did not tell."""
 
-_NARROW = ("int8", "fp16")
-NARROWEST_FIRST = ("int8", "fp16", "bf16", "fp32", "fp64")
+_NARROW = ("fp8", "int8", "fp16", "bf16")
+NARROWEST_FIRST = ("fp8", "int8", "fp16", "bf16", "fp32", "fp64")
 
 _MATRIX_OP = re.compile(r"Conv(?!ert)|Gemm|MatMul|FullyConnected|LSTM|GRU|RNN|Attention")
 _CONVERSION = re.compile(r"Cast|Convert|Reorder|Quantize|Input|Output|Const")
@@ -25,7 +25,7 @@ def is_matrix_op(op: str) -> bool:
 
 
 def refuse_wider(asked: Precision, executed: str, engine: str) -> None:
-    """Unsupported where int8 or fp16 was asked for and the engine computes in a wider type."""
+    """Unsupported where a narrow type was asked for and the engine computes in a wider one."""
     if asked not in _NARROW or executed not in NARROWEST_FIRST:
         return
     if NARROWEST_FIRST.index(executed) > NARROWEST_FIRST.index(asked):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import tensorrt
 
 _OUT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|could not allocate", re.IGNORECASE)
-_NOT_SUPPORTED = re.compile(r"not supported|unsupported", re.IGNORECASE)
+_NOT_SUPPORTED = re.compile(r"not supported|unsupported|HW-specific datatypes", re.IGNORECASE)
 _OPERATION = re.compile(r"operation '([^'$]+)'")
 # Without a driver each error is followed by one that says so, and nothing of the cause.
 _NO_DRIVER = re.compile(r"catchCudaError.*cudaError 35\b")
