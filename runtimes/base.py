@@ -80,7 +80,12 @@ class Lane(ABC):
 
     run: Callable[[], object]
     calls: tuple[Call, ...] = ()
-    """The same run as calls for the loop in C; empty where the engine offers none."""
+    """The same run as calls for the loop in C; empty where the engine offers none. Of a lane with a
+    queue the last of them waits, and those before it put the run into the queue."""
+    enqueue: Callable[[], object] | None = None
+    """Puts a run into the device's queue and returns; None where a run is waited for by itself."""
+    synchronize: Callable[[], object] | None = None
+    """Waits until all that was queued is complete; None where nothing is."""
 
     @abstractmethod
     def bind(self, inputs: Arrays) -> None:

@@ -84,6 +84,8 @@ class TorchCudaLane(HostLane):
         if recording is not None and self._in_c:
             self.calls = self._as_calls(recording.launch)
         self.run = self._run_on_host if self._on_host else self._run_on_device
+        self.enqueue = self._enqueue if self._on_host else self._compute
+        self.synchronize = self._place.synchronize
 
     def enter(self) -> None:
         shared_process.enter_thread()
@@ -176,6 +178,11 @@ class TorchCudaLane(HostLane):
                 f"the module cannot be recorded as a CUDA graph ({first_line(error)})",
                 "set cuda_graph=0",
             ) from error
+
+    def _enqueue(self) -> None:
+        self._copy_in()
+        self._compute()
+        self._copy_out()
 
     def _run_on_host(self) -> None:
         self._copy_in()

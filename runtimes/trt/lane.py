@@ -78,7 +78,7 @@ class TensorRtLane(HostLane):
         self._uploads = [gpu.upload(addresses[n], a, self._stream) for n, a in inputs.items()]
         self._downloads = [gpu.download(a, addresses[n], self._stream) for n, a in outputs.items()]
         self._poisons = [gpu.upload(addresses[n], a, self._stream) for n, a in outputs.items()]
-        self.synchronize = gpu.synchronizing(self._stream)
+        self.synchronize: Step = gpu.synchronizing(self._stream)
         self._compute: Step = self._execute
         self.enqueue: Step = self._enqueue
         if cuda_graph:
