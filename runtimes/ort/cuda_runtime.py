@@ -66,6 +66,10 @@ class OrtCuda(OrtGpu):
         SESSIONS,
     )
 
+    def _has_queue(self, request: Request) -> bool:
+        # Releases differ in whether they wait for a graph that they replay.
+        return not request.options["cuda_graph"]
+
     def _providers(self, request: Request) -> Providers:
         options = request.options
         wanted = {

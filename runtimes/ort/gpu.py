@@ -76,7 +76,7 @@ class OrtGpu(GpuRuntime):
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda.driver import CudaError, Gpu
         from runtimes.ort import execution as ort_execution
-        from runtimes.ort.gpu_lane import OrtGpuLane
+        from runtimes.ort.allocating_lane import lane_on
         from runtimes.ort.session import OrtSession
 
         # A replayed graph runs none of the kernels that a profiler times.
@@ -101,7 +101,7 @@ class OrtGpu(GpuRuntime):
             raise OutOfMemory(f"the GPU gave no context ({error})", "free its memory") from error
         precision, warnings = self._precision(request, executed, gpu.compute_capability)
         try:
-            lane = OrtGpuLane(engine, request, gpu)
+            lane = lane_on(engine, request, gpu, self._has_queue(request))
         except BaseException:
             gpu.close()
             raise
@@ -117,6 +117,10 @@ class OrtGpu(GpuRuntime):
             inspection_ms=executed.inspection_ms,
         )
         return OrtSession(engine, (lane,), execution, recording)
+
+    def _has_queue(self, request: Request) -> bool:
+        """Whether a run at the device's boundary can be told not to wait for its end."""
+        return False
 
     @abstractmethod
     def _providers(self, request: Request) -> Providers:

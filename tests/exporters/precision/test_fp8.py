@@ -1,4 +1,4 @@
-"""The products of an fp8 graph read fp8, scaled to what was calibrated; what has none is refused."""
+"""Products of an fp8 graph read fp8 in the calibrated range; what has no product is refused."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import onnxruntime
 
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Execution
-from runtimes.ort.gpu_lane import OrtGpuLane
+from runtimes.ort.allocating_lane import lane_on
 from runtimes.ort.opening import Opening, session_options
 from runtimes.ort.operators import Recording
 from runtimes.ort.session import OrtSession
@@ -39,13 +39,17 @@ class HostMemory:
 
 
 def on_host(
-    model: ExportedModel, batch: int, boundary: Boundary, recording: Recording | None = None
+    model: ExportedModel,
+    batch: int,
+    boundary: Boundary,
+    recording: Recording | None = None,
+    has_queue: bool = False,
 ) -> OrtSession:
     """The session that a GPU provider has, of the model at one batch size."""
     request = request_of(model, batch, boundary=boundary)
     opening = replace(Opening.of(request), recording=recording.prefix if recording else None)
     options = session_options(opening)
     engine = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
-    lane = OrtGpuLane(engine, request, HostMemory())
+    lane = lane_on(engine, request, HostMemory(), has_queue)
     execution = Execution(CPU, "fp32", "host", lane.call_path, boundary=boundary)
     return OrtSession(engine, (lane,), execution, recording)

@@ -41,6 +41,13 @@ void stand_in_set(int v, int d, int init, int alloc) {
 }
 int stand_in_live(void) { return live; }
 
+/* What was asked for in its order: i and o copies in and out, x work, g a graph, w a wait. */
+enum { TOLD = 1 << 12 };
+static char told[TOLD];
+static int told_so_far;
+static void tell(char what) { if (told_so_far < TOLD - 1) told[told_so_far++] = what; }
+const char *stand_in_told(void) { told[told_so_far] = 0; told_so_far = 0; return told; }
+
 static void *make(size_t size) { live++; return calloc(1, size); }
 static int drop(void *thing) { if (!thing) return INVALID; live--; free(thing); return OK; }
 
@@ -118,9 +125,11 @@ int cuMemAllocHost_v2(void **address, size_t size) {
 }
 int cuMemFreeHost(void *address) { NEEDS_CONTEXT; return drop(address); }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, Stream *stream) {
+    tell('i');
     return put(stream, (Op){COPY, (void *)(uintptr_t)to, from, size, NULL, NULL});
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, Stream *stream) {
+    tell('o');
     return put(stream, (Op){COPY, to, (const void *)(uintptr_t)from, size, NULL, NULL});
 }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, Stream *stream) {
@@ -128,6 +137,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, Stream *stream
                             NULL, NULL});
 }
 int cuLaunchHostFunc(Stream *stream, void (*function)(void *), void *data) {
+    tell('x');
     return put(stream, (Op){CALL, data, NULL, 0, function, NULL});
 }
 
@@ -151,6 +161,7 @@ int cuCtxSynchronize(void) {
 }
 int cuStreamSynchronize(Stream *stream) {
     NEEDS_CONTEXT;
+    tell('w');
     if (!stream || stream->capturing) return INVALID;
     run(&stream->queue);
     return OK;
@@ -179,6 +190,7 @@ int cuGraphInstantiateWithFlags(Queue **executable, Queue *graph, uint64_t flags
 }
 int cuGraphLaunch(Queue *executable, Stream *stream) {
     NEEDS_CONTEXT;
+    tell('g');
     for (Op *op = executable->first; op; op = op->next) put(stream, *op);
     return OK;
 }
