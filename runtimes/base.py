@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -86,6 +87,8 @@ class Lane(ABC):
     """Puts a run into the device's queue and returns; None where a run is waited for by itself."""
     synchronize: Callable[[], object] | None = None
     """Waits until all that was queued is complete; None where nothing is."""
+    first_run_alone: bool = False
+    """Whether the first run of each thread must have the device for itself."""
 
     @abstractmethod
     def bind(self, inputs: Arrays) -> None:
@@ -226,6 +229,23 @@ class Runtime(ABC):
         the loaded engine knows them."""
         return ()
 
+    def device_uuid(self, device: str) -> str:
+        """The device's own identifier, by which tools of the machine know it too; "" for none."""
+        return ""
+
+    def cores_near(self, device: str) -> str:
+        """The cores of the device's own node, as `0-31`; "" where all are alike."""
+        return ""
+
+    def limited(
+        self, device: str, settings: Settings, limit_bytes: int
+    ) -> AbstractContextManager[None]:
+        """While it is entered, sessions find so much of the device's memory free, 0 for all of it.
+
+        A device that has no memory of its own has no such limit.
+        """
+        return nullcontext()
+
     def loaded_devices(self) -> tuple[Device, ...]:
         """The same after `load`, which is for a process that an engine may end."""
         return self.devices()
@@ -235,6 +255,11 @@ class Runtime(ABC):
         known = {option.name for option in self.options}
         more = sorted({*named} - {*known, ""}) if self.any_option else ()
         return (*self.options, *(Option(n, "", "handed to the engine as it is") for n in more))
+
+    def environment(self, settings: Settings) -> Mapping[str, str | None]:
+        """What the environment of a process for such a case must say, None for what it must not,
+        before anything is asked of the runtime there: engines read it once, as they are loaded."""
+        return self.operator_environment if settings.operator_times else {}
 
     def load(self) -> None:  # noqa: B027 - an engine without an import has nothing to do
         """Import the engine, so that the time of `compile` is compilation alone."""

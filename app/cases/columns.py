@@ -13,6 +13,7 @@ from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.engine_columns import ENGINE
+from app.cases.gpu_columns import GPU
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 from app.cases.load_columns import LOAD
@@ -207,6 +208,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Against the null twin": NULL,
     "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
+    "On a GPU": GPU,
     "What came between": _INTERFERENCE,
     "Of a check": CHECKING,
     "Outputs": _OUTPUT,

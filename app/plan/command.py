@@ -106,6 +106,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--slo", plan.slo)
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
+    if plan.device_memory_limit:
+        yield from ("--device-memory-limit", plan.device_memory_limit)
     if plan.cores:
         yield from ("--cores", plan.cores)
     if plan.lock_memory:

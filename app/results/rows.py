@@ -27,6 +27,7 @@ from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.engine import engine_columns, engine_warnings
+from app.results.gpu import gpu_columns, gpu_warnings
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
 from app.results.load import doubted, load_columns
@@ -120,13 +121,14 @@ class Rows:
         if rounds:
             values |= _round_columns(rounds)
             values |= around | load_columns(rounds, summary) | placing_columns(rounds)
+            values |= gpu_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= gap_columns(case, summary)
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
-                said += sustained_warnings(case, rounds)
+                said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)

@@ -48,7 +48,7 @@ OPTIONS = (
     Option(
         "fail",
         "none",
-        "what goes wrong: before a session, in compiling, or in a run",
+        "what goes wrong: before a session, in compiling, in a run, or when it is closed",
         (
             "none",
             "unavailable",
@@ -61,6 +61,7 @@ OPTIONS = (
             "hang",
             "compile_crash",
             "compile_hang",
+            "close_crash",
         ),
     ),
     Option("fail_after", 0, "how many runs succeed before the one that fails", minimum=0),

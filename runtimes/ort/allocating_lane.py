@@ -13,7 +13,13 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding_types
 
 from runtimes.faults import Unsupported
-from runtimes.ort.gpu_lane import HOST_CALL, PUBLIC_HOST_CALL, DeviceMemory, OrtGpuLane
+from runtimes.ort.gpu_lane import (
+    HOST_CALL,
+    PUBLIC_HOST_CALL,
+    DeviceMemory,
+    OrtGpuLane,
+    host_arrays,
+)
 from runtimes.ort.lane import tensor_type
 from runtimes.request import Request
 from runtimes.session.host import HostLane, input_buffers
@@ -53,7 +59,7 @@ class AllocatingLane(HostLane):
     def __init__(
         self, engine: ort.InferenceSession, request: Request, memory: DeviceMemory | None
     ) -> None:
-        inputs = input_buffers(request)
+        inputs = input_buffers(request, host_arrays(request, memory))
         super().__init__(inputs, {}, request.model.states)
         self._memory = memory
         self._names = [value.name for value in engine.get_outputs()]

@@ -6,25 +6,13 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from exporters.types import Precision
-from runtimes.cuda.libraries import CUDA_REMEDY, Libraries
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
 from runtimes.options import SESSIONS, Option
 from runtimes.ort.gpu import OrtGpu
 from runtimes.ort.gpu_open import Providers
 from runtimes.ort.opening import flag
 from runtimes.request import Request
 
-CUDA_LIBRARIES = Libraries(
-    (
-        "libcublasLt.so.13",
-        "libcublas.so.13",
-        "libcudart.so.13",
-        "libcurand.so.10",
-        "libcufft.so.12",
-        "libcudnn.so.9",
-    ),
-    CUDA_REMEDY,
-)
 _CUDNN_SEARCH = {"exhaustive": "EXHAUSTIVE", "heuristic": "HEURISTIC", "default": "DEFAULT"}
 _ARENA = {"power_of_two": "kNextPowerOfTwo", "as_requested": "kSameAsRequested"}
 
@@ -35,7 +23,6 @@ class OrtCuda(OrtGpu):
     name = "ort-cuda"
     summary = "ONNX Runtime, CUDA provider"
     provider = "CUDAExecutionProvider"
-    libraries = (CUDA_LIBRARIES,)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
     unexecuted: ClassVar[Mapping[Precision, str]] = {
         **OrtGpu.unexecuted,
@@ -44,6 +31,8 @@ class OrtCuda(OrtGpu):
     options = (
         BOUNDARY,
         CUDA_GRAPH,
+        HOST_MEMORY,
+        SYNC,
         TF32,
         Option(
             "cudnn_search",

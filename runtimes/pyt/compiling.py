@@ -12,8 +12,9 @@ from pathlib import Path
 import torch
 
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, Unsupported
+from runtimes.memory_words import tells_of_no_memory
 from runtimes.options import Settings
-from runtimes.pyt.faults import first_line, out_of_memory
+from runtimes.pyt.faults import first_line
 from runtimes.pyt.lane import Args, Kwargs, Result
 
 
@@ -58,7 +59,7 @@ def compile_module(
             "use mode=eager",
         ) from error
     except Exception as error:
-        if out_of_memory(error):
+        if tells_of_no_memory(error):
             raise OutOfMemory("PyTorch ran out of memory", "use a smaller batch") from error
         raise CompileFault(
             f"torch.compile failed ({first_line(error)})", "use mode=eager"

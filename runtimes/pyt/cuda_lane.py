@@ -1,4 +1,4 @@
-"""One torch module on a GPU, its inputs in pinned host memory and on the device.
+"""One torch module on a GPU, its inputs in host memory and on the device.
 
 At the host's boundary a run copies in, computes, copies out and waits for the stream; at the
 device's it computes and waits.
@@ -14,6 +14,7 @@ import torch
 from exporters.calling import is_row
 from runtimes.base import Arrays
 from runtimes.calls.call import Call, Copy
+from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
 from runtimes.faults import Unsupported
 from runtimes.pyt.cuda_place import Part, Place, Recording
@@ -35,8 +36,9 @@ class TorchCudaLane(HostLane):
     def __init__(self, request: Request, place: Place) -> None:
         model = request.model
         last = bool(request.options["channels_last"])
+        self._host_tensor = place.pinned if locks_host_memory(request.options) else _pageable
         self._host_inputs = [
-            _host_tensor(place, request.shapes[spec.name], tensor_dtype(spec), last)
+            _laid_out(self._host_tensor, request.shapes[spec.name], tensor_dtype(spec), last)
             for spec in model.inputs
         ]
         names = [spec.name for spec in model.inputs]
@@ -78,7 +80,7 @@ class TorchCudaLane(HostLane):
         # Copying out is within the clock, so the shorter way is taken where there is one.
         self._flat = row if is_row(result[0]) else flat
         tensors = checked(self._flat(result[0]), self._output_names)
-        self._host_outputs = [self._place.host_tensor(tuple(t.shape), t.dtype) for t in tensors]
+        self._host_outputs = [self._host_tensor(tuple(t.shape), t.dtype) for t in tensors]
         for name, host in zip(self._output_names, self._host_outputs, strict=True):
             self.output_buffers[name] = host.numpy()
         if recording is not None and self._in_c:
@@ -207,21 +209,28 @@ class TorchCudaLane(HostLane):
 
     def _make_room(self, place: int, tensor: torch.Tensor) -> torch.Tensor:
         """Host memory for an output whose shape follows from what the inputs hold."""
-        host = self._place.host_tensor(tuple(tensor.shape), tensor.dtype)
+        host = self._host_tensor(tuple(tensor.shape), tensor.dtype)
         self._host_outputs[place] = host
         self.output_buffers[self._output_names[place]] = host.numpy()
         return host
+
+
+def _pageable(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype)
 
 
 def _nothing() -> None:
     """What a lane computes once it is closed."""
 
 
-def _host_tensor(
-    place: Place, shape: tuple[int, ...], dtype: np.dtype, channels_last: bool
+def _laid_out(
+    host_tensor: Callable[[tuple[int, ...], torch.dtype], torch.Tensor],
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    channels_last: bool,
 ) -> torch.Tensor:
     def make(stored: tuple[int, ...]) -> torch.Tensor:
-        return place.host_tensor(stored, _torch_dtype(dtype))
+        return host_tensor(stored, _torch_dtype(dtype))
 
     return made_in_layout(make, shape, dimensions_in_memory(shape, dtype, channels_last))
 

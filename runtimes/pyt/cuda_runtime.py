@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from importlib import metadata
 from importlib.util import find_spec
@@ -12,7 +11,8 @@ from typing import ClassVar
 from exporters.types import Precision
 from runtimes.base import Availability, Available, Session, Unavailable
 from runtimes.cuda import libraries
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.cuda.builds import built_for
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
 from runtimes.cuda.runtime import GpuRuntime
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
@@ -37,6 +37,8 @@ class TorchCuda(GpuRuntime):
         _MODE,
         BOUNDARY,
         CUDA_GRAPH,
+        HOST_MEMORY,
+        SYNC,
         TF32,
         CHANNELS_LAST,
         Option("cudnn_benchmark", False, "cuDNN times its algorithms and takes the fastest"),
@@ -71,7 +73,9 @@ class TorchCuda(GpuRuntime):
         from runtimes.pyt.cuda_place import CudaPlace
         from runtimes.pyt.cuda_session import TorchCudaSession
 
-        return TorchCudaSession(request, CudaPlace(int(request.settings.device)))
+        self._before(request)
+        place = CudaPlace(int(request.settings.device))
+        return self._told(request, TorchCudaSession(request, place))
 
 
 def cuda_of_build() -> int | None:
@@ -79,9 +83,4 @@ def cuda_of_build() -> int | None:
     spec = find_spec("torch")
     if spec is None or spec.origin is None:
         return None
-    tree = ast.parse((Path(spec.origin).parent / "version.py").read_text("utf-8"))
-    for node in tree.body:
-        match node:
-            case ast.AnnAssign(target=ast.Name(id="cuda"), value=ast.Constant(value=str(release))):
-                return int(release.partition(".")[0])
-    return None
+    return built_for(Path(spec.origin).parent / "version.py", "cuda")

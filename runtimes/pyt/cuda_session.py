@@ -13,16 +13,21 @@ from runtimes.base import Session
 from runtimes.cuda.options import stated
 from runtimes.execution import Execution, Memory, OpTime, Spans
 from runtimes.faults import CompileFault, OutOfMemory, RuntimeFault
+from runtimes.memory_words import tells_of_no_memory
 from runtimes.pyt.compiling import compile_module
 from runtimes.pyt.cuda_lane import TorchCudaLane
 from runtimes.pyt.cuda_place import Place
 from runtimes.pyt.ends import NarrowEnds
-from runtimes.pyt.faults import first_line, out_of_memory, run_fault
+from runtimes.pyt.faults import first_line, run_fault
 from runtimes.pyt.lane import Result
 from runtimes.pyt.layout import module_in_layout
 from runtimes.pyt.module import build_module, in_precision, module_precision
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
+
+_QUEUES_UP = (
+    "PyTorch has 32 streams for a GPU, so that sessions share them and queue up: use 32 at most"
+)
 
 
 class TorchCudaSession(Session):
@@ -44,7 +49,7 @@ class TorchCudaSession(Session):
             try:
                 self._lane, module, read = _prepared(request, place, recorded)
             except RuntimeError as error:
-                if out_of_memory(error):
+                if tells_of_no_memory(error):
                     raise OutOfMemory(
                         "the GPU's memory is too small", "use a smaller batch"
                     ) from error
@@ -62,6 +67,7 @@ class TorchCudaSession(Session):
             + ", stream.synchronize()",
             clock="device" if self._tells and self._on_gpu else "wall",
             boundary="host" if options["boundary"] == "host" else "device",
+            warnings=(_QUEUES_UP,) if place.queues_up else (),
         )
 
     @property
@@ -79,7 +85,7 @@ class TorchCudaSession(Session):
         return op_times(self._lane.run, self._module, runs, self._on_gpu)
 
     def memory(self) -> Memory:
-        return Memory(self._place.peak_bytes(), of_process=True)
+        return Memory(self._place.peak_bytes(), of_process=True, told_by="allocator")
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)

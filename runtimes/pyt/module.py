@@ -17,7 +17,7 @@ from exporters.brought import bring, is_brought
 from exporters.calling import Call
 from exporters.types import Factory, Precision
 from runtimes.faults import CompileFault, OutOfMemory
-from runtimes.pyt.faults import out_of_memory
+from runtimes.memory_words import tells_of_no_memory
 
 _PRECISIONS = {
     torch.float16: "fp16",
@@ -54,7 +54,7 @@ def build_module(factory: Factory) -> Built:
 
             module.load_state_dict(load_file(factory.weights))
     except Exception as error:
-        if out_of_memory(error):
+        if tells_of_no_memory(error):
             raise OutOfMemory("PyTorch ran out of memory", "use a smaller model") from error
         raise CompileFault(
             f"the torch module of {factory.target} could not be built ({error})",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtimes.cuda.driver import Gpu
-from runtimes.session.host import poison
+from runtimes.session.host import NewArray, poison
 
 if TYPE_CHECKING:
     from ctypes import c_void_p
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 class FoundOutput:
     """One output: room on the device and on the host, and the shape that the last run told."""
 
-    def __init__(self, gpu: Gpu, stream: c_void_p, dtype: np.dtype, most_bytes: int) -> None:
+    def __init__(
+        self, gpu: Gpu, stream: c_void_p, new_array: NewArray, dtype: np.dtype, most_bytes: int
+    ) -> None:
         self._gpu, self._stream, self._dtype = gpu, stream, dtype
+        self._new_array = new_array
         self._shape: tuple[int, ...] | None = None
         self._make_room(max(most_bytes, dtype.itemsize))
 
@@ -61,7 +64,7 @@ class FoundOutput:
 
     def _make_room(self, size: int) -> None:
         count = -(-size // self._dtype.itemsize)
-        self._host = self._gpu.pinned((count,), self._dtype)
+        self._host = self._new_array((count,), self._dtype)
         self._address = self._gpu.device_buffer(self._host.nbytes)
 
 

@@ -1,4 +1,4 @@
-"""One TensorRT execution context over buffers of ours: pinned host memory, device memory, a stream.
+"""One TensorRT execution context over buffers of ours: host memory, device memory, a stream.
 
 At the host's boundary a run copies in, computes and copies out in one stream; at the device's
 it computes. As a CUDA graph the whole of it is one launch. A run for the times of layers is
@@ -16,11 +16,12 @@ import numpy as np
 from runtimes.base import Arrays
 from runtimes.calls.call import Copy
 from runtimes.cuda.driver import CudaError, Gpu, Step
+from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
 from runtimes.faults import OutOfMemory, RunFault, Unsupported
 from runtimes.request import Request
 from runtimes.session.call_option import takes_c
-from runtimes.session.host import HostLane, tensor_dtype
+from runtimes.session.host import HostLane, aligned_zeros, tensor_dtype
 from runtimes.trt.build import context_of
 from runtimes.trt.faults import Log
 from runtimes.trt.found_outputs import FoundOutput, allocator_of
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TensorRtLane(HostLane):
-    """One execution context with a stream and buffers of its own; the arrays are pinned."""
+    """One execution context with a stream and buffers of its own."""
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class TensorRtLane(HostLane):
         on_host: bool,
         cuda_graph: bool,
     ) -> None:
+        log.begin()
         context = context_of(trt, engine)
         if context is None:
             raise log.fault(
@@ -55,7 +57,8 @@ class TensorRtLane(HostLane):
         self._handle = self._stream.value
         self._marks = [gpu.event() for _ in range(4)]
         model, shapes = request.model, request.shapes
-        inputs = {s.name: gpu.pinned(shapes[s.name], tensor_dtype(s)) for s in model.inputs}
+        on_host_array = gpu.pinned if locks_host_memory(request.options) else aligned_zeros
+        inputs = {s.name: on_host_array(shapes[s.name], tensor_dtype(s)) for s in model.inputs}
         for name, array in inputs.items():
             _check_type(engine, name, array)
             context.set_input_shape(name, array.shape)
@@ -67,9 +70,9 @@ class TensorRtLane(HostLane):
                 _refuse_open(spec.name, on_host, cuda_graph)
                 dtype, most = tensor_dtype(spec), int(context.get_max_output_size(spec.name))
                 _check_type(engine, spec.name, np.empty(0, dtype))
-                self._found[spec.name] = FoundOutput(gpu, self._stream, dtype, most)
+                self._found[spec.name] = FoundOutput(gpu, self._stream, on_host_array, dtype, most)
                 continue
-            outputs[spec.name] = gpu.pinned(shape, tensor_dtype(spec))
+            outputs[spec.name] = on_host_array(shape, tensor_dtype(spec))
             _check_type(engine, spec.name, outputs[spec.name])
         super().__init__(inputs, outputs, model.states)
         addresses = {
@@ -166,6 +169,7 @@ class TensorRtLane(HostLane):
         context.profiler = times
         # Otherwise each launch would wait for its layers and report by itself.
         context.enqueue_emits_profile = False
+        self._log.begin()
         told = []
         for _ in range(runs):
             times.spent_ms = {}

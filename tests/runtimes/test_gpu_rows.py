@@ -26,6 +26,7 @@ from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.trt.runtime import TensorRt
 from tests.checkout import ROOT
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.stand_ins.fixtures import Driver
 
 GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "tensorrt-rtx", "torch-cuda")
 SHORT = Limits(min_s=0.02, max_s=1.0, min_samples=10, warmup_min_s=0.01, warmup_max_s=0.2)
@@ -88,6 +89,7 @@ def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     runtime: type[OrtCuda | OrtTensorRt],
+    driver: Driver,
 ) -> None:
     monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
     monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))

@@ -108,6 +108,8 @@ TERMS: dict[str, str] = {
     "custom operators": "Libraries of operators for ONNX Runtime, with commas.",
     "memory limit": "What a measuring process may hold of the host's memory, such as 8GiB; beyond "
     "it the case ends as out of memory instead of taking the machine down.",
+    "device memory limit": "What a measuring process may hold of a GPU's memory, such as 16GiB: "
+    "the rest is held by us, so that a large GPU behaves as a smaller one does.",
     "warm-up": "Inferences before the measurement, until their median stands still. They are "
     "kept, shaded, and never counted.",
     "simulated": "Computed from a schedule of the card, not measured with a clock.",

@@ -114,14 +114,10 @@ def test_whole_numbers_are_not_rounded_on_their_way_to_whole_numbers(tmp_path: P
 
 @pytest.mark.parametrize("form", ["value", "value_floats"])
 def test_constants_of_the_graph_become_weights(form: str) -> None:
-    given = {
-        "value": onnx.numpy_helper.from_array(np.ones(3, np.float32)),
-        "value_floats": [1.0] * 3,
-    }
-    nodes: list[NodeProto] = [
-        helper.make_node("Constant", [], ["c"], **{form: given[form]}),
-        helper.make_node("Add", ["x", "c"], ["y"]),
-    ]
+    held = onnx.numpy_helper.from_array(np.ones(3, np.float32)) if form == "value" else [1.0] * 3
+    constant = helper.make_node("Constant", [], ["c"])
+    constant.attribute.append(helper.make_attribute(form, held))
+    nodes: list[NodeProto] = [constant, helper.make_node("Add", ["x", "c"], ["y"])]
     proto = graph(nodes, [tensor("x", [3])], [tensor("y", [3])], opset=22)
     narrowed(proto, _types_of(proto))
     assert [node.op_type for node in proto.graph.node] == ["Cast", "Add", "Cast"]

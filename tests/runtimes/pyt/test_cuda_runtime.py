@@ -31,7 +31,7 @@ from runtimes.faults import RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime, operators
 from runtimes.pyt.cuda_lane import TorchCudaLane
-from runtimes.pyt.cuda_place import Recording
+from runtimes.pyt.cuda_place import Recording, Streams
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
 from runtimes.session.several import Several
@@ -46,6 +46,7 @@ PLAIN: dict[str, OptionValue] = {
     "tf32": False,
     "channels_last": False,
     "cudnn_benchmark": False,
+    "host_memory": "pinned",
     "call": "auto",
 }
 _CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
@@ -54,12 +55,13 @@ _CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
 class HostPlace:
     """The host where a GPU would be; a recording keeps its tensors, as a CUDA graph does."""
 
-    name, compute_capability = "host", (9, 0)
+    name, compute_capability, queues_up = "host", (9, 0), False
     device = torch.device("cpu")
 
     def __init__(self) -> None:
         self.waits = 0
         self.entered_by: list[int] = []
+        self.locked = 0
         self._kept: list[Any] = []
 
     def make_current(self) -> None:
@@ -68,7 +70,8 @@ class HostPlace:
     def synchronize(self) -> None:
         self.waits += 1
 
-    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    def pinned(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        self.locked += 1
         return torch.zeros(shape, dtype=dtype)
 
     def record(self, call: Callable[[], Any]) -> Recording:
@@ -167,6 +170,34 @@ def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
         assert [place.entered_by for place in places] == [[me], [me, other]]
         assert agrees(lane.outputs(), reference)
         assert session.memory().device_peak_bytes == 1234, "the process's, not once a session"
+
+
+@pytest.mark.parametrize(
+    ("boundary", "host_memory", "locked"),
+    [("host", "pinned", 2), ("host", "pageable", 0), ("device", "pinned", 0)],
+)
+def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not(
+    graphs: Graphs, boundary: str, host_memory: str, locked: int
+) -> None:
+    place, reference = HostPlace(), reference_of(graphs.dense, 1)
+    with opened(graphs.dense, boundary, place=place, host_memory=host_memory) as session:
+        assert place.locked == locked
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_sessions_that_share_one_of_torchs_streams_say_so(graphs: Graphs) -> None:
+    streams = Streams()
+    assert [streams.take(number) for number in (1, 2, 1)] == [False, False, True]
+    streams.give(1)
+    streams.give(1)
+    assert not streams.take(1)
+    place = HostPlace()
+    place.queues_up = True
+    with opened(graphs.dense, "host", place=place) as session:
+        assert "32 streams" in session.execution.warnings[0]
 
 
 @pytest.mark.parametrize("name", ["dense", "step", "lookup"])
@@ -279,6 +310,7 @@ def test_what_a_run_finds_is_told_whole_in_either_layout(
             told = lane.outputs()
             assert np.array_equal(told["y"], np.maximum(x, 0))
             assert np.array_equal(told["at"], np.argwhere(x))
+        assert isinstance(lane, TorchCudaLane)
         (inside,) = lane.device_inputs
         assert inside.is_contiguous(memory_format=torch.channels_last) == channels_last
 
@@ -341,7 +373,7 @@ def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_d
 @needs_c
 def test_a_result_whose_order_is_not_its_memorys_is_copied_by_torch(graphs: Graphs) -> None:
     options = PLAIN | {"boundary": "host", "cuda_graph": True}
-    request = request_of(graphs.dense, **options)
+    request = request_of(graphs.dense, 1, Settings(), **options)
     kept = torch.arange(6.0).reshape(2, 3).t()
     lane = TorchCudaLane(request, HostPlace())
     lane.prepare(lambda: kept, recorded=True)

@@ -13,6 +13,7 @@ import json
 import time
 from types import SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import onnx
@@ -63,6 +64,10 @@ LayerInformationFormat = SimpleNamespace(JSON="json")
 EngineStat = SimpleNamespace(TOTAL_WEIGHTS_SIZE="weights")
 built: list[dict[str, Any]] = []
 """One entry for each build: its settings, for tests to look at."""
+late: list[str] = []
+"""What was computed with a context that was gone: real ones crash, or write what is not theirs."""
+said_while_building: list[str] = []
+"""Errors that a build reports and gets over, as of kernels that it passes over."""
 
 
 def init_libnvinfer_plugins(logger: ILogger, namespace: str) -> bool:
@@ -163,6 +168,8 @@ class Builder:
     def build_serialized_network(
         self, network: INetworkDefinition, config: IBuilderConfig
     ) -> IHostMemory:
+        for text in said_while_building:
+            self._logger.log(ILogger.Severity.ERROR, text)
         built.append(
             {
                 "strong": bool(network._flags & 1),
@@ -240,6 +247,16 @@ def _types(session: onnxruntime.InferenceSession) -> dict[str, str]:
     return {v.name: _TYPES[v.type] for v in (*session.get_inputs(), *session.get_outputs())}
 
 
+_calls: list[Any] = []
+
+
+def _computed(context: IExecutionContext | None) -> None:
+    if context is None:
+        late.append("a run")
+    else:
+        context._compute()
+
+
 class IExecutionContext:
     failing = False
     _most_bytes = 1024
@@ -255,7 +272,9 @@ class IExecutionContext:
         self._addresses: dict[str, int] = {}
         self._allocators: dict[str, Any] = {}
         # TensorRT reads the addresses when work is given to it, and writes when it is done.
-        self._call = _CALL(lambda _: self._compute())
+        mine = ref(self)
+        self._call = _CALL(lambda _: _computed(mine()))
+        _calls.append(self._call)  # the driver has its address for as long as work is queued
 
     def set_input_shape(self, name: str, shape: Shape) -> bool:
         self._shapes[name] = tuple(shape)

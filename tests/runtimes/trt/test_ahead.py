@@ -8,7 +8,7 @@ import pytest
 
 from app.workers.ahead import ahead_timing
 from app.workers.loop import Block
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.trt.runtime import TensorRt
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
@@ -31,7 +31,7 @@ def test_each_sample_is_so_many_runs_and_one_wait(
     run: str,
     call: str,
 ) -> None:
-    options = {"boundary": boundary, "cuda_graph": cuda_graph, "call": call}
+    options: dict[str, OptionValue] = {"boundary": boundary, "cuda_graph": cuda_graph, "call": call}
     reference = reference_of(graphs.dense, 1)
     with TensorRt().compile(graphs.dense, {"batch": 1}, Settings(options=options)) as session:
         (lane,) = session.lanes
