@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from app.cases.round import MeasureJob, Phase, RoundResult
+from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
 from app.cases.status import FITS, Status
+from app.workers.asleep import has_slept, slept_s
 from app.workers.conditions import round_warnings
 from app.workers.doubts import of_crowding, of_precision
 from app.workers.engine import engine_facts
@@ -49,10 +50,17 @@ def measure_round(
 
     `said` are sentences about where this process runs.
     """
-    this = UnderWay(job, tell, stopped, said)
+    this, slept_before_s = UnderWay(job, tell, stopped, said), slept_s()
     with _noted(this):
-        _measure(this)
+        _measure(this, slept_before_s)
+    _note_sleep(this, slept_before_s)
     return this.so_far()
+
+
+def _note_sleep(this: UnderWay, before_s: float) -> None:
+    if asleep_s := has_slept(before_s):
+        reason = f"the machine slept for {asleep_s:.0f} s in it"
+        this.note(status="cancelled", stop_reason=SLEPT, reason=reason)
 
 
 @contextmanager
@@ -92,7 +100,7 @@ def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
     }
 
 
-def _measure(this: UnderWay) -> None:
+def _measure(this: UnderWay, slept_before_s: float) -> None:
     job = this.job
     this.enter("import")
     runtime = _runtime(this)
@@ -109,6 +117,7 @@ def _measure(this: UnderWay) -> None:
     ):
         with _noted(this):
             _use(this, session, reference)
+        _note_sleep(this, slept_before_s)
         # A fault of the device may end this process when its memory is given back.
         this.enter("teardown")
         this.tell({"event": "outcome", **to_json(this.so_far())})
