@@ -82,7 +82,12 @@ class Lane(ABC):
 
     run: Callable[[], object]
     calls: tuple[Call, ...] = ()
-    """The same run as calls for the loop in C; empty where the engine offers none."""
+    """The same run as calls for the loop in C; empty where the engine offers none. Of a lane with a
+    queue the last of them waits, and those before it put the run into the queue."""
+    enqueue: Callable[[], object] | None = None
+    """Puts a run into the device's queue and returns; None where a run is waited for by itself."""
+    synchronize: Callable[[], object] | None = None
+    """Waits until all that was queued is complete; None where nothing is."""
     first_run_alone: bool = False
     """Whether the first run of each thread must have the device for itself."""
 
@@ -188,7 +193,8 @@ class Runtime(ABC):
 
     `summary` is one line for lists and forms, `options` the one table of settings, beside which
     with `any_option` the engine is handed every other that is given, `clock` what times its
-    runs. `only_when_named` keeps a runtime out of sweeps that name none.
+    runs. `unexecuted` is what hinders precisions that it lacks, after the word "which".
+    `only_when_named` keeps a runtime out of sweeps that name none.
     `default_device` is the device of a case that names none, empty where there is no choice.
     `accelerator` is the kind of device that a case has for itself beside the host (`gpu`),
     empty for none; its number is the case's device. `operator_environment` is what the
@@ -201,6 +207,7 @@ class Runtime(ABC):
     summary: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32",)
+    unexecuted: ClassVar[Mapping[Precision, str]] = {"fp8": "TensorRT alone multiplies"}
     clock: ClassVar[Clock] = "wall"
     any_option: ClassVar[bool] = False
     only_when_named: ClassVar[bool] = False
@@ -320,7 +327,8 @@ class Runtime(ABC):
         """Raise Unsupported for a precision that this runtime never executes."""
         if precision not in self.precisions:
             known = " or ".join(self.precisions)
-            raise Unsupported(f"{self.name} does not execute {precision}", f"use {known}")
+            why = f", which {self.unexecuted[precision]}" if precision in self.unexecuted else ""
+            raise Unsupported(f"{self.name} does not execute {precision}{why}", f"use {known}")
 
     def refuse_device(self, device: str, release: str) -> None:
         """Raise NotAvailable for a device or a release that is not there; empty ones always are."""

@@ -157,7 +157,8 @@ class Rows:
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
             model = run.models.get((case.model, case.precision))
-            around |= late_columns(asked.deadline_us, samples, confidence)
+            if case.scenario.kind != "ahead":
+                around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
@@ -314,6 +315,9 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
 
 
 def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
+    if case.scenario.kind == "ahead":
+        # A sample is of many runs: their times together are nobody's latency.
+        return {"drift": summary.drift or None, **throughput_columns(case, summary, known)}
     values: Row = {
         "latency_std_us": summary.std_us,
         "latency_min_us": summary.min_us,

@@ -45,6 +45,12 @@ OPTIONS = (
         "of how many runs the last one stalls, again and again; 0 is never",
         minimum=0,
     ),
+    Option(
+        "queue",
+        False,
+        "runs can be queued, as on a GPU, and take their time one by one",
+        tuned=False,
+    ),
     Option("wait", "spin", "how a run passes its time", ("spin", "sleep"), tuned=False),
     Option(
         "fail",

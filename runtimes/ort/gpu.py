@@ -95,7 +95,7 @@ class OrtGpu(GpuRuntime):
             raise compile_fault(error) from error
 
     def _session(self, request: Request, gpu: Gpu) -> OrtSession:
-        from runtimes.ort.gpu_lane import OrtGpuLane
+        from runtimes.ort.allocating_lane import lane_on
         from runtimes.ort.session import OrtSession
 
         free_bytes = gpu.free_bytes()
@@ -120,7 +120,7 @@ class OrtGpu(GpuRuntime):
         engine, executed = opened_and_read(open_it, open_recording, request)
         facts = engine_cache_fact(providers, before)
         precision, warnings = self._precision(request, executed, gpu.compute_capability)
-        lane = OrtGpuLane(engine, request, gpu)
+        lane = lane_on(engine, request, gpu, self._has_queue(request))
         execution = Execution(
             provider=self.provider,
             precision=precision,
@@ -133,6 +133,10 @@ class OrtGpu(GpuRuntime):
             inspection_ms=executed.inspection_ms,
         )
         return OrtSession(engine, (lane,), execution, recording, partial(_taken, gpu, free_bytes))
+
+    def _has_queue(self, request: Request) -> bool:
+        """Whether a run at the device's boundary can be told not to wait for its end."""
+        return False
 
     @abstractmethod
     def _providers(self, request: Request) -> Providers:

@@ -33,7 +33,7 @@ class OrtTensorRt(OrtGpu):
     summary = "ONNX Runtime, TensorRT provider"
     provider = "TensorrtExecutionProvider"
     libraries = (Libraries((INFER, "libnvonnxparser.so.10"), TENSORRT_REMEDY),)
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "int8")
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "bf16", "int8")
     options = (
         BOUNDARY,
         CUDA_GRAPH,
@@ -70,6 +70,7 @@ class OrtTensorRt(OrtGpu):
             "device_id": settings.device,
             "trt_cuda_graph_enable": flag(options["cuda_graph"]),
             "trt_fp16_enable": flag(settings.precision == "fp16"),
+            "trt_bf16_enable": flag(settings.precision == "bf16"),
             "trt_int8_enable": flag(settings.precision == "int8"),
             "trt_builder_optimization_level": str(options["builder_level"]),
         }

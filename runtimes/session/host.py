@@ -142,7 +142,7 @@ class HostLane(Lane):
 
     def close(self) -> None:
         """Drop the buffers; a run is refused from now on."""
-        self.run = closed
+        self.run = self.enqueue = closed
         self.input_buffers.clear()
         self.output_buffers.clear()
         self._states = ()

@@ -12,7 +12,7 @@ from runtimes.faults import Unsupported
 INTEGER, UNKNOWN = "integer", "unknown"
 """A graph that computes no float at all, and one whose types the engine did not tell."""
 
-_NARROW = ("int8", "fp16")
+_NARROW = ("fp8", "int8", "fp16", "bf16")
 NARROWEST_FIRST = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64")
 
 _MATRIX_OP = re.compile(r"Conv(?!ert)|Gemm|MatMul|FullyConnected|LSTM|GRU|RNN|Attention")
@@ -30,7 +30,7 @@ def together(precisions: Iterable[str]) -> str:
 
 
 def refuse_wider(asked: Precision, executed: str, engine: str) -> None:
-    """Unsupported where int8 or fp16 was asked for and the engine computes in a wider type."""
+    """Unsupported where a narrow type was asked for and the engine computes in a wider one."""
     narrowest = executed.partition("+")[0]
     if asked not in _NARROW or narrowest not in NARROWEST_FIRST:
         return

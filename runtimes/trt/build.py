@@ -136,10 +136,14 @@ def layers_json(trt: ModuleType, engine: tensorrt.ICudaEngine) -> str:
 
 def _allow(trt: ModuleType, precision: Precision, config: tensorrt.IBuilderConfig) -> None:
     """Let the builder choose kernels of the precision; TensorRT 11 has no such flags."""
-    if precision in ("fp16", "int8"):
+    if precision in ("fp16", "int8", "fp8"):
         config.set_flag(trt.BuilderFlag.FP16)
+    if precision == "bf16":
+        config.set_flag(trt.BuilderFlag.BF16)
     if precision == "int8":
         config.set_flag(trt.BuilderFlag.INT8)
+    if precision == "fp8":
+        config.set_flag(trt.BuilderFlag.FP8)
 
 
 def _aim(

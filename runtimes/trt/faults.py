@@ -16,7 +16,7 @@ from runtimes.memory_words import tells_of_no_memory
 if TYPE_CHECKING:
     import tensorrt
 
-_NOT_SUPPORTED = re.compile(r"not supported|unsupported", re.IGNORECASE)
+_NOT_SUPPORTED = re.compile(r"not supported|unsupported|HW-specific datatypes", re.IGNORECASE)
 _OPERATION = re.compile(r"operation '([^'$]+)'")
 # Without a driver each error is followed by one that says so, and nothing of the cause.
 _NO_DRIVER = re.compile(r"catchCudaError.*cudaError 35\b")

@@ -23,7 +23,7 @@ class TensorRtGpu(GpuRuntime):
     """The parser, the builder and `execute_async_v3` over named tensors."""
 
     package: ClassVar[Package]
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "int8")
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "bf16", "int8", "fp8")
 
     def availability(self) -> Availability:
         package = self.package

@@ -180,7 +180,7 @@ class RoundWork(ProcessWork):
         elif result.stop_reason == SLEPT:
             self._why_dropped = f"{result.reason}, it begins again"
             self._again, self.over, self.phase = True, False, "start"
-            self.result = self.progress = None
+            self.result = self.progress = self._outcome = None
             self._readings = ()
         elif result.stop_reason == "disk_full":
             self._why_dropped, self.result = result.reason, None

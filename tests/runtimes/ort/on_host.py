@@ -14,7 +14,7 @@ import onnxruntime
 
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Execution
-from runtimes.ort.gpu_lane import OrtGpuLane
+from runtimes.ort.allocating_lane import lane_on
 from runtimes.ort.opening import Opening, session_options
 from runtimes.ort.operators import Recording
 from runtimes.ort.session import OrtSession
@@ -90,6 +90,7 @@ def on_host(
     taken_on_host: Collection[str] = (),
     host_memory: str = "pinned",
     cuda_graph: bool = False,
+    has_queue: bool = False,
 ) -> OrtSession:
     """The session that a GPU provider has, of the model at one batch size."""
     request = request_of(
@@ -100,6 +101,6 @@ def on_host(
     engine: Any = AsOnGpu(
         onnxruntime.InferenceSession(model.path, options, providers=[CPU]), taken_on_host
     )
-    lane = OrtGpuLane(engine, request, memory or HostMemory())
+    lane = lane_on(engine, request, memory or HostMemory(), has_queue)
     execution = Execution(CPU, "fp32", "host", lane.call_path, boundary=boundary)
     return OrtSession(engine, (lane,), execution, recording)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from exporters.types import ExportedModel, Reference
+from app.workers.ahead import ahead_timing
+from app.workers.loop import Block
+from exporters.types import ExportedModel, Reference, StatePair
 from runtimes.execution import Boundary
 from runtimes.faults import RunFault, Unsupported
 from runtimes.ort.operators import Recording
@@ -175,13 +179,76 @@ def test_a_closed_session_cannot_run(graphs: Graphs, boundary: Boundary) -> None
         session.lanes[0].run()
 
 
-def test_an_output_without_a_fixed_shape_is_unsupported(graphs: Graphs) -> None:
-    model = graphs.save(
-        "unshaped",
-        [node("NonZero", ["x"], ["y"])],
-        [vector("x", "float32", "batch", 4)],
-        [vector("y", "int64", 2, "found")],
-        axes={"batch": 1},
-    )
-    with pytest.raises(Unsupported, match="'y'"):
-        on_host(model, 1, "host")
+def finder(graphs: Graphs) -> ExportedModel:
+    """Where x is not zero, and a state that x becomes."""
+    nodes = [
+        node("NonZero", ["x"], ["where"]),
+        node("Identity", ["x"], ["older_out"]),
+        node("Identity", ["older"], ["oldest"]),
+    ]
+    names = ("x", "older", "older_out", "oldest")
+    x, older, older_out, oldest = (vector(name, "float32", "batch", 4) for name in names)
+    outputs = [vector("where", "int64", 2, "found"), older_out, oldest]
+    model = graphs.save("finder", nodes, [x, older], outputs, axes={"batch": 1})
+    return replace(model, states=(StatePair("older", "older_out"),))
+
+
+def test_what_each_run_finds_is_told_whole_on_the_host(graphs: Graphs) -> None:
+    with on_host(finder(graphs), 2, "host") as session:
+        (lane,) = session.lanes
+        assert lane.enqueue is None
+        assert session.execution.call_path.endswith("outputs allocated by the engine")
+        older = np.full((2, 4), 7, np.float32)
+        for share in (0.3, 1.0, 0.0, 0.6):
+            x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
+            x[np.random.default_rng(2).random((2, 4)) >= share] = 0
+            lane.bind({"x": x, "older": older})
+            lane.run()
+            told = lane.outputs()
+            assert np.array_equal(told["where"], np.array(np.nonzero(x)))
+            assert np.array_equal(told["oldest"], older)
+        lane.advance()
+        lane.run()
+        assert np.array_equal(lane.outputs()["oldest"], x)
+        lane.poison()
+        assert lane.outputs() == {}
+    with pytest.raises(RunFault):
+        lane.run()
+
+
+def test_nothing_can_be_laid_out_on_the_device_for_what_a_run_finds(graphs: Graphs) -> None:
+    with pytest.raises(Unsupported, match="'where' is known only after a run") as raised:
+        on_host(finder(graphs), 1, "device")
+    assert raised.value.remedy == "set boundary=host"
+
+
+def test_runs_that_are_queued_on_the_device_are_waited_for_once(
+    graphs: Graphs, boundary: Boundary
+) -> None:
+    reference = reference_of(graphs.dense, 1)
+    with on_host(graphs.dense, 1, boundary, has_queue=True) as session:
+        (lane,) = session.lanes
+        if boundary == "host":
+            assert lane.enqueue is None, "the copies to the host are waited for"
+            return
+        enqueue, synchronize, order = lane.enqueue, lane.synchronize, ""
+        assert isinstance(enqueue, partial) and synchronize is not None
+        entry = "disable_synchronize_execution_providers"
+        assert enqueue.args[1].get_run_config_entry(entry) == "1"
+
+        def queued() -> None:
+            nonlocal order
+            order += "x"
+            enqueue()
+
+        def waited() -> None:
+            nonlocal order
+            order += "w"
+            synchronize()
+
+        lane.enqueue, lane.synchronize = queued, waited
+        lane.bind(reference.inputs)
+        lane.poison()
+        ahead_timing(lane, 5)(Block(3), 3)
+        assert order == "xxxxxw" * 3
+        assert agrees(lane.outputs(), reference)

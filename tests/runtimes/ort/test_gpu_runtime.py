@@ -245,8 +245,31 @@ def test_precision_flags_follow_the_case(graphs: Graphs) -> None:
         settings = Settings(precision=precision)
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
         (_, wanted), *_ = runtime._providers(request)
-        flags[precision] = (wanted["trt_fp16_enable"], wanted["trt_int8_enable"])
-    assert flags == {"fp32": ("0", "0"), "fp16": ("1", "0"), "int8": ("0", "1")}
+        flags[precision] = [n for n in ("fp16", "bf16", "int8") if wanted[f"trt_{n}_enable"] == "1"]
+    assert flags == {"fp32": [], "fp16": ["fp16"], "bf16": ["bf16"], "int8": ["int8"]}
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_convolutions_layout_and_memory_are_the_cases(graphs: Graphs) -> None:
+    runtime, told = OrtCuda(), {}
+    for chosen in (False, True):
+        options = {"prefer_nhwc": chosen, "cudnn_conv_use_max_workspace": not chosen}
+        request = runtime.request(graphs.dense, {"batch": 1}, Settings(options=options))
+        ((_, wanted),) = runtime._providers(request)
+        told[chosen] = wanted["prefer_nhwc"], wanted["cudnn_conv_use_max_workspace"]
+    assert told == {False: ("0", "1"), True: ("1", "0")}
+
+
+@pytest.mark.usefixtures("pretended")
+def test_runs_are_queued_by_the_cuda_provider_alone_and_not_as_graphs(graphs: Graphs) -> None:
+    for runtime, cuda_graph, queued in (
+        (OrtCuda(), False, True),
+        (OrtCuda(), True, False),
+        (OrtTensorRt(), False, False),
+    ):
+        settings = Settings(options={"boundary": "device", "cuda_graph": cuda_graph})
+        request = runtime.request(graphs.dense, {"batch": 1}, settings)
+        assert runtime._has_queue(request) == queued
 
 
 @pytest.mark.usefixtures("pretended")

@@ -7,6 +7,7 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +17,12 @@ import pytest
 import torch
 from torch.autograd.profiler_util import FunctionEvent
 
+from app.workers.ahead import ahead_timing
+from app.workers.loop import Block
 from app.workers.timing import loop_of
 from exporters import own
-from exporters.types import ExportedModel
+from exporters.agreement import TOLERANCE
+from exporters.types import ExportedModel, Factory, Precision, TensorSpec
 from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
 from runtimes.calls.call import Call
@@ -38,6 +42,14 @@ from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
 from tests.runtimes.torch_factories import CHANNELS
 
+PLAIN: dict[str, OptionValue] = {
+    "mode": "eager",
+    "tf32": False,
+    "channels_last": False,
+    "cudnn_benchmark": False,
+    "host_memory": "pinned",
+    "call": "auto",
+}
 _CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
@@ -122,17 +134,18 @@ def opened(
     tf32: bool = False,
     place: HostPlace | None = None,
     call: str = "auto",
-    host_memory: str = "pinned",
+    precision: Precision = "fp32",
+    **others: OptionValue,
 ) -> TorchCudaSession:
-    request = request_of(
-        model,
-        mode="eager",
-        boundary=boundary,
-        cuda_graph=cuda_graph,
-        tf32=tf32,
-        call=call,
-        host_memory=host_memory,
-    )
+    options: dict[str, OptionValue] = {
+        **PLAIN,
+        "boundary": boundary,
+        "cuda_graph": cuda_graph,
+        "tf32": tf32,
+        "call": call,
+        **others,
+    }
+    request = request_of(model, 1, Settings(precision=precision), **options)
     return TorchCudaSession(request, place or HostPlace())
 
 
@@ -244,6 +257,101 @@ def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> No
         assert place.waits == before + 1
 
 
+@pytest.mark.parametrize("name", ["step", "lookup"])
+def test_bf16_lies_between_float32_ends(
+    graphs: Graphs, name: str, boundary: str, cuda_graph: bool
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    reference = reference_of(model, 1)
+    with opened(model, boundary, cuda_graph, precision="bf16") as session:
+        assert session.execution.precision == "bf16"
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference, TOLERANCE["bf16"])
+        assert not agrees(lane.outputs(), reference), "float32 would be nearer"
+
+
+@pytest.mark.parametrize("call", ["auto", "python"])
+def test_runs_that_are_queued_wait_once(
+    graphs: Graphs, boundary: str, cuda_graph: bool, call: str
+) -> None:
+    reference, place = reference_of(graphs.dense, 1), HostPlace()
+    with opened(graphs.dense, boundary, cuda_graph, place=place, call=call) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        before = place.waits
+        ahead_timing(lane, 5)(Block(3), 3)
+        assert place.waits == before + 3
+        assert agrees(lane.outputs(), reference)
+
+
+PICTURES = """
+import torch
+
+class Pictures(torch.nn.Module):
+    def forward(self, x):
+        return x.relu(), x.nonzero()
+
+def pictures():
+    return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
+"""
+
+
+@pytest.fixture
+def pictures(graphs: Graphs, tmp_path: Path) -> ExportedModel:
+    """Gives pictures as they lie, and where they are not zero, which a run finds."""
+    file = tmp_path / "pictures.py"
+    file.write_text(PICTURES)
+    return replace(
+        graphs.dense,
+        inputs=(TensorSpec("x", "float32", (1, 4, 6, 5)),),
+        outputs=(TensorSpec("y", "float32", (1, 4, 6, 5)), TensorSpec("at", "int64", (120, 4))),
+        axes={},
+        factory=Factory(f"{file}:pictures"),
+    )
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_what_a_run_finds_is_told_whole_in_either_layout(
+    pictures: ExportedModel, boundary: str, channels_last: bool
+) -> None:
+    with opened(pictures, boundary, channels_last=channels_last) as session:
+        (lane,) = session.lanes
+        for seed in (1, 2):
+            x = np.random.default_rng(seed).standard_normal((1, 4, 6, 5)).astype(np.float32)
+            x[x < seed / 2] = 0
+            lane.bind({"x": x})
+            lane.run()
+            told = lane.outputs()
+            assert np.array_equal(told["y"], np.maximum(x, 0))
+            assert np.array_equal(told["at"], np.argwhere(x))
+        assert isinstance(lane, TorchCudaLane)
+        (inside,) = lane.device_inputs
+        assert inside.is_contiguous(memory_format=torch.channels_last) == channels_last
+
+
+def test_cudnn_is_told_whether_to_time_its_algorithms(graphs: Graphs) -> None:
+    for benchmark in (True, False):
+        with opened(graphs.dense, "host", cudnn_benchmark=benchmark):
+            assert torch.backends.cudnn.benchmark == benchmark
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
+def test_a_mode_that_records_no_graph_where_it_should_is_unsupported(graphs: Graphs) -> None:
+    """The host has none, and torch goes on without a word."""
+    with pytest.raises(Unsupported, match="records no CUDA graph") as raised:
+        opened(graphs.dense, "host", mode="reduce-overhead")
+    assert "mode=compile" in raised.value.remedy
+
+
+def test_graphs_are_not_recorded_in_one_another(graphs: Graphs, driver: Driver) -> None:
+    options: dict[str, OptionValue] = {"mode": "reduce-overhead", "cuda_graph": True}
+    with pytest.raises(Unsupported, match="CUDA graphs of its own"):
+        TorchCuda().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+
+
 needs_c = pytest.mark.skipif(
     not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
 )
@@ -281,9 +389,8 @@ def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_d
 
 @needs_c
 def test_a_result_whose_order_is_not_its_memorys_is_copied_by_torch(graphs: Graphs) -> None:
-    request = request_of(
-        graphs.dense, mode="eager", boundary="host", cuda_graph=True, tf32=False, call="auto"
-    )
+    options = PLAIN | {"boundary": "host", "cuda_graph": True}
+    request = request_of(graphs.dense, 1, Settings(), **options)
     kept = torch.arange(6.0).reshape(2, 3).t()
     lane = TorchCudaLane(request, HostPlace())
     lane.prepare(lambda: kept, recorded=True)
@@ -343,13 +450,7 @@ def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
     graphs: Graphs, boundary: str, cuda_graph: bool, name: str
 ) -> None:
     model: ExportedModel = getattr(graphs, name)
-    options: dict[str, OptionValue] = {
-        "mode": "eager",
-        "boundary": boundary,
-        "cuda_graph": cuda_graph,
-        "tf32": False,
-        "call": "auto",
-    }
+    options = PLAIN | {"boundary": boundary, "cuda_graph": cuda_graph}
     request = request_of(model, 1, Settings(operator_times=True), **options)
     reference = reference_of(model, 1)
     with TorchCudaSession(request, HostPlace()) as session:

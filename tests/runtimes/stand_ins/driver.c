@@ -94,6 +94,13 @@ void stand_in_memory(size_t bytes) { memory = bytes; }
 size_t stand_in_used(void) { return used; }
 int stand_in_live(void) { return live; }
 
+/* What was asked for in its order: i and o copies in and out, x work, g a graph, w a wait. */
+enum { TOLD = 1 << 12 };
+static char told[TOLD];
+static int told_so_far;
+static void tell(char what) { if (told_so_far < TOLD - 1) told[told_so_far++] = what; }
+const char *stand_in_told(void) { told[told_so_far] = 0; told_so_far = 0; return told; }
+
 static void *make(size_t size) {
     __atomic_add_fetch(&live, 1, __ATOMIC_SEQ_CST);
     return calloc(1, size);
@@ -218,9 +225,11 @@ int cuMemAllocHost_v2(void **address, size_t size) {
 }
 int cuMemFreeHost(void *address) { NEEDS_CONTEXT; return drop(address); }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, Stream *stream) {
+    tell('i');
     return put(stream, (Op){COPY, (void *)(uintptr_t)to, from, size, NULL, NULL});
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, Stream *stream) {
+    tell('o');
     return put(stream, (Op){COPY, to, (const void *)(uintptr_t)from, size, NULL, NULL});
 }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, Stream *stream) {
@@ -228,6 +237,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, Stream *stream
                             NULL, NULL});
 }
 int cuLaunchHostFunc(Stream *stream, void (*function)(void *), void *data) {
+    tell('x');
     return put(stream, (Op){CALL, data, NULL, 0, function, NULL});
 }
 
@@ -253,6 +263,7 @@ int cuCtxSynchronize(void) {
 }
 int cuStreamSynchronize(Stream *stream) {
     NEEDS_CONTEXT;
+    tell('w');
     if (!stream) return INVALID;
     if (stream->capturing) { stream->invalidated = 1; return UNSUPPORTED; }
     run(&stream->queue);
@@ -292,6 +303,7 @@ int cuGraphInstantiateWithFlags(Queue **executable, Queue *graph, uint64_t flags
 }
 int cuGraphLaunch(Queue *executable, Stream *stream) {
     NEEDS_CONTEXT;
+    tell('g');
     for (Op *op = executable->first; op; op = op->next) put(stream, *op);
     return OK;
 }

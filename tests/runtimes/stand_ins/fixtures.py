@@ -31,6 +31,12 @@ class Driver:
     def set(self, version: int = 13000, devices: int = 2, init: int = 0, alloc: int = 0) -> None:
         self.library.stand_in_set(version, devices, init, alloc)
 
+    def told(self) -> str:
+        """What was asked of it since it was last asked, as `driver.c` has it."""
+        self.library.stand_in_told.restype = ctypes.c_char_p
+        told: bytes = self.library.stand_in_told()
+        return told.decode()
+
     def refuse_host(self, code: int) -> None:
         """Let page-locked memory be refused with this code."""
         self.library.stand_in_refuse_host(code)
