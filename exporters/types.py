@@ -120,7 +120,8 @@ class Definition:
     and outputs are in the order of the module's forward arguments and results.
     `layers` and `width` are what the source table calls so, None where it does not.
     `labelled` names a `module:callable` that gives images and labels to measure top-1
-    accuracy on, empty where none belong to the definition.
+    accuracy on, empty where none belong to the definition. With `in_fp64` the expected outputs are
+    computed in double precision, so that a row's error is the whole of its rounding.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Definition:
     width: int | None = None
     aliases: tuple[str, ...] = ()
     labelled: str = ""
+    in_fp64: bool = False
 
 
 def axes_key(axes: Mapping[str, int]) -> str:

@@ -25,6 +25,7 @@ from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Sampl
 from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
 from runtimes.options import Option, Settings, checked_options
 from runtimes.request import Request, input_shapes
+from runtimes.usage import Usage, Used
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -318,6 +319,10 @@ class Runtime(ABC):
         request = self.request(model, axes, settings)
         self._refuse(request)
         return self._check(request)
+
+    def usage(self, used: Used) -> Usage:
+        """How a program uses the runtime with these settings, as far as it can be told."""
+        return Usage()
 
     def refuse_precision(self, precision: Precision) -> None:
         """Raise Unsupported for a precision that this runtime never executes."""

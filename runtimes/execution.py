@@ -11,7 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-Clock = Literal["wall", "device", "simulated"]
+Clock = Literal["wall", "device", "simulated", "imported"]
+"""`imported` is that of another program, whose figures were read from a file: no session has it."""
 Boundary = Literal["host", "device"]
 
 

@@ -14,10 +14,12 @@ from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.engine_columns import ENGINE
 from app.cases.gpu_columns import GPU
+from app.cases.imported_columns import IMPORTED
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 from app.cases.load_columns import LOAD
 from app.cases.null_columns import NULL
+from app.cases.pattern_columns import PATTERNS
 from app.cases.placing_columns import PLACING
 from app.cases.shape_columns import SHAPES
 
@@ -80,10 +82,16 @@ _CASE = (
     text(
         "clock",
         "Clock",
-        "Wall clock, the device's own clock, or simulated: never compare them blindly.",
+        "Wall clock, the device's own clock, or simulated: never compare them blindly. Of another "
+        "program its own, in words.",
     ),
     text("call_path", "Call path", "Through which entry point of the engine a run is called."),
-    text("boundary", "Boundary", "Where the outputs are complete: in host or device memory."),
+    text(
+        "boundary",
+        "Boundary",
+        "Where the outputs are complete: in host or device memory. Of another program what lies "
+        "between its readings of the clock.",
+    ),
     count("rounds", "Rounds", "How many processes gave timings."),
     count("seed", "Seed", "Draws the order of the rounds and all data."),
     text("fidelity", "Fidelity", "Whether the card's model was calibrated on such a graph."),
@@ -127,6 +135,14 @@ _RESOURCES = (
         "Power (W)",
         "W",
         "Mean power of the whole device; a round of less than half a second tells none.",
+    ),
+    Column(
+        "throughput_per_s_per_kw",
+        "number",
+        "Inputs/s per kW",
+        "Inputs in a second over the power; empty where no device tells its power.",
+        "1/s/kW",
+        "higher",
     ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     text("throttle", "Throttle", "What held the device's clock down, or none."),
@@ -201,6 +217,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Of several shapes": SHAPES,
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
+    "Levels and stalls": PATTERNS,
     "Later than a deadline": LATE,
     "Of a batcher": BATCHER,
     "Load as it arrives": LOAD,
@@ -213,6 +230,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Of a check": CHECKING,
     "Outputs": _OUTPUT,
     "The simulated card": _CARD,
+    "Of another program": IMPORTED,
     "How it ended": _ENDING,
 }
 COLUMNS: tuple[Column, ...] = tuple(column for group in GROUPS.values() for column in group)

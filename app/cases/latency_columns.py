@@ -51,6 +51,7 @@ LATENCY = (
         for name, shown in PERCENTILES.items()
     ),
     _latency("max", "Slowest", "The slowest sample."),
+    less("max_over_p50", "Slowest to p50", "", "The slowest sample over the median."),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
         "ci_method",

@@ -82,6 +82,7 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("timeline", "Timeline", "measure", "shown", "app.gui.plots.timeline:TimelineView"),
     ViewSpec("boxes", "Box plots", "results", "shown", "app.gui.plots.boxes:BoxesView"),
     ViewSpec("batch", "Batch size", "results", "all", "app.gui.plots.batch:BatchView"),
+    ViewSpec("against", "Against", "results", "all", "app.gui.plots.against:AgainstView"),
     ViewSpec("load", "Load", "results", "all", "app.gui.plots.load:LoadView"),
     ViewSpec("devices", "Devices", "results", "all", "app.gui.plots.devices:DevicesView"),
     ViewSpec("heatmap", "Heat map", "results", "all", "app.gui.plots.heatmap:HeatmapView"),
@@ -89,6 +90,7 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec(
         "largest", "Largest batch", "results", "all", "app.gui.plots.largest:LargestBatchView"
     ),
+    ViewSpec("ladder", "Ladder", "results", "all", "app.gui.plots.ladder:LadderView"),
     ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
     ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
     ViewSpec("graph", "Model graph", "inspect", "details", "app.gui.plots.graph:GraphView"),

@@ -23,6 +23,7 @@ from app.cases.batcher import NO_BATCHER, Batcher, parsed
 from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
+from app.cases.goal import Goal
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.size import parse_size
@@ -137,8 +138,10 @@ class Plan(_Part):
     where their files are to be. `percentiles` are told beside the default ones. `precise` maps
     percentiles to how far their intervals may reach, as a share: cases get rounds until theirs do
     not reach farther, at most `rounds`. `slo` makes each case a search for the highest rate that
-    keeps this target, of at most `rounds` at a rate. `deadline_us` adds the share of runs that take
-    longer. `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
+    keeps this target, of at most `rounds` at a rate. `tune` makes it one for the options with which
+    this goal is reached best, compared in `rounds` at its end; outputs may be off by `max_error`.
+    `deadline_us` adds the share of runs that take longer.
+    `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
     memory, and `realtime` is its priority among real-time processes. `environments` are the
     interpreters that stand behind the `@` of runtimes, by name.
     """
@@ -154,6 +157,8 @@ class Plan(_Part):
     largest_batch: Annotated[bool, Field(strict=True)] = False
     check: Annotated[bool, Field(strict=True)] = False
     slo: str = ""
+    tune: str = ""
+    max_error: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     memory_limit: str = ""
     device_memory_limit: str = ""
     cores: str = ""
@@ -197,6 +202,14 @@ class Plan(_Part):
             return str(Target.parse(text)) if text else text
         except ValueError as error:
             raise ValueError(f"slo {error}") from None
+
+    @field_validator("tune")
+    @classmethod
+    def _known_goal(cls, text: str) -> str:
+        try:
+            return str(Goal.parse(text)) if text else text
+        except ValueError as error:
+            raise ValueError(f"tune {error}") from None
 
     @field_validator("memory_limit", "device_memory_limit")
     @classmethod
@@ -258,6 +271,11 @@ class Plan(_Part):
         return Target.parse(self.slo) if self.slo else None
 
     @property
+    def goal(self) -> Goal | None:
+        """What `tune` is to make better."""
+        return Goal.parse(self.tune) if self.tune else None
+
+    @property
     def searched_batchers(self) -> tuple[Batcher | None, ...]:
         """Those with which `slo` searches each case: all grids have the same."""
         return tuple(parsed(word) for word in self.sweeps[0].batcher)
@@ -265,7 +283,7 @@ class Plan(_Part):
     @property
     def is_search(self) -> bool:
         """Whether each case only begins a search, of which nobody knows how long it takes."""
-        return self.largest_batch or bool(self.slo)
+        return self.largest_batch or bool(self.slo or self.tune)
 
     @property
     def input_files(self) -> tuple[str, ...]:
@@ -280,7 +298,13 @@ class Plan(_Part):
         A comparison of a case with itself takes two sides of so many rounds.
         """
         profile = named_lengths()[self.profile]
-        usual = MOST_ROUNDS if self.precise else MOST_AT_A_RATE if self.slo else profile.rounds
+        usual = (
+            MOST_ROUNDS
+            if self.precise
+            else MOST_AT_A_RATE
+            if self.slo or self.tune
+            else profile.rounds
+        )
         rounds = self.rounds or usual
         return Lengths(
             rounds * (2 * self.aa if self.aa else 1),

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from app.cases.round import MeasureJob, Phase, RoundResult
+from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
 from app.cases.status import FITS, Status
+from app.workers.asleep import has_slept, slept_s
 from app.workers.conditions import round_warnings
 from app.workers.doubts import of_crowding, of_precision
 from app.workers.engine import engine_facts
@@ -49,9 +50,12 @@ def measure_round(
 
     `said` are sentences about where this process runs.
     """
-    this = UnderWay(job, tell, stopped, said)
+    this, slept_before_s = UnderWay(job, tell, stopped, said), slept_s()
     with _noted(this):
         _measure(this)
+    if asleep_s := has_slept(slept_before_s):
+        reason = f"the machine slept for {asleep_s:.0f} s in it"
+        this.note(status="cancelled", stop_reason=SLEPT, reason=reason)
     return this.so_far()
 
 

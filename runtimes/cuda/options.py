@@ -12,6 +12,7 @@ BOUNDARY = Option(
     "host",
     "whether the copies to and from the GPU are within the timed call",
     ("host", "device"),
+    tuned=False,
 )
 HOST_MEMORY = Option(
     "host_memory",

@@ -7,7 +7,7 @@ processor has it, and is read back from the kernels that it executed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
@@ -17,10 +17,11 @@ from exporters.types import Precision, TensorSpec
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS, Option
+from runtimes.options import SESSIONS, Option, OptionValue
 from runtimes.request import Request
 from runtimes.session.call_option import CALL
 from runtimes.session.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
+from runtimes.usage import Usage, Used
 
 if TYPE_CHECKING:
     from runtimes.ov.library import Kernel, Library
@@ -83,6 +84,13 @@ class OpenVinoCpu(Runtime):
 
         return library().path
 
+    def usage(self, used: Used) -> Usage:
+        from runtimes.ov.usage import usage
+
+        settings = used.settings
+        wanted = float_type(str(settings.options["inference_precision"]), settings.precision)
+        return usage(used, _properties(settings.options, wanted, settings.threads))
+
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
 
@@ -127,16 +135,21 @@ class OpenVinoCpu(Runtime):
         options, threads = request.options, request.settings.threads
         wanted = float_type(str(options["inference_precision"]), request.settings.precision)
         refuse_type("CPU", wanted, engine.computes_in("CPU"))
-        properties = {
-            "INFERENCE_PRECISION_HINT": wanted,
-            "NUM_STREAMS": str(options["streams"]),
-            "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
-            "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
-            "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
-        }
-        if threads:
-            properties["INFERENCE_NUM_THREADS"] = str(threads)
-        return "CPU", properties
+        return "CPU", _properties(options, wanted, threads)
+
+
+def _properties(options: Mapping[str, OptionValue], wanted: str, threads: int) -> dict[str, str]:
+    """What the CPU plugin is told, in OpenVINO's words; `wanted` is the type of floats."""
+    properties = {
+        "INFERENCE_PRECISION_HINT": wanted,
+        "NUM_STREAMS": str(options["streams"]),
+        "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
+        "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
+        "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
+    }
+    if threads:
+        properties["INFERENCE_NUM_THREADS"] = str(threads)
+    return properties
 
 
 def float_type(asked: str, precision: Precision) -> str:

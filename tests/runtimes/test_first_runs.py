@@ -23,11 +23,13 @@ LANES = 4
 
 class RecordingLane(HostLane):
     """As ONNX Runtime's CUDA provider with a graph: the first run of a thread makes what it needs
-    on the device and records, so that whatever other threads allocate would end the recording."""
+    on the device and records, so that whatever other threads allocate would end the recording.
 
-    def __init__(self, gpu: Gpu, alone: bool) -> None:
+    Each takes longer than the one before, so that those which end early allocate meanwhile."""
+
+    def __init__(self, gpu: Gpu, alone: bool, number: int) -> None:
         super().__init__({}, {}, ())
-        self._gpu, self.first_run_alone = gpu, alone
+        self._gpu, self.first_run_alone, self._takes_s = gpu, alone, 0.03 * (number + 1)
         self._stream, self._recorded = gpu.stream(), threading.local()
         self.run = self._run
 
@@ -37,11 +39,11 @@ class RecordingLane(HostLane):
     def _run(self) -> None:
         if hasattr(self._recorded, "graph"):
             return
-        self._gpu.device_buffer(64)
-        self._gpu._c.cuStreamBeginCapture_v2(self._stream, GLOBAL)
-        time.sleep(0.02)
         graph = c_void_p()
+        self._gpu._c.cuStreamBeginCapture_v2(self._stream, GLOBAL)
+        time.sleep(self._takes_s)
         self._gpu._c.cuStreamEndCapture(self._stream, byref(graph))
+        self._gpu.device_buffer(64)
         self._recorded.graph = graph
 
 
@@ -59,16 +61,16 @@ def run_together(lanes: list[Lane], runs: int = 3) -> None:
 
 
 def test_first_runs_are_made_one_after_another(gpu: Gpu) -> None:
-    run_together([RecordingLane(gpu, alone=True) for _ in range(LANES)])
+    run_together([RecordingLane(gpu, True, number) for number in range(LANES)])
 
 
 def test_without_that_they_end_one_anothers_recording(gpu: Gpu) -> None:
     with pytest.raises(CudaError, match="error 90"):
-        run_together([RecordingLane(gpu, alone=False) for _ in range(LANES)])
+        run_together([RecordingLane(gpu, False, number) for number in range(LANES)])
 
 
 def test_a_lane_that_cannot_make_its_first_run_is_told_of(gpu: Gpu, driver: Driver) -> None:
-    lanes = [RecordingLane(gpu, alone=True) for _ in range(LANES)]
+    lanes = [RecordingLane(gpu, True, number) for number in range(LANES)]
     driver.memory(0)
     with pytest.raises(CudaError, match="out of memory"), Crew(lanes):
         raise AssertionError("no block is begun")

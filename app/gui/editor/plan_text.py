@@ -52,6 +52,10 @@ def _share(value: float) -> str:
     return f"{100 * value:.10g}%"
 
 
+def _most(value: float | None) -> str:
+    return "" if value is None else _share(value)
+
+
 def _joined(values: Sequence[str]) -> str:
     return ", ".join(values)
 
@@ -85,6 +89,8 @@ FIGURES = (
     PlanText("cold_start", "--cold-start", "cold starts", "20 … (none)", _number),
     PlanText("page_cache", "--page-cache", "page cache", "warm", _plain),
     PlanText("slo", "--slo", "latency target", "p99=5ms … (none)", _plain),
+    PlanText("tune", "--tune", "tuning goal", "throughput … (none)", _plain),
+    PlanText("max_error", "--max-error", "largest error", "2% … (as types allow)", _most),
     PlanText("deadline_us", "--deadline", "deadline", "100us … (none)", _microseconds),
 )
 LIMITS = (

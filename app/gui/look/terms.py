@@ -67,6 +67,9 @@ TERMS: dict[str, str] = {
     "machine's own wrong verdicts, and the smallest change that it can find.",
     "latency target": "Such as p99=5ms: each case becomes a search for the highest rate that keeps "
     "it, whatever else its scenario says.",
+    "tuning goal": "Such as p99 or throughput@p99=10ms: each case becomes a search for the runtime "
+    "and the options that reach it best, over the grid's values and what the runtimes offer.",
+    "largest error": "Of such a search: what outputs may be off by, of their largest value.",
     "condition": "What is going on beside the runs: cold:64MB pollutes the caches between them, "
     "shapes:mix.csv has one session serve several shapes; none is the default. Several with "
     "commas.",

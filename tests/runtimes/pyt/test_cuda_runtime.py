@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from runtimes.faults import RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime, operators
 from runtimes.pyt.cuda_lane import TorchCudaLane
-from runtimes.pyt.cuda_place import Recording, Streams
+from runtimes.pyt.cuda_place import CudaPlace, Recording, Streams
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
 from runtimes.session.several import Several
@@ -198,6 +199,22 @@ def test_sessions_that_share_one_of_torchs_streams_say_so(graphs: Graphs) -> Non
     place.queues_up = True
     with opened(graphs.dense, "host", place=place) as session:
         assert "32 streams" in session.execution.warnings[0]
+
+
+def test_what_closing_raises_after_a_fault_does_not_hide_the_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After an illegal access each call of CUDA's raises it again, those that free too."""
+
+    def again(*_: object) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", again)
+    place = CudaPlace.__new__(CudaPlace)
+    place.device = torch.device("cuda", 0)
+    untyped: Any = place
+    untyped._stream = SimpleNamespace(cuda_stream=7)
+    place.release()
 
 
 @pytest.mark.parametrize("name", ["dense", "step", "lookup"])
