@@ -166,9 +166,10 @@ class OpenedRun:
         cases: Sequence[str],
         why_not: str = "",
     ) -> Figure:
-        self._refuse_unknown(cases)
+        named = list(cases)  # it may be an index of a dataframe, which is neither true nor false
+        self._refuse_unknown(named)
         timed = shown(self.run, self.measured)
-        chosen = [one for one in timed if not cases or one.case_id in cases]
+        chosen = [one for one in timed if not named or one.case_id in named]
         return _or_why(
             lambda: draw(chosen) if chosen else None, why_not if chosen else "no case was timed"
         )
