@@ -302,6 +302,9 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.device_memory_limit is not None:
+        size_of(flags.device_memory_limit, "--device-memory-limit")
+        given["device_memory_limit"] = flags.device_memory_limit
     if flags.cores is not None:
         given["cores"] = flags.cores
     if flags.lock_memory:

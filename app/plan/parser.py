@@ -286,6 +286,11 @@ def parser() -> argparse.ArgumentParser:
         help="of the host's memory that a measuring process may hold, such as 8GiB",
     )
     how.add_argument(
+        "--device-memory-limit",
+        metavar="SIZE",
+        help="of the memory of a GPU that a measuring process may hold, such as 16GiB",
+    )
+    how.add_argument(
         "--cores", metavar="N,…", help="where the measuring process runs, such as 2,3 or 2-5"
     )
     how.add_argument(
