@@ -47,7 +47,8 @@ class Tuner(Searching[Tuning]):
         self._seconds: list[float] = []
         self._handed_out_s = 0.0
         self._end_s = math.nan
-        for search in tunings(recorded):
+        self._tunings = tunings(recorded)
+        for search in self._tunings:
             if search.of(self._run).following is not None:
                 self._searches.append(search)
         self._queue_exports(
@@ -63,6 +64,11 @@ class Tuner(Searching[Tuning]):
     def wanted(self, case: Case) -> int:
         """As many rounds as it had: how many it is to have, nobody knows before."""
         return max(1, len(self._known.get(case.case_id, {})))
+
+    def compared(self) -> list[Case]:
+        """The steps of all ladders, once there are any."""
+        found = [search.of(self._run).found for search in self._tunings]
+        return [step.case for one in found if one is not None for step in one.steps]
 
     def take(self, result: RoundResult) -> None:
         self._known.setdefault(result.case_id, {})[result.round] = result
