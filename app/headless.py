@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from app.cases.column import Row
-from app.cases.errors import DiskError
+from app.cases.errors import DiskError, ResultsError
+from app.cases.imported import is_imported
 from app.cases.status import FAILED, STRICT, Status
 from app.console.check_page import check_page
 from app.console.checks import checked
@@ -49,6 +50,7 @@ from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
+from app.results.labels import case_label
 from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
@@ -108,12 +110,17 @@ def measure(
     """Measure what the folder lacks, show it, and report; the folder's end state is written."""
     shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
     with make_run(folder, describe_host()) as run, Steering(run) as steering:
+        for line in run.voided:
+            what = f"its samples are damaged ({line.reason})"
+            label = case_label(run.cases[line.case_id])
+            told = printable(f"{label} round {line.round + 1} is measured again: {what}")
+            log.write(f"{told}\n")
         display = display_for(run, log)
         try:
             _drive(run, steering, display)
         except DiskError as error:
             display.close()
-            close_quietly(run, FAILURE)
+            close_quietly(run, FAILURE, error)
             log.write(f"graphlap: {one_line(str(error))}\n")
             log.flush()
             write_error_file(error)
@@ -222,7 +229,10 @@ class Steering:
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> Steering:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            numbers.append(signal.SIGHUP)
+        for number in numbers:
             self._previous[number] = signal.signal(number, self._signalled)
         return self
 
@@ -267,11 +277,22 @@ def _asked(flags: argparse.Namespace) -> Plan:
     """The plan that the flags say, or that of the run which they name."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        return read_manifest(Path(flags.resume)).asked
+        return _measurable(Path(flags.resume))
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
-        return read_manifest(Path(flags.plan)).asked
+        return _measurable(Path(flags.plan))
     return plan_from_flags(flags)
+
+
+def _measurable(path: Path) -> Plan:
+    """The plan of a run folder; ResultsError for one that holds what another program measured."""
+    manifest = read_manifest(path)
+    if any(is_imported(case.runtime) for case in manifest.cases):
+        raise ResultsError(
+            f"{path} was imported: another program measured it",
+            "import its files again, or use --models",
+        )
+    return manifest.asked
 
 
 def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:

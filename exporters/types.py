@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-Precision = Literal["fp32", "fp16", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "int8")
+Precision = Literal["fp32", "fp16", "bf16", "int8", "fp8"]
+PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "bf16", "int8", "fp8")
 
 Dimension = int | str
 """A fixed size, or the name of the axis that sets it."""
@@ -163,8 +163,8 @@ class ExportedModel:
     for ONNX's reference evaluator, `onnxruntime unoptimised` where that cannot, `packaged`
     for data that came with the file), empty for nobody. `uncompared` is why outputs are not
     to be compared with it, empty where they are.
-    `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`) among the graph's weights
-    and products, `depth` how many products follow each other on its longest path.
+    `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
+    weights and products, `depth` how many products follow each other on its longest path.
     `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
     `parameters` are counted as torch does, `parameters_with_buffers` adds every norm's
     running mean and variance; `macs` are at the default axes. `batch` and `sequence` are

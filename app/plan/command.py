@@ -110,6 +110,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--max-error", f"{100 * plan.max_error:.10g}%")
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
+    if plan.device_memory_limit:
+        yield from ("--device-memory-limit", plan.device_memory_limit)
     if plan.cores:
         yield from ("--cores", plan.cores)
     if plan.lock_memory:

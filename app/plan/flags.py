@@ -66,7 +66,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if rest:
         names = [name for action in known._actions for name in action.option_strings]
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
-    begins = flags.headless or flags.check
+    if flags.imports:
+        refuse_with_import(flags)
+    begins = flags.headless or flags.check or flags.imports
     if flags.export and not (flags.paths or begins or flags.resume is not None):
         raise PlanError(
             "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
@@ -103,6 +105,12 @@ def refuse_with_check(flags: argparse.Namespace) -> None:
         if getattr(flags, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")
+
+
+def refuse_with_import(flags: argparse.Namespace) -> None:
+    """What is imported has been measured; PlanError for what would say how."""
+    allowed = {"headless", "imports", "out", "export", "sort", "debug"}
+    _refuse_but(allowed, flags, "the measurement behind --import")
 
 
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
@@ -294,6 +302,9 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.device_memory_limit is not None:
+        size_of(flags.device_memory_limit, "--device-memory-limit")
+        given["device_memory_limit"] = flags.device_memory_limit
     if flags.cores is not None:
         given["cores"] = flags.cores
     if flags.lock_memory:

@@ -121,12 +121,12 @@ class Plan(_Part):
     `time_limit_s` is when a round or an export is ended, `budget_s` when nothing more is begun.
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
     case the first try of a search, `check` compiles each and runs none. `memory_limit` (`8GiB`) is
-    what a measuring process may hold of the host's memory. `weights`, `inputs` and `calibration`
-    are files of the user's own and hold for all models; `from_nodes` and `to_nodes` cut a part
-    out of each graph. `inputs` may be several files, separated by commas: sets that are fed in
-    turn, from run to run, with `rotate_inputs`. `save_inputs` keeps what was fed in the run folder.
-    `input_range` bounds what is drawn, by input; `states` maps outputs of a graph to the inputs
-    that they become.
+    what a measuring process may hold of the host's memory, `device_memory_limit` of a
+    device's own. `weights`, `inputs` and `calibration` are files of the user's own and hold for all
+    models; `from_nodes` and `to_nodes` cut a part out of each graph. `inputs` may be several files,
+    separated by commas: sets that are fed in turn, from run to run, with `rotate_inputs`.
+    `save_inputs` keeps what was fed in the run folder. `input_range` bounds what is drawn, by
+    input; `states` maps outputs of a graph to the inputs that they become.
     `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: outputs are not
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
     follows from the types that a graph computes in. `baseline` is what every case is compared
@@ -160,6 +160,7 @@ class Plan(_Part):
     tune: str = ""
     max_error: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     memory_limit: str = ""
+    device_memory_limit: str = ""
     cores: str = ""
     lock_memory: Annotated[bool, Field(strict=True)] = False
     realtime: Annotated[int, Field(ge=1, le=HIGHEST_PRIORITY, strict=True)] | None = None
@@ -210,7 +211,7 @@ class Plan(_Part):
         except ValueError as error:
             raise ValueError(f"tune {error}") from None
 
-    @field_validator("memory_limit")
+    @field_validator("memory_limit", "device_memory_limit")
     @classmethod
     def _known_size(cls, text: str) -> str:
         if text:

@@ -27,6 +27,8 @@ from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.engine import engine_columns, engine_warnings
+from app.results.gpu import gpu_columns, gpu_warnings
+from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
 from app.results.load import doubted, load_columns
@@ -34,6 +36,7 @@ from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.null import null_columns
 from app.results.operators import operator_warnings
+from app.results.patterns import pattern_columns
 from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.ratios import ratio_columns
@@ -83,7 +86,7 @@ class Rows:
             Measured(
                 case,
                 self._row(run, case, asked),
-                self.summary(run, case),
+                self._summary(run, case, run.rounds_of(case), asked)[0],
                 timed_rounds(run, case),
                 mean_clock_mhz(run, case),
             )
@@ -109,7 +112,7 @@ class Rows:
         values: Row = dict.fromkeys(names)
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
-        values |= _verdict(case, rounds, planned)
+        values |= _verdict(case, rounds, planned, run.damaged.get(case.case_id, {}))
         if rounds and model is not None:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
@@ -121,6 +124,7 @@ class Rows:
         if rounds:
             values |= _round_columns(rounds)
             values |= around | load_columns(rounds, summary) | placing_columns(rounds)
+            values |= gpu_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
                 values |= ratio_columns(values)
@@ -128,7 +132,7 @@ class Rows:
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
-                said += sustained_warnings(case, rounds)
+                said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
@@ -137,6 +141,7 @@ class Rows:
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
             values |= doubted(case, rounds, values)
+            values |= imported_columns(rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -152,13 +157,15 @@ class Rows:
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
             model = run.models.get((case.model, case.precision))
-            around |= late_columns(asked.deadline_us, samples, confidence)
+            if case.scenario.kind != "ahead":
+                around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
             around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
+            summary = as_told(summary, timed)
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
@@ -232,13 +239,20 @@ def _options(run: Run, case: Case) -> Mapping[str, object]:
     return next(told, case.options)
 
 
-def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
+def _verdict(
+    case: Case, rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, str]
+) -> Row:
     """Status, reason and warnings; a case that never came to a round was cancelled."""
     decisive = worst(rounds)
+    warnings = [
+        f"the samples of round {number + 1} do not count, since their file {what}: --resume the run"
+        for number, what in damaged.items()
+    ]
     if decisive is None:
-        return {"status": "cancelled", "reason": NOT_REACHED}
+        reason = "; ".join(warnings) or NOT_REACHED
+        return {"status": "cancelled", "reason": one_line(reason)}
     timed = [result for result in rounds if result.samples]
-    warnings = [warning for result in rounds for warning in result.warnings]
+    warnings += [warning for result in rounds for warning in result.warnings]
     if decisive.status in ("ok", "partial") and len(rounds) < planned:
         warnings.append(f"{len(rounds)} of {planned} {UNFINISHED}")
     return {
@@ -301,6 +315,9 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
 
 
 def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
+    if case.scenario.kind == "ahead":
+        # A sample is of many runs: their times together are nobody's latency.
+        return {"drift": summary.drift or None, **throughput_columns(case, summary, known)}
     values: Row = {
         "latency_std_us": summary.std_us,
         "latency_min_us": summary.min_us,
@@ -316,7 +333,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
     values |= needed_columns(summary)
-    values |= bound_columns(case, summary)
+    values |= bound_columns(case, summary) | pattern_columns(summary)
     values |= throughput_columns(case, summary, known)
     return values
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from app.cases.interference import Interference
 from app.stats.sustained import part_s
+from app.workers.ahead import refuse_unqueued
 from app.workers.at_once import AllAtOnce, Queries
 from app.workers.batching import batch_serving, warm_up
 from app.workers.beside import beside
@@ -82,9 +82,8 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
         if len(session.lanes) == 1:
             _note_spans(this, session, warm.median_ns)
     gc.enable()
-    this.note(
-        samples=Path(job.samples_path).name,
-        iterations=measured.iterations,
+    this.note_samples(
+        measured.iterations,
         duration_s=measured.duration_s,
         stop_reason=measured.stop_reason,
         open_loop=measured.open_loop,
@@ -138,6 +137,8 @@ def _lanes(
     job, lanes, streaming = this.job, session.lanes, bool(this.job.model.states)
     if session.by_shape:
         return InTurn(session, job, first_ns)
+    if job.scenario.kind == "ahead":
+        refuse_unqueued(job, lanes[0])
     if job.scenario.kind == "multistream":
         return Queries(lanes, job.scenario, streaming, first_ns, sets)
     if job.scenario.kind == "offline":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Any, BinaryIO, cast
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
 from app.workers.batching import parts
 from app.workers.check import check_lanes, check_session, why_wrong, worst
-from app.workers.conditions import describe_round
+from app.workers.conditions import describe_round, peak_rss_mb
 from app.workers.doubts import of_itself, of_nans
 from app.workers.sampling import Progress
 from app.workers.shapes import fed
@@ -20,6 +21,7 @@ from exporters.types import Reference
 from runtimes.base import Session
 
 Tell = Callable[[dict[str, Any]], None]
+_BLOCK_BYTES = 2**20
 
 
 @dataclass(slots=True)
@@ -65,6 +67,10 @@ class UnderWay:
             self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
             self._entered_ns = 0
 
+    def so_far(self) -> RoundResult:
+        """What is known by now, times and memory included."""
+        return replace(self.result, phases_ms=dict(self.phases_ms), rss_peak_mb=peak_rss_mb())
+
     def report(self, progress: Progress) -> None:
         self.tell({"event": "progress", **asdict(progress)})
 
@@ -74,6 +80,15 @@ class UnderWay:
         if path.is_file():
             path.unlink()
         return cast(BinaryIO, path.open("wb", buffering=0))
+
+    def note_samples(self, iterations: int, **facts: Any) -> None:
+        """Tell of the samples once they are all written; a reader knows them by their checksum."""
+        path = Path(self.job.samples_path)
+        checksum = 0
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):  # the process's peak of memory is told too
+                checksum = zlib.crc32(block, checksum)
+        self.note(samples=path.name, samples_crc32=checksum, iterations=iterations, **facts)
 
     def check(self, session: Session, reference: Reference) -> Check | None:
         """None where there is nothing to compare with."""

@@ -45,11 +45,17 @@ OPTIONS = (
         "of how many runs the last one stalls, again and again; 0 is never",
         minimum=0,
     ),
+    Option(
+        "queue",
+        False,
+        "runs can be queued, as on a GPU, and take their time one by one",
+        tuned=False,
+    ),
     Option("wait", "spin", "how a run passes its time", ("spin", "sleep"), tuned=False),
     Option(
         "fail",
         "none",
-        "what goes wrong: before a session, in compiling, or in a run",
+        "what goes wrong: before a session, in compiling, in a run, or when it is closed",
         (
             "none",
             "unavailable",
@@ -62,6 +68,7 @@ OPTIONS = (
             "hang",
             "compile_crash",
             "compile_hang",
+            "close_crash",
         ),
         tuned=False,
     ),

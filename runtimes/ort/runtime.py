@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from exporters import own
 from exporters.types import ExportedModel, Precision
@@ -59,6 +59,10 @@ class OrtCpu(Runtime):
     engine = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
+    unexecuted: ClassVar[Mapping[Precision, str]] = {
+        **Runtime.unexecuted,
+        "bf16": "the CPU provider has no products in",
+    }
 
     def availability(self) -> Availability:
         return availability("cpu")

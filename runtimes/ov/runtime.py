@@ -44,7 +44,12 @@ EXECUTION_MODE = Option(
 )
 
 OPTIONS = (
-    Option("inference_precision", "f32", "the float type that kernels use", ("f32", "bf16")),
+    Option(
+        "inference_precision",
+        "graph",
+        "the float type that kernels use: the graph's, or one of these",
+        ("graph", "f32", "bf16"),
+    ),
     STREAMS,
     EXECUTION_MODE,
     Option("cpu_pinning", True, "the engine's threads stay on their cores"),
@@ -61,7 +66,7 @@ class OpenVinoCpu(Runtime):
     summary = "OpenVINO on the CPU"
     engine = "openvino"
     options: ClassVar[tuple[Option, ...]] = OPTIONS
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "int8")
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "bf16", "int8")
 
     def availability(self) -> Availability:
         try:
@@ -83,7 +88,8 @@ class OpenVinoCpu(Runtime):
         from runtimes.ov.usage import usage
 
         settings = used.settings
-        return usage(used, _properties(settings.options, settings.threads))
+        wanted = float_type(str(settings.options["inference_precision"]), settings.precision)
+        return usage(used, _properties(settings.options, wanted, settings.threads))
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
@@ -126,13 +132,16 @@ class OpenVinoCpu(Runtime):
 
     def _wanted(self, engine: Library, request: Request) -> tuple[str, dict[str, str]]:
         """The device in OpenVINO's words, and what it is told; raises what `compile` may raise."""
-        return "CPU", _properties(request.options, request.settings.threads)
+        options, threads = request.options, request.settings.threads
+        wanted = float_type(str(options["inference_precision"]), request.settings.precision)
+        refuse_type("CPU", wanted, engine.computes_in("CPU"))
+        return "CPU", _properties(options, wanted, threads)
 
 
-def _properties(options: Mapping[str, OptionValue], threads: int) -> dict[str, str]:
-    """What the CPU plugin is told, in OpenVINO's words."""
+def _properties(options: Mapping[str, OptionValue], wanted: str, threads: int) -> dict[str, str]:
+    """What the CPU plugin is told, in OpenVINO's words; `wanted` is the type of floats."""
     properties = {
-        "INFERENCE_PRECISION_HINT": str(options["inference_precision"]),
+        "INFERENCE_PRECISION_HINT": wanted,
         "NUM_STREAMS": str(options["streams"]),
         "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
         "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
@@ -141,6 +150,28 @@ def _properties(options: Mapping[str, OptionValue], threads: int) -> dict[str, s
     if threads:
         properties["INFERENCE_NUM_THREADS"] = str(threads)
     return properties
+
+
+def float_type(asked: str, precision: Precision) -> str:
+    """What kernels are to compute floats in, in OpenVINO's words."""
+    if asked != "graph":
+        return asked
+    return {"fp16": "f16", "bf16": "bf16"}.get(precision, "f32")
+
+
+def refuse_type(device: str, wanted: str, computes_in: tuple[str, ...]) -> None:
+    """Unsupported for float32 on a device that does not compute in it, as an NPU, and for bfloat16.
+
+    float16 that it lacks it replaces by a wider type, which the row tells.
+    """
+    known = {"f32": "FP32", "bf16": "BF16"}.get(wanted)
+    if known is not None and known not in computes_in:
+        told = ", ".join(computes_in)
+        another = "f16 or device" if wanted == "f32" else "f32, and --precision fp32"
+        raise Unsupported(
+            f"OpenVINO's {device} does not compute in {wanted} here, it can {told}",
+            f"set inference_precision={another}",
+        )
 
 
 def _provider(session: OpenVinoSession) -> str:

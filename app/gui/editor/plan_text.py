@@ -96,6 +96,13 @@ FIGURES = (
 LIMITS = (
     PlanText("budget_s", "--budget", "budget", "10m … (none)", _seconds),
     PlanText("time_limit_s", "--time-limit", "time limit", "90s … (the profile's)", _seconds),
+    PlanText(
+        "device_memory_limit",
+        "--device-memory-limit",
+        "device memory limit",
+        "16GiB … (all of the GPU's)",
+        _plain,
+    ),
     PlanText("tolerance", "--tolerance", "tolerance", "1e-3 … (as the types round)", _number),
 )
 PLACES = (

@@ -11,8 +11,8 @@ from functools import partial
 from typing import ClassVar, TypeVar
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from app.gui.look.choice import Choice, Switch
@@ -22,12 +22,13 @@ from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.readable import ReadableView
 from app.results.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
 
 
-class PlotView(QWidget):
+class PlotView(ReadableView):
     """A titled plot. Subclasses give `draw`, `table`, and `reset` if they keep items.
 
     `draw` puts its plots into `self.body` and returns "", or says in one sentence what is
@@ -36,15 +37,10 @@ class PlotView(QWidget):
 
     title: ClassVar[str]
     hint: ClassVar[str]
-    stale = Signal()
-    """There is something to draw, or somebody looks at it now: the next beat is to come."""
-    chosen = Signal(str)
-    """The key of a case that was clicked, in views that offer that."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = LIGHT
-        self.series: tuple[Series, ...] = ()
         self._part = ""
         self.plots: list[pg.PlotItem] = []
         self._layers: list[Overlay] = []
@@ -80,10 +76,16 @@ class PlotView(QWidget):
         self.body.layout.setSpacing(8)
         rows.layout.setRowStretchFactor(2, 1)
 
+        self.make_readable(self.canvas)
+        self.crosshair.scrolled.connect(self._stop_following)
+
         self._missing = QLabel(self.canvas)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._missing.setWordWrap(True)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        over = QVBoxLayout(self.canvas)
+        over.setContentsMargins(40, 0, 40, 0)
+        over.addWidget(self._missing)
 
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -100,6 +102,7 @@ class PlotView(QWidget):
         }
         keys |= {"Ctrl++": partial(self._zoom, 0.8), "Ctrl+=": partial(self._zoom, 0.8)}
         keys |= {"Ctrl+-": partial(self._zoom, 1.25), "Ctrl+0": self.fit}
+        keys |= {"Ctrl+C": self.copy_readout, "Esc": self.drop_readout}
         for key, act in keys.items():
             shortcut = QShortcut(QKeySequence(key), self, act)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -142,6 +145,7 @@ class PlotView(QWidget):
 
     def reset(self) -> None:
         """Drop all plots; the next `draw` makes them anew."""
+        self.crosshair.clear()
         self.body.clear()
         self.plots = []
         self._layers = []
@@ -181,6 +185,8 @@ class PlotView(QWidget):
         """Draw if something changed since the last time and somebody can see it."""
         if self._dirty and self.isVisible():
             self.draw_now()
+        elif self.lit_stale and self.isVisible():
+            self.light_up()
 
     def draw_now(self) -> None:
         """Draw, seen or not."""
@@ -193,6 +199,8 @@ class PlotView(QWidget):
         if missing:
             self.reset()
             self.legend.set_entries([], self.theme)
+        self.light_up()
+        self.crosshair.renew()
 
     def apply_theme(self, theme: Theme) -> None:
         """Take over the theme's colours; everything is drawn anew."""
@@ -204,6 +212,7 @@ class PlotView(QWidget):
 
     def _dress(self) -> None:
         self.canvas.setBackground(self.theme.base)
+        self.crosshair.apply_theme(self.theme)
         self._missing.setStyleSheet(f"color: {self.theme.muted}; background: transparent;")
 
     def fit(self) -> None:
@@ -216,10 +225,6 @@ class PlotView(QWidget):
         super().showEvent(event)
         self.refresh()
         self.stale.emit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        super().resizeEvent(event)
-        self._missing.setGeometry(self.canvas.rect().adjusted(40, 0, -40, 0))
 
     def add_plot(
         self,

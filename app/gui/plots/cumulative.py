@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Switch
@@ -15,6 +16,10 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.read.curves import CumulativeReader, DrawnCurve
+from app.gui.plots.read.lit import lit_places
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -27,6 +32,7 @@ class CumulativeView(PlotView):
 
     title = "Cumulative"
     hint = "The share of samples that were at most as slow as the latency below."
+    reads_at_left = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._parts = PartBins()
@@ -40,6 +46,7 @@ class CumulativeView(PlotView):
     def reset(self) -> None:
         super().reset()
         self._curves: dict[str, pg.PlotDataItem] = {}
+        self._colors: dict[str, QColor] = {}
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
@@ -53,10 +60,14 @@ class CumulativeView(PlotView):
         if self.renew(part, [(one.key, styles[one.key].standing) for one in shown]):
             self._build(styles)
         edges: list[float] = []
+        drawn: list[DrawnCurve] = []
         for one in shown:
             log_s, percent = cumulative_percent(one.counts)
             self._curves[one.key].setData(log_s, percent)
+            drawn.append(DrawnCurve(one.key, one.label, styles[one.key].color, log_s, percent))
             edges += [log_s[0], log_s[-1]]
+        self.let_read(self.plots[0], CumulativeReader(drawn, part))
+        self._colors = {one.key: one.color for one in drawn}
         marks = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         self._marks.set_marks(marks)
         edges += [math.log10(mark.seconds) for mark in marks]
@@ -75,6 +86,16 @@ class CumulativeView(PlotView):
         self.show_heading(f"Cumulative {NAMES[part].lower()}", f"{told}; from bins, ±1.2 %")
         return ""
 
+    def draw_lit(self) -> None:
+        if not self.plots:
+            return
+        part = self.part_choice.part
+        self._band.set_band(self.lit.brush.log_ends(part) if self.lit else None)
+        self._band.set_rugs(lit_places(self.lit, self.series, part, self._colors))
+
+    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
+        return Brush(self.part_choice.part, 10.0**low, 10.0**high)
+
     def _shown(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
@@ -88,6 +109,7 @@ class CumulativeView(PlotView):
             x_label=NAMES[self.part_choice.part],
             y_label="Samples at most so slow (%)",
         )
+        self._band = self.lay(BandLayer(plot, self.theme))
         self._marks = self.lay(MarkLayer(plot, self.theme))
         self._curves = {
             key: plot.plot(pen=style.pen(1.8), antialias=True) for key, style in styles.items()

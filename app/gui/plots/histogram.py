@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,24 +14,25 @@ from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis, share_axis, time_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.histogram_panel import HistogramPanel
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import (
-    HEADROOM,
     Mark,
     MarkLayer,
     mark_entries,
     percentile_marks,
     published_marks,
 )
-from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
+from app.gui.plots.read.bins import Binned, BinReader, fixed_bins
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.read.fine import FineBins, Seen
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
-_FLOOR = 0.5
-"""Where a log axis begins: below one sample, so that a single sample is seen."""
 
 MOST_PANELS = 12
 
@@ -43,9 +44,11 @@ class HistogramView(PlotView):
     hint = "How often each latency occurred. Both axes are logarithmic, so that tails are seen."
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._panels: list[_Panel] = []
+        self._panels: list[HistogramPanel] = []
         self._parts = PartBins()
         super().__init__(parent)
+        self._fine = FineBins(self)
+        self._fine.ready.connect(self.mark_dirty)
         self.layout_choice = Choice(
             "Layout",
             {"overlaid": "Overlaid", "stacked": "One below another"},
@@ -55,7 +58,8 @@ class HistogramView(PlotView):
             "Height",
             {"counts": "Counts", "density": "Density"},
             "Counts: samples in a bin. Density: their share of the series' samples, so that "
-            "series of different length compare. A bin is 1/100 of a decade wide.",
+            "series of different length compare. How wide a bin is the heading says; until the "
+            "samples have been read it is 1/100 of a decade.",
         )
         self.log_box = Switch(
             "Log height", "A logarithmic height shows single slow samples beside thousands."
@@ -92,15 +96,20 @@ class HistogramView(PlotView):
         published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         names = ("p50", "p99") if not stacked and len(shown) > 3 else ("p50", "p90", "p99", "p99.9")
         drawn_marks: list[Mark] = []
+        if self.follows:
+            self._show_range(shown)
+        binned = self._binned(shown)
         for panel, group in zip(self._panels, groups, strict=True):
             marks = list(published) if panel is self._panels[0] else _untold(published)
             if self.marks_box.isChecked():
                 for one in group:
                     marks += percentile_marks(one, styles[one.key].color, names)
-            panel.draw(group, styles, marks, self._height, self.log_box.isChecked())
+            drawn = panel.draw(group, binned, styles, marks, self._unit, self.log_box.isChecked())
+            self.let_read(panel.plot, BinReader(drawn, self.part_choice.part))
             drawn_marks += marks
         if self.follows:
-            self._show_all(shown)
+            for panel in self._panels:
+                panel.show_all()
         self._tell(shown, styles, drawn_marks)
         return ""
 
@@ -111,7 +120,8 @@ class HistogramView(PlotView):
         self.show_legend(entries + mark_entries(marks, self.theme))
         total = sum(int(one.counts.sum()) for one in shown)
         part = self.part_choice.part
-        told = filter(None, (clocks_text(shown), since_when(shown, part), f"{total:,} samples"))
+        samples = f"{total:,} samples"
+        told = filter(None, (clocks_text(shown), since_when(shown, part), samples, self._bins_text))
         note = ", ".join(told)
         if self.layout_choice.value == "stacked" and len(shown) > MOST_PANELS:
             note += f"; the first {MOST_PANELS} of {len(shown)} series"
@@ -121,10 +131,19 @@ class HistogramView(PlotView):
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
 
-    def _height(self, series: Series) -> np.ndarray:
-        if self.height_choice.value == "counts":
-            return series.counts.astype(float)
-        return series.counts / series.counts.sum()
+    def _unit(self, bins: Binned) -> float:
+        """How high one sample is."""
+        return 1.0 if self.height_choice.value == "counts" else 1.0 / bins.total
+
+    def draw_lit(self) -> None:
+        part = self.part_choice.part
+        lit = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
+        band = self.lit.brush.log_ends(part) if self.lit else None
+        for panel in self._panels:
+            panel.draw_lit(lit, band, log=self.log_box.isChecked())
+
+    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
+        return Brush(self.part_choice.part, 10.0**low, 10.0**high)
 
     def _build(self, groups: Sequence[Sequence[Series]], stacked: bool) -> None:
         """Make the panels anew if other series or another layout are to be drawn."""
@@ -150,9 +169,16 @@ class HistogramView(PlotView):
                 plot.setXLink(self.plots[0])
             if not last:
                 plot.getAxis("bottom").setStyle(showValues=False)
-            self._panels.append(_Panel(plot, self.lay(MarkLayer(plot, self.theme))))
+            band = self.lay(BandLayer(plot, self.theme))
+            plot.getViewBox().sigXRangeChanged.connect(self._zoomed)
+            self._panels.append(HistogramPanel(plot, self.lay(MarkLayer(plot, self.theme)), band))
 
-    def _show_all(self, shown: Sequence[Series]) -> None:
+    def _zoomed(self, *_: object) -> None:
+        """Another range is looked at: finer or coarser bins for it at the next refresh."""
+        if not self.follows:
+            self.mark_dirty()
+
+    def _show_range(self, shown: Sequence[Series]) -> None:
         occupied = np.nonzero(np.sum([one.counts for one in shown], axis=0))[0]
         edges = [_LOG_EDGES[occupied[0]], _LOG_EDGES[occupied[-1] + 1]]
         if self.published_box.isChecked():
@@ -160,8 +186,19 @@ class HistogramView(PlotView):
         low, high = min(edges), max(edges)
         margin = max(0.02, 0.03 * (high - low))
         self.plots[0].setXRange(low - margin, high + margin, padding=0)
-        for panel in self._panels:
-            panel.show_all()
+
+    def _binned(self, shown: Sequence[Series]) -> Mapping[str, Binned]:
+        """The bins of each case: as fine as what is seen allows once these have been found."""
+        (low, high), _ = self.plots[0].viewRange()
+        width_px = self.plots[0].getViewBox().sceneBoundingRect().width()
+        seen = Seen(tuple(shown), self.part_choice.part, low, high, width_px)
+        found = self._fine.of(seen)
+        self._bins_text = ""
+        if found is None:
+            return {one.key: fixed_bins(one) for one in shown}
+        grid = next(iter(found.values())).grid
+        self._bins_text = f"bins {grid.text}" if grid else ""
+        return found
 
     def table(self) -> Table:
         rows: list[list[object]] = []
@@ -187,48 +224,3 @@ class HistogramView(PlotView):
 def _untold(marks: Sequence[Mark]) -> list[Mark]:
     """The same lines without their texts: told once, at the top of several panels."""
     return [replace(mark, text="") for mark in marks]
-
-
-class _Panel:
-    """One plot with its outlines, kept from frame to frame."""
-
-    def __init__(self, plot: pg.PlotItem, marks: MarkLayer) -> None:
-        self._plot, self._marks = plot, marks
-        self._outlines: dict[str, OutlineLayer] = {}
-        self._bottom, self._top = 0.0, 1.0
-
-    def draw(
-        self,
-        group: Sequence[Series],
-        styles: dict[str, SeriesStyle],
-        marks: Sequence[Mark],
-        height: Callable[[Series], np.ndarray],
-        log: bool,
-    ) -> None:
-        tops, bottoms = [], []
-        for one in group:
-            heights = height(one)
-            occupied = np.nonzero(one.counts)[0]
-            first, last = occupied[0], occupied[-1] + 1
-            floor = 0.0
-            if log:
-                lowest = _FLOOR * heights.sum() / one.counts.sum()
-                heights = np.log10(np.maximum(heights, lowest))
-                floor = math.log10(lowest)
-            heights = heights[first:last]
-            outline = self._outline(one, styles[one.key])
-            outline.set_columns(_LOG_EDGES[first : last + 1], heights, floor)
-            tops.append(float(heights.max()))
-            bottoms.append(floor)
-        self._top, self._bottom = max(tops), min(bottoms)
-        self._marks.set_marks(marks)
-
-    def _outline(self, series: Series, style: SeriesStyle) -> OutlineLayer:
-        if series.key not in self._outlines:
-            self._outlines[series.key] = OutlineLayer(self._plot, style)
-        self._outlines[series.key].set_style(style)
-        return self._outlines[series.key]
-
-    def show_all(self) -> None:
-        room = (self._top - self._bottom) * HEADROOM / (1.0 - HEADROOM)
-        self._plot.setYRange(self._bottom, self._top + room, padding=0)

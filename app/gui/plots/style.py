@@ -56,6 +56,17 @@ class SeriesStyle:
         return QBrush(Qt.BrushStyle.NoBrush) if hollow else QBrush(self.color)
 
 
+class LitStyle(SeriesStyle):
+    """Of samples that are marked: filled, whatever is known of their case."""
+
+    __slots__ = ()
+
+    def fill(self, alpha: int = 210) -> QBrush:
+        color = QColor(self.color)
+        color.setAlpha(alpha)
+        return QBrush(color)
+
+
 def series_styles(series: Sequence[Series], theme: Theme) -> dict[str, SeriesStyle]:
     """A style by key: the runtime's colour, shaded where several series share it.
 

@@ -20,12 +20,14 @@ from app.cases.round import RoundResult
 from app.machine.available import clock_of
 from app.results.clock import mean_clock_mhz
 from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
+from app.results.follow.attention import Attention
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
 from app.results.follow.reference import reference_figures
 from app.results.follow.sample_tail import no_counts
 from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
+from app.results.follow.watching import Watching
 from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.measured import timed_rounds
@@ -64,11 +66,13 @@ class RunReader:
         self._asked: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
         self._summaries = Summaries(folder)
+        self._watching = Watching(folder)
         self._series: dict[str, Series] = {}
         self._chosen: tuple[str, ...] = ()
         self._current = ""
         self._reading = False
         self._all_summarised = False
+        self._attention = Attention()
         self._state = RunState(folder, self._journal.ledger.manifest)
 
     def choose(self, keys: Sequence[str]) -> None:
@@ -114,12 +118,14 @@ class RunReader:
             return None
         for key in changed & self._cases.keys():
             self._series[key] = self._one(self._cases[key], running, alive)
+        series = tuple(self._series[key] for key in self._cases)
         self._state = RunState(
             folder=self.folder,
             manifest=self._journal.ledger.manifest,
             live=live,
             alive=alive,
-            series=tuple(self._series[key] for key in self._cases),
+            series=series,
+            noticed=() if alive else self._attention.of(series, self._waits),
             shown=shown,
             revision=before.revision + told,
             samples_in_flight=self._in_flight(live),
@@ -131,8 +137,12 @@ class RunReader:
     @property
     def is_moving(self) -> bool:
         """Whether something new is to be expected soon."""
-        waits = len(self._answered) < len(self._asked) and not self._summaries.died
-        return self._state.alive or self._reading or waits
+        return self._state.alive or self._reading or self._waits
+
+    @property
+    def _waits(self) -> bool:
+        """Whether summaries that were asked for have not come yet."""
+        return len(self._answered) < len(self._asked) and not self._summaries.died
 
     def close(self) -> None:
         """End the summary process."""
@@ -306,6 +316,7 @@ class RunReader:
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
+            watched=self._watching.of(key, rounds, samples.numbers) if samples else (),
             summary=summary,
             published=reference_figures(case),
             sought=self._sought_of(case),

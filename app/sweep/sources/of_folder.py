@@ -27,7 +27,7 @@ from exporters.twins import is_null
 RoundSource = FixedSweep | LargestBatch | HighestRate | Tuner | Checks
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
-EXPORT_LIMIT_S = CHECK_LIMIT_S = 600.0
+EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
 """Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
@@ -56,6 +56,8 @@ def sources(
         plan.lock_memory,
         plan.realtime,
         plan.environments,
+        plan.time_limit_s or COMPILE_LIMIT_S,
+        parse_size(plan.device_memory_limit) if plan.device_memory_limit else 0,
     )
     statuses = _known(recorded)
     if plan.check:

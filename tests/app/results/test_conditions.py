@@ -58,7 +58,10 @@ def row_of(path: Path, records: np.ndarray, policy: WaitPolicy = "sleep") -> Row
         folder.begin(ENVIRONMENT)
         folder.record(Exported(case.model, case.precision, MODEL))
         (folder.samples / "one.bin").write_bytes(records.tobytes())
-        folder.record(RoundResult(case.case_id, 0, "ok", samples="one.bin"))
+        counting = int(np.sum(records["phase"] == MEASURED))
+        lanes = int(records["lane"].max()) + 1
+        result = RoundResult(case.case_id, 0, "ok", samples="one.bin", iterations=counting)
+        folder.record(replace(result, concurrency=lanes))
     return Rows().of(read_run(path / "run"))[0]
 
 
@@ -74,7 +77,7 @@ def test_a_gap_that_was_longer_than_asked_is_told_and_warned_of(tmp_path: Path) 
     row = row_of(tmp_path, paced_records(late_us=150.0, lanes=2))
     assert row["gap_had_p50_us"] == pytest.approx(1150.0)
     assert row["gap_had_p99_us"] == pytest.approx(1150.0)
-    assert "the median pause was 1150 us and 1000 us was asked for" in str(row["warnings"])
+    assert "the median pause was 1150 µs and 1000 µs was asked for" in str(row["warnings"])
     assert "--wait spin or hybrid" in str(row["warnings"])
 
 
