@@ -27,6 +27,8 @@ from app.sweep.work.base import Work
 
 BEYOND = 4
 """Runs beyond a percentile that is the goal, in each round."""
+MARGIN = 1.25
+"""The final rounds may take so many times what rounds have taken so far."""
 LONGEST_S = 10.0
 """A round of a percentile lasts so long at most, or as long as the profile has it."""
 
@@ -93,7 +95,8 @@ class Tuner(Searching[Tuning]):
         usual_s = self.schedule.limits.min_s + ROUND_OVERHEAD_S
         if self._seconds:
             usual_s = sum(self._seconds) / len(self._seconds)
-        return time.monotonic() + usual_s * tuned.compared * self._final_rounds > self._end_s
+        needed_s = MARGIN * usual_s * tuned.compared * self._final_rounds
+        return time.monotonic() + needed_s > self._end_s
 
     def _round(self, case: Case, number: int) -> Work:
         tried = case.case_id not in self._planned
