@@ -109,7 +109,7 @@ class Rows:
         values: Row = dict.fromkeys(names)
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
-        values |= _verdict(case, rounds, planned)
+        values |= _verdict(case, rounds, planned, run.damaged.get(case.case_id, {}))
         if rounds and model is not None:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
@@ -231,13 +231,20 @@ def _options(run: Run, case: Case) -> Mapping[str, object]:
     return next(told, case.options)
 
 
-def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
+def _verdict(
+    case: Case, rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, str]
+) -> Row:
     """Status, reason and warnings; a case that never came to a round was cancelled."""
     decisive = worst(rounds)
+    warnings = [
+        f"the samples of round {number + 1} do not count, since their file {what}: --resume the run"
+        for number, what in damaged.items()
+    ]
     if decisive is None:
-        return {"status": "cancelled", "reason": NOT_REACHED}
+        reason = "; ".join(warnings) or NOT_REACHED
+        return {"status": "cancelled", "reason": one_line(reason)}
     timed = [result for result in rounds if result.samples]
-    warnings = [warning for result in rounds for warning in result.warnings]
+    warnings += [warning for result in rounds for warning in result.warnings]
     if decisive.status in ("ok", "partial") and len(rounds) < planned:
         warnings.append(f"{len(rounds)} of {planned} {UNFINISHED}")
     return {

@@ -25,13 +25,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.editor.background import Background
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.plan_form import PlanForm
 from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
-from app.gui.look.background import Background
 from app.gui.look.preferences import Preferences
 from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
 from app.plan.estimate import Estimate, check_plan, estimate
@@ -110,6 +110,7 @@ class SweepEditor(QWidget):
         self.area = QScrollArea(widgetResizable=True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setAccessibleName("form of the sweep")
         self.area.setWidget(inner)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

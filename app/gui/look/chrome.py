@@ -63,6 +63,14 @@ def window_style(theme: Theme) -> str:
     QTabBar {{ qproperty-drawBase: 0; }}
     QStatusBar {{ color: {theme.muted}; }}
     QStatusBar::item {{ border: none; }}
+    QStatusBar QLabel {{ color: {theme.text}; }}
+    QStatusBar QLabel[muted="true"] {{ color: {theme.muted}; }}
+    QStatusBar QProgressBar {{ min-height: 0; }}
+    QLabel#standing {{ color: {theme.base}; font-weight: 600; border-radius: 3px;
+        padding: 1px 7px; }}
+    QLabel#standing[tone="bad"] {{ background: {theme.bad}; }}
+    QLabel#standing[tone="doubtful"] {{ background: {theme.warning}; }}
+    QLabel#standing[tone="good"] {{ background: {theme.good}; }}
     """
 
 

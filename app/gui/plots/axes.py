@@ -119,6 +119,7 @@ class NamesAxis(SolidAxis):
 
     def __init__(self, orientation: str = "left") -> None:
         super().__init__(orientation)
+        self.needed_px = 0.0
         self.setStyle(tickLength=0, hideOverlappingLabels=True)
 
     def set_names(self, names: Sequence[str], beside: Sequence[str] = ()) -> None:
@@ -129,7 +130,8 @@ class NamesAxis(SolidAxis):
         self.setTicks([list(enumerate(told))])
         if self.orientation == "left":
             widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]
-            self.setWidth(min(_LONGEST_NAME_PX, max(widths, default=0.0)) + 14.0)
+            self.needed_px = min(_LONGEST_NAME_PX, max(widths, default=0.0)) + 14.0
+            self.setWidth(self.needed_px)
 
 
 class PercentAxis(SolidAxis):

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtGui import QColor, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from app.gui.look.choice import Choice, Switch
@@ -83,6 +83,9 @@ class PlotView(ReadableView):
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._missing.setWordWrap(True)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        over = QVBoxLayout(self.canvas)
+        over.setContentsMargins(40, 0, 40, 0)
+        over.addWidget(self._missing)
 
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -222,10 +225,6 @@ class PlotView(ReadableView):
         super().showEvent(event)
         self.refresh()
         self.stale.emit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        super().resizeEvent(event)
-        self._missing.setGeometry(self.canvas.rect().adjusted(40, 0, -40, 0))
 
     def add_plot(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,31 +14,27 @@ from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis, share_axis, time_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.histogram_panel import HistogramPanel
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import (
-    HEADROOM,
     Mark,
     MarkLayer,
     mark_entries,
     percentile_marks,
-    percentiles,
     published_marks,
 )
-from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, fixed_bins
+from app.gui.plots.read.bins import Binned, BinReader, fixed_bins
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.cross import BandLayer
-from app.gui.plots.style import LitStyle, SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.read.fine import FineBins, Seen
+from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
-_FLOOR = 0.5
-"""Where a log axis begins: below one sample, so that a single sample is seen."""
 
 MOST_PANELS = 12
-_NO_SAMPLES = np.empty(0, np.int64)
 
 
 class HistogramView(PlotView):
@@ -48,9 +44,11 @@ class HistogramView(PlotView):
     hint = "How often each latency occurred. Both axes are logarithmic, so that tails are seen."
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._panels: list[_Panel] = []
+        self._panels: list[HistogramPanel] = []
         self._parts = PartBins()
         super().__init__(parent)
+        self._fine = FineBins(self)
+        self._fine.ready.connect(self.mark_dirty)
         self.layout_choice = Choice(
             "Layout",
             {"overlaid": "Overlaid", "stacked": "One below another"},
@@ -60,7 +58,8 @@ class HistogramView(PlotView):
             "Height",
             {"counts": "Counts", "density": "Density"},
             "Counts: samples in a bin. Density: their share of the series' samples, so that "
-            "series of different length compare. A bin is 1/100 of a decade wide.",
+            "series of different length compare. How wide a bin is the heading says; until the "
+            "samples have been read it is 1/100 of a decade.",
         )
         self.log_box = Switch(
             "Log height", "A logarithmic height shows single slow samples beside thousands."
@@ -97,17 +96,20 @@ class HistogramView(PlotView):
         published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         names = ("p50", "p99") if not stacked and len(shown) > 3 else ("p50", "p90", "p99", "p99.9")
         drawn_marks: list[Mark] = []
+        if self.follows:
+            self._show_range(shown)
+        binned = self._binned(shown)
         for panel, group in zip(self._panels, groups, strict=True):
             marks = list(published) if panel is self._panels[0] else _untold(published)
             if self.marks_box.isChecked():
                 for one in group:
                     marks += percentile_marks(one, styles[one.key].color, names)
-            binned = {one.key: fixed_bins(one) for one in group}
             drawn = panel.draw(group, binned, styles, marks, self._unit, self.log_box.isChecked())
             self.let_read(panel.plot, BinReader(drawn, self.part_choice.part))
             drawn_marks += marks
         if self.follows:
-            self._show_all(shown)
+            for panel in self._panels:
+                panel.show_all()
         self._tell(shown, styles, drawn_marks)
         return ""
 
@@ -118,7 +120,8 @@ class HistogramView(PlotView):
         self.show_legend(entries + mark_entries(marks, self.theme))
         total = sum(int(one.counts.sum()) for one in shown)
         part = self.part_choice.part
-        told = filter(None, (clocks_text(shown), since_when(shown, part), f"{total:,} samples"))
+        samples = f"{total:,} samples"
+        told = filter(None, (clocks_text(shown), since_when(shown, part), samples, self._bins_text))
         note = ", ".join(told)
         if self.layout_choice.value == "stacked" and len(shown) > MOST_PANELS:
             note += f"; the first {MOST_PANELS} of {len(shown)} series"
@@ -134,10 +137,10 @@ class HistogramView(PlotView):
 
     def draw_lit(self) -> None:
         part = self.part_choice.part
-        values = {s.key: self.lit.values_ns(s, part) for s in self.series} if self.lit else {}
+        lit = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
         band = self.lit.brush.log_ends(part) if self.lit else None
         for panel in self._panels:
-            panel.draw_lit(values, band, log=self.log_box.isChecked())
+            panel.draw_lit(lit, band, log=self.log_box.isChecked())
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)
@@ -167,9 +170,15 @@ class HistogramView(PlotView):
             if not last:
                 plot.getAxis("bottom").setStyle(showValues=False)
             band = self.lay(BandLayer(plot, self.theme))
-            self._panels.append(_Panel(plot, self.lay(MarkLayer(plot, self.theme)), band))
+            plot.getViewBox().sigXRangeChanged.connect(self._zoomed)
+            self._panels.append(HistogramPanel(plot, self.lay(MarkLayer(plot, self.theme)), band))
 
-    def _show_all(self, shown: Sequence[Series]) -> None:
+    def _zoomed(self, *_: object) -> None:
+        """Another range is looked at: finer or coarser bins for it at the next refresh."""
+        if not self.follows:
+            self.mark_dirty()
+
+    def _show_range(self, shown: Sequence[Series]) -> None:
         occupied = np.nonzero(np.sum([one.counts for one in shown], axis=0))[0]
         edges = [_LOG_EDGES[occupied[0]], _LOG_EDGES[occupied[-1] + 1]]
         if self.published_box.isChecked():
@@ -177,8 +186,19 @@ class HistogramView(PlotView):
         low, high = min(edges), max(edges)
         margin = max(0.02, 0.03 * (high - low))
         self.plots[0].setXRange(low - margin, high + margin, padding=0)
-        for panel in self._panels:
-            panel.show_all()
+
+    def _binned(self, shown: Sequence[Series]) -> Mapping[str, Binned]:
+        """The bins of each case: as fine as what is seen allows once these have been found."""
+        (low, high), _ = self.plots[0].viewRange()
+        width_px = self.plots[0].getViewBox().sceneBoundingRect().width()
+        seen = Seen(tuple(shown), self.part_choice.part, low, high, width_px)
+        found = self._fine.of(seen)
+        self._bins_text = ""
+        if found is None:
+            return {one.key: fixed_bins(one) for one in shown}
+        grid = next(iter(found.values())).grid
+        self._bins_text = f"bins {grid.text}" if grid else ""
+        return found
 
     def table(self) -> Table:
         rows: list[list[object]] = []
@@ -204,87 +224,3 @@ class HistogramView(PlotView):
 def _untold(marks: Sequence[Mark]) -> list[Mark]:
     """The same lines without their texts: told once, at the top of several panels."""
     return [replace(mark, text="") for mark in marks]
-
-
-class _Panel:
-    """One plot with its outlines, kept from frame to frame."""
-
-    def __init__(self, plot: pg.PlotItem, marks: MarkLayer, band: BandLayer) -> None:
-        self.plot, self._marks, self._band = plot, marks, band
-        self._outlines: dict[str, OutlineLayer] = {}
-        self._lit: dict[str, OutlineLayer] = {}
-        self._drawn: list[DrawnBins] = []
-        self._unit: Callable[[Binned], float] = lambda _: 1.0
-        self._bottom, self._top = 0.0, 1.0
-
-    def draw(
-        self,
-        group: Sequence[Series],
-        binned: Mapping[str, Binned],
-        styles: dict[str, SeriesStyle],
-        marks: Sequence[Mark],
-        unit: Callable[[Binned], float],
-        log: bool,
-    ) -> list[DrawnBins]:
-        tops, bottoms, drawn = [], [], []
-        for one in group:
-            bins, style = binned[one.key], styles[one.key]
-            heights, floor = _heights(bins.counts, unit(bins), log=log)
-            occupied = np.nonzero(bins.counts)[0]
-            first, last = (occupied[0], occupied[-1] + 1) if len(occupied) else (0, 0)
-            outline = self._outline(one.key, style)
-            edges = np.log10(bins.edges_s[first : last + 1])
-            outline.set_columns(edges, heights[first:last], floor)
-            told = tuple((p.name, p.seconds) for p in percentiles(one))
-            drawn.append(DrawnBins(one.key, one.label, style.color, bins, heights, told))
-            tops.append(float(heights.max(initial=floor)))
-            bottoms.append(floor)
-        self._top, self._bottom = max(tops), min(bottoms)
-        self._marks.set_marks(marks)
-        self._drawn, self._unit = drawn, unit
-        return drawn
-
-    def draw_lit(
-        self,
-        values_ns: Mapping[str, np.ndarray],
-        band: tuple[float, float] | None,
-        *,
-        log: bool,
-    ) -> None:
-        """Fill what is lit of each outline, and shade the range that was marked."""
-        self._band.set_band(band)
-        for layer in self._lit.values():
-            layer.setVisible(False)
-        for drawn in self._drawn:
-            counts = drawn.bins.counted(values_ns.get(drawn.key, _NO_SAMPLES))
-            occupied = np.nonzero(counts)[0]
-            if not len(occupied):
-                continue
-            heights, floor = _heights(counts, self._unit(drawn.bins), log=log)
-            first, last = occupied[0], occupied[-1] + 1
-            if drawn.key not in self._lit:
-                self._lit[drawn.key] = OutlineLayer(self.plot, LitStyle(drawn.color, False))
-                self._lit[drawn.key].setZValue(12)
-            layer = self._lit[drawn.key]
-            layer.set_style(LitStyle(drawn.color, False))
-            edges = np.log10(drawn.bins.edges_s[first : last + 1])
-            layer.set_columns(edges, heights[first:last], floor)
-            layer.setVisible(True)
-
-    def _outline(self, key: str, style: SeriesStyle) -> OutlineLayer:
-        if key not in self._outlines:
-            self._outlines[key] = OutlineLayer(self.plot, style)
-        self._outlines[key].set_style(style)
-        return self._outlines[key]
-
-    def show_all(self) -> None:
-        room = (self._top - self._bottom) * HEADROOM / (1.0 - HEADROOM)
-        self.plot.setYRange(self._bottom, self._top + room, padding=0)
-
-
-def _heights(counts: np.ndarray, unit: float, *, log: bool) -> tuple[np.ndarray, float]:
-    """How high columns are drawn, and where they begin; `unit` is the height of one sample."""
-    if not log:
-        return counts * unit, 0.0
-    lowest = _FLOOR * unit
-    return np.log10(np.maximum(counts * unit, lowest)), math.log10(lowest)

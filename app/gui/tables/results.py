@@ -71,6 +71,7 @@ class ResultsTable(QWidget):
         self.columns_button.setAccessibleName("Choose columns")
         self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
         self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.row_actions: list[QAction] = []
         self._lent: set[str] = set()
         self._judged = self._quiet = False
         self.columns_menu = QMenu(self.columns_button)
@@ -347,10 +348,16 @@ class ResultsTable(QWidget):
             [column.raw(one) for column in shown] for one in cases
         ]
 
+    def current_key(self) -> str:
+        """The key of the row that the keyboard is on; "" of none."""
+        index = self.view.currentIndex()
+        return self._series_at(index.row()).key if index.isValid() else ""
+
     def _context_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
-        menu.addActions([self.baseline_action, self.copy_action])
-        menu.exec(self.view.viewport().mapToGlobal(at))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addActions([self.baseline_action, self.copy_action, *self.row_actions])
+        menu.popup(self.view.viewport().mapToGlobal(at))
 
     def _filter_changed(self, *_: object) -> None:
         self.filter.set_text(self.filter_box.text())

@@ -73,7 +73,8 @@ def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: floa
 def _record_shapes(folder: RunFolder, case: Case, latency_us: float) -> None:
     """The second shape's runs take twice as long, and those before anything was seen far longer."""
     latencies = [10 * latency_us] * FIRST + [latency_us, 2 * latency_us] * 600
-    record(folder, case, 0, latencies, facts={"shapes_sha256": "b" * 64})
+    facts = {"shapes_sha256": "b" * 64}
+    record(folder, case, 0, latencies, facts=facts, iterations=len(latencies) - FIRST)
     path = folder.samples / samples_name(case.case_id, 0)
     records = np.fromfile(path, RECORD)
     records["phase"][:FIRST] = FIRST_SEEN

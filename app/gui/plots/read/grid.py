@@ -1,7 +1,8 @@
 """Bins for what is looked at: as narrow as its samples, the screen and the clock's tick allow.
 
-Within a decade they are equally wide in time, over more of them in the logarithm. Their width
-follows Freedman and Diaconis: 2 IQR / n^(1/3), of the case for which that is least.
+Within a factor of two they are equally wide in time, over more than that in the logarithm: on a
+logarithmic axis the last of equally wide ones would be too narrow to be seen. Their width follows
+Freedman and Diaconis: 2 IQR / n^(1/3), of the case for which that is least.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from app.results.text import significant, time_tick
 
 _LEAST_PX = 2.0
+_LINEAR_DECADES = 0.3
 _ASKED_FOR_TICK = 65_536
 """From so many samples the clock's tick is told: more of them find no finer one."""
 
@@ -47,12 +49,18 @@ class Grid:
         """Whether all of this range lies within the bins."""
         return bool(self.edges_s[0] <= low_s and high_s <= self.edges_s[-1])
 
-    def count(self, values_ns: np.ndarray) -> tuple[np.ndarray, int]:
-        """Counts [bins] of nanoseconds [n], and how many lie below the first edge."""
-        places = np.log10(np.maximum(values_ns, 1) * 1e-9) if self.log else values_ns
-        numbers = np.floor((places - self.first) / self.step)
-        inside = numbers[(numbers >= 0) & (numbers < self.bins)].astype(np.int64)
-        return np.bincount(inside, minlength=self.bins), int((numbers < 0).sum())
+    def count(
+        self, values_ns: np.ndarray, log_s: np.ndarray | None = None
+    ) -> tuple[np.ndarray, int]:
+        """Counts [bins] of nanoseconds [n], and how many lie below the first edge; `log_s` are
+        their logarithms in seconds, where these are known already."""
+        if self.log and log_s is None:
+            log_s = np.log10(np.maximum(values_ns, 1)) - 9.0
+        places = log_s if self.log and log_s is not None else values_ns
+        # Shifted by one and clipped: below, each bin, above.
+        numbers = np.clip(np.floor((places - self.first) / self.step) + 1.0, 0.0, self.bins + 1.0)
+        counts = np.bincount(numbers.astype(np.int64), minlength=self.bins + 2)
+        return counts[1:-1], int(counts[0])
 
 
 def tick_ns(values_ns: np.ndarray) -> int:
@@ -73,7 +81,7 @@ def grid_for(
     tick = max(1, min(tick_ns(values) for values in cases if len(values)))
     decades = math.log10(high_s / low_s)
     margin = 10.0 ** (decades / 2.0)
-    if decades > 1.0:
+    if decades > _LINEAR_DECADES:
         return _log_grid(seen, tick, low_s / margin, high_s * margin, decades, width_px)
     widest_ns = max(1.0, (high_s - low_s) * 1e9 / 4.0)
     rough = min(max(_rule(values), float(tick)) for values in seen)
