@@ -19,7 +19,7 @@ from app.results.noticing.notice import Notice
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows, to_csv
-from app.stats.between import interval_between, typical
+from tests.app.results.drawn import drawn_row
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 from tests.simulated.levels import TWO_LEVELS, with_stalls
 
@@ -203,20 +203,6 @@ def test_rows_that_were_written_say_the_same_as_rows_that_are_made(path: Path) -
     assert len(noticed(made)) >= 3
 
 
-def drawn(case: Case, truth_us: float, spread: float, rng: np.random.Generator) -> Measured:
-    """A row as four processes give it whose medians differ by so much, with their interval."""
-    medians = truth_us * np.exp(spread * rng.standard_normal(4))
-    between = interval_between(medians)
-    assert between is not None
-    row = {
-        "status": "ok", "model": case.model, "runtime": case.runtime, "precision": case.precision,
-        "threads": case.threads, "clock": "wall", "batch_size": case.axes.get("batch"),
-        "axes": str(case.axes.get("batch")), "rounds": 4, "latency_p50_us": typical(medians),
-        "latency_p50_ci_low_us": between.low, "latency_p50_ci_high_us": between.high,
-    }  # fmt: skip
-    return Measured(case, row, None)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("spread", [0.01, 0.03, 0.1])
 def test_what_is_the_same_is_hardly_ever_said_to_differ(spread: float) -> None:
     """Twelve cases that are equal, in 300 runs: no more than one in fifty says anything of it."""
@@ -229,7 +215,7 @@ def test_what_is_the_same_is_hardly_ever_said_to_differ(spread: float) -> None:
     ]
     false = 0
     for _ in range(300):
-        found = noticed([drawn(case, 50.0, spread, rng) for case in cases])
+        found = noticed([drawn_row(case, 50.0, spread, rng) for case in cases])
         false += bool({"precision", "threads", "best"} & {one.kind for one in found})
     assert false <= 6
 
@@ -239,7 +225,7 @@ def test_a_gain_is_hardly_ever_said_to_be_none() -> None:
     rng = np.random.default_rng(52)
     cases = {size: Case("mlp", "ort-cpu", axes={"batch": size}) for size in (1, 16)}
     for _ in range(200):
-        rows = [drawn(cases[1], 10.0, 0.05, rng), drawn(cases[16], 80.0, 0.05, rng)]
+        rows = [drawn_row(cases[1], 10.0, 0.05, rng), drawn_row(cases[16], 80.0, 0.05, rng)]
         assert "batch" not in {one.kind for one in noticed(rows)}
 
 
@@ -248,6 +234,6 @@ def test_a_precision_that_costs_a_quarter_more_is_found_where_processes_agree() 
     int8 = replace(ORT, precision="int8")
     found = 0
     for _ in range(200):
-        rows = [drawn(ORT, 40.0, 0.02, rng), drawn(int8, 50.0, 0.02, rng)]
+        rows = [drawn_row(ORT, 40.0, 0.02, rng), drawn_row(int8, 50.0, 0.02, rng)]
         found += "precision" in {one.kind for one in noticed(rows)}
     assert found >= 180
