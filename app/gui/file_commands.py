@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.gui.dropping import sorted_out
@@ -15,6 +16,7 @@ from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
 from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
+from app.plan.command import command_line
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
 
@@ -77,6 +79,14 @@ class FileCommands(QObject):
         if path:
             with errors_to(self.failed.emit):
                 self._editor.open_plan(Path(path))
+
+    def copy_command(self) -> None:
+        """The command line of the editor's sweep; a plan that flags can't say lies in a file."""
+        with errors_to(self.failed.emit):
+            plans = self._preferences.runs_folder.with_name("plans")
+            line = command_line(self._editor.plan(), plans)
+            QGuiApplication.clipboard().setText(line)
+            self.said.emit(f"Copied: {line}")
 
     def save_plan(self) -> None:
         name = f"{self._editor.draft.name}.toml"

@@ -88,7 +88,7 @@ def test_the_palette_has_every_action_view_case_model_term_and_recent_run(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     open_run(window, qtbot, run)
-    entries = {(entry.text, entry.kind.partition(" of ")[0]) for entry in window.entries()}
+    entries = {(entry.text, entry.kind.partition(" of ")[0]) for entry in window.finder.entries()}
     for action in window.actions_by_key.values():
         assert (action.text().replace("&", "").rstrip("…"), "action") in entries
     for spec in VIEWS:
