@@ -137,10 +137,10 @@ class HistogramView(PlotView):
 
     def draw_lit(self) -> None:
         part = self.part_choice.part
-        values = {s.key: self.lit.values_ns(s, part) for s in self.series} if self.lit else {}
+        lit = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
         band = self.lit.brush.log_ends(part) if self.lit else None
         for panel in self._panels:
-            panel.draw_lit(values, band, log=self.log_box.isChecked())
+            panel.draw_lit(lit, band, log=self.log_box.isChecked())
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)

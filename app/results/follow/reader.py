@@ -27,6 +27,7 @@ from app.results.follow.reference import reference_figures
 from app.results.follow.sample_tail import no_counts
 from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
+from app.results.follow.watching import Watching
 from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.measured import timed_rounds
@@ -61,6 +62,7 @@ class RunReader:
         self._asked: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
         self._summaries = Summaries(folder)
+        self._watching = Watching(folder)
         self._series: dict[str, Series] = {}
         self._chosen: tuple[str, ...] = ()
         self._current = ""
@@ -301,6 +303,7 @@ class RunReader:
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
+            watched=self._watching.of(key, rounds, samples.numbers) if samples else (),
             summary=summary,
             published=reference_figures(case),
             sought=self._sought_of(case),
