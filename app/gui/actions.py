@@ -77,6 +77,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "iteration, start, latency",
     ),
     ActionSpec(
+        "report",
+        "&File",
+        "Save repor&t…",
+        "files.write_report",
+        "",
+        "One HTML page of the open run, or of two that are compared, for whoever has no Graphlap",
+    ),
+    ActionSpec(
         "runs_folder",
         "&File",
         "Choose runs &folder…",

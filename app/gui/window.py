@@ -311,6 +311,7 @@ class MainWindow(QMainWindow):
         self.progress.clearMessage()
         self._cursor.close()
         self.editor.close_background()
+        self.files.close()
         self.feed.close()
         self.control.close()
         QThreadPool.globalInstance().waitForDone()

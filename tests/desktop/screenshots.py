@@ -10,7 +10,6 @@ documentation shows.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,13 +85,19 @@ def main() -> int:
 
 
 def _install() -> None:
-    if shutil.which("Xvfb") and shutil.which("xdotool"):
+    missing = [package for package in PACKAGES if not _is_installed(package)]
+    if not missing:
         return
     if os.geteuid():
-        raise SystemExit(f"Xvfb or xdotool is missing: apt-get install {' '.join(PACKAGES)}")
+        raise SystemExit(f"packages are missing: apt-get install {' '.join(missing)}")
     subprocess.run(["apt-get", "update", "-qq"], check=True)
-    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES]
+    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing]
     subprocess.run(install, check=True, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+
+
+def _is_installed(package: str) -> bool:
+    asked = subprocess.run(["dpkg", "-s", package], capture_output=True, check=False)
+    return asked.returncode == 0
 
 
 def _measured(folder: Path, flags: tuple[str, ...]) -> Path:
