@@ -67,6 +67,7 @@ class Probe:
                 {
                     "state": self.window.control.state,
                     "phase": at,
+                    "word": self.window.progress.word.text(),
                     "folder": folder,
                     "asked": str(asked),
                 }

@@ -131,6 +131,7 @@ class Program:
             time.sleep(0.2)
 
     def open_run(self, folder: Path, keys: str = "ctrl+o") -> None:
+        self._keep_keyboard()
         self.press(keys)
         self.wait_for("asked", "True")
         self.press("ctrl+a")

@@ -147,7 +147,8 @@ def _measure_by_hand(program: Program) -> None:
     program.wait_for("phase", "measure")
     program.shot("measuring", wait_s=1.5)
     program.press("F6")
-    program.shot("paused", wait_s=4.0)
+    program.wait_for("word", "PAUSED")
+    program.shot("paused", wait_s=9.0)  # what the action said has gone by then
     program.press("F6")
     program.wait_for("state", "idle", 180.0)
     program.shot("finished", wait_s=3.0)
