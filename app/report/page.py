@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cases.column import Row
 from app.cases.errors import DiskError, PlanError
+from app.cases.imported import is_imported
 from app.cases.status import STATUSES
 from app.console.report import marks, verdict_text
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
@@ -108,7 +109,8 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     yield from _words(measured, manifest.asked.band, kinds, told)
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), marks(kinds))
     yield from _figures(shown(run, measured))
-    yield from _environment(run.path, manifest.environment)
+    if not any(is_imported(one.case.runtime) for one in measured):
+        yield from _environment(run.path, manifest.environment)
     yield "</section>\n"
 
 
@@ -130,7 +132,11 @@ def _words(
         "Which is the fastest, by the median",
         [f"{one.what}: {verdict_text(one, band)}" for one in best],
     )
-    found = [f"{c.status}, {together.text(c.case_ids)}: {c.reason}" for c in causes(rows)]
+    why = causes(rows)
+    theirs = [f"{together.text(c.case_ids)}: {c.reason}" for c in why if c.status == "imported"]
+    yield from _list("What other programs measured", theirs)
+    told = [c for c in why if c.status != "imported"]
+    found = [f"{c.status}, {together.text(c.case_ids)}: {c.reason}" for c in told]
     yield from _list("What failed, and why", [*damaged, *found])
     doubts = [f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds]
     yield from _list("What not to trust", doubts, "ol")

@@ -161,13 +161,12 @@ def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
 
 def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HeatmapView(), finished())
-    tile = next(tile for tile in view._tiles()[2] if tile.spot and tile.ratio)
-    assert tile.spot is not None
-    where = at(view, tile.spot.x, tile.spot.y)
+    spot = view._spot(next(cell for cell in view._pivot().cells if cell.ratio))
+    where = at(view, spot.x, spot.y)
     for modifier in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier):
         with qtbot.waitSignal(view.picked) as picked:
             QTest.mouseClick(view.canvas.viewport(), LEFT, modifier, where)
-        assert picked.args == [tile.spot.keys, modifier == Qt.KeyboardModifier.ControlModifier]
+        assert picked.args == [spot.keys, modifier == Qt.KeyboardModifier.ControlModifier]
 
 
 def test_a_double_click_on_a_percentile_opens_the_iterations_behind_it(qtbot: QtBot) -> None:
