@@ -65,7 +65,9 @@ class Program:
             "DISPLAY": display,
             "QT_QPA_PLATFORM": "xcb",
             "QT_SCALE_FACTOR": str(look.scale),
+            # The font alone: Qt would take the same for a scale of everything.
             "QT_FONT_DPI": str(round(_USUAL_DPI * look.font)),
+            "QT_ENABLE_HIGHDPI_SCALING": str(int(look.font == 1.0)),
             "XDG_CONFIG_HOME": str(home),
             "XDG_DATA_HOME": str(home),
         }
