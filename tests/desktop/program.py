@@ -115,7 +115,8 @@ class Program:
     def find(self, words: str) -> None:
         """Do the first thing that the palette finds."""
         self.press("ctrl+k")
-        time.sleep(0.3)
+        self.wait_for("asked", "True")
+        self.click("widget", "find anything")
         self.type(words)
         self.press("Return")
         self._keep_keyboard()

@@ -156,6 +156,8 @@ def _measure_by_hand(program: Program) -> None:
     program.shot("one-view-full", wait_s=1.0)
     program.press("F11")
     program.press("ctrl+k")
+    program.wait_for("asked", "True")
+    program.click("widget", "find anything")
     program.type("heat")
     program.shot("palette")
     program.press("Escape", "F1")
