@@ -95,6 +95,7 @@ class ViewCommands(QObject):
         view = next(v for v in self._plots if canvas in (v.canvas, v.canvas.viewport()))
         menu = QMenu(view)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        view.add_reading_actions(menu)
         for text, act in (
             ("&Copy picture", partial(self.copy, view)),
             ("&Save as…", partial(self.save, view)),

@@ -6,7 +6,7 @@ What it takes is kept from the plot; all else, such as dragging and the wheel, g
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QGraphicsView
 
 _STEPS = {
@@ -29,7 +29,6 @@ class Hands(QObject):
     """From where to where with Shift held, and whether the button was let go."""
     stepped = Signal(int, int)
     """So many places to the right and up."""
-    menu_asked = Signal(QPoint)
 
     def __init__(self, canvas: QGraphicsView) -> None:
         super().__init__(canvas)
@@ -45,11 +44,6 @@ class Hands(QObject):
             return isinstance(event, QKeyEvent) and self._key(event)
         if isinstance(event, QMouseEvent):
             return self._mouse(event)
-        if isinstance(event, QContextMenuEvent):
-            # The mouse's comes with the press, when nobody knows yet whether it will be a drag.
-            if event.reason() == QContextMenuEvent.Reason.Keyboard:
-                self.menu_asked.emit(event.pos())
-            return True
         if event.type() == QEvent.Type.Leave:
             self.left.emit()
         return False
@@ -102,6 +96,4 @@ class Hands(QObject):
             return True
         if still and self._button == Qt.MouseButton.LeftButton:
             self.clicked.emit(at, control)
-        elif still and self._button == Qt.MouseButton.RightButton:
-            self.menu_asked.emit(at)
         return False

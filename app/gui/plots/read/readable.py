@@ -1,4 +1,4 @@
-"""What makes a view readable: its crosshair, the range that is marked, and its context menu.
+"""What makes a view readable: its crosshair, the range that is marked, and what menus say of them.
 
 The samples that are marked are the same in all views of a window; whoever owns the views hands
 them on.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGraphicsView, QMenu, QWidget
 
@@ -46,12 +46,10 @@ class ReadableView(QWidget):
 
     def make_readable(self, canvas: QGraphicsView) -> None:
         """Read what is drawn on this canvas."""
-        self._canvas = canvas
         self.crosshair = Crosshair(canvas, self.title, at_left=self.reads_at_left)
         self.crosshair.picked.connect(self.picked)
         self.crosshair.opened.connect(self._open)
         self.crosshair.marked.connect(self._mark)
-        self.crosshair.hands.menu_asked.connect(self._show_menu)
 
     def let_read(self, plot: pg.PlotItem, reader: Reader) -> None:
         """What the crosshair is to read in this plot; to be said anew with other data."""
@@ -109,13 +107,12 @@ class ReadableView(QWidget):
         if self.lit is not None:
             self.brushed.emit(None)
 
-    def _show_menu(self, at: QPoint) -> None:
-        menu = QMenu(self)
-        copy = menu.addAction("Copy readout", self.copy_readout)
+    def add_reading_actions(self, menu: QMenu) -> None:
+        """What can be done with what is read and with what is marked, for a menu of the view."""
+        copy = menu.addAction("Copy &readout", self.copy_readout)
         copy.setEnabled(bool(self.crosshair.box.plain))
-        export = menu.addAction("Export these samples…", self.samples_asked.emit)
-        drop = menu.addAction("Drop the marked range", self.drop_readout)
+        export = menu.addAction("&Export these samples…", self.samples_asked.emit)
+        drop = menu.addAction("&Drop the marked range", self.drop_readout)
         for action in (export, drop):
             action.setEnabled(self.lit is not None)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self._canvas.viewport().mapToGlobal(at))
+        menu.addSeparator()

@@ -161,12 +161,15 @@ def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
 
 def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HeatmapView(), finished())
-    spot = view._spot(next(cell for cell in view._pivot().cells if cell.ratio))
-    where = at(view, spot.x, spot.y)
+    where = at(view, 0.0, 1.0)
+    hover(view, where)
+    assert view.crosshair.reading is not None
+    keys = view.crosshair.reading.keys
+    assert [one.model for one in view.series if one.key in keys] == ["vgg16"]
     for modifier in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier):
         with qtbot.waitSignal(view.picked) as picked:
             QTest.mouseClick(view.canvas.viewport(), LEFT, modifier, where)
-        assert picked.args == [spot.keys, modifier == Qt.KeyboardModifier.ControlModifier]
+        assert picked.args == [keys, modifier == Qt.KeyboardModifier.ControlModifier]
 
 
 def test_a_double_click_on_a_percentile_opens_the_iterations_behind_it(qtbot: QtBot) -> None:
