@@ -12,11 +12,13 @@ from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtWidgets import QGraphicsView
 
 from app.gui.look.theme import LIGHT, Theme
+from app.gui.plots.read.chosen import ChosenLayer
 from app.gui.plots.read.cross import CrossLayer
 from app.gui.plots.read.geometry import bring, column, coordinates, middle, place, room
 from app.gui.plots.read.hands import Hands
 from app.gui.plots.read.reading import Line, Reader, Reading
 from app.gui.plots.read.readout import Readout
+from app.gui.plots.read.spots import SpotReader
 
 
 class Crosshair(QObject):
@@ -43,6 +45,8 @@ class Crosshair(QObject):
         self._theme = LIGHT
         self._readers: dict[pg.PlotItem, Reader] = {}
         self._layers: dict[pg.PlotItem, CrossLayer] = {}
+        self._framed: dict[pg.PlotItem, ChosenLayer] = {}
+        self._selected: frozenset[str] = frozenset()
         self._told: tuple[Line, ...] = ()
         self._at: tuple[int, float, float] | None = None
         self._drawn = True
@@ -58,10 +62,22 @@ class Crosshair(QObject):
         self._readers[plot] = reader
         if plot not in self._layers:
             self._layers[plot] = CrossLayer(plot, self._theme)
+        if isinstance(reader, SpotReader):
+            if plot not in self._framed:
+                self._framed[plot] = ChosenLayer(plot, self._theme)
+            self._framed[plot].set_spots(reader.of(self._selected))
+
+    def frame(self, keys: frozenset[str]) -> None:
+        """Frame the marks of the cases that are selected."""
+        self._selected = keys
+        for plot, layer in self._framed.items():
+            reader = self._readers[plot]
+            if isinstance(reader, SpotReader):
+                layer.set_spots(reader.of(keys))
 
     def clear(self) -> None:
         """The plots are gone; where it stood is read again once there are as many anew."""
-        self._readers, self._layers, self.reading = {}, {}, None
+        self._readers, self._layers, self._framed, self.reading = {}, {}, {}, None
 
     def set_drawn(self, drawn: bool) -> None:
         """Draw its lines, or leave them out, as in a picture of the view."""

@@ -6,6 +6,7 @@ them on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import pyqtgraph as pg
@@ -54,6 +55,10 @@ class ReadableView(QWidget):
     def let_read(self, plot: pg.PlotItem, reader: Reader) -> None:
         """What the crosshair is to read in this plot; to be said anew with other data."""
         self.crosshair.let_read(plot, reader)
+
+    def show_selected(self, keys: Sequence[str]) -> None:
+        """Frame the marks of the cases that are selected in the table."""
+        self.crosshair.frame(frozenset(keys))
 
     def show_brush(self, brush: Lit | None) -> None:
         """Light up the samples that are marked; None for nothing any more."""

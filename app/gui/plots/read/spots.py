@@ -48,6 +48,10 @@ class SpotReader:
     def __init__(self, spots: Sequence[Spot], *, by_row: bool = False) -> None:
         self._spots, self._by_row = tuple(spots), by_row
 
+    def of(self, keys: frozenset[str]) -> list[Spot]:
+        """The marks of these cases."""
+        return [spot for spot in self._spots if not keys.isdisjoint(spot.keys)]
+
     def at(self, place: Place) -> Reading | None:
         spots = self._spots
         if self._by_row:
