@@ -119,7 +119,7 @@ class Crosshair(QObject):
                 found = (number - up, x, y)
         if found is not None:
             self.pinned = False
-            if bring(plots[found[0]], found[1]):
+            if bring(plots[found[0]], found[1], found[2]):
                 self.scrolled.emit()
             self._read(*found)
             self.box.speak()

@@ -62,7 +62,7 @@ def lit_text(lit: LitSamples) -> str:
         f"{_part_text(lit.time_share)} of the time"
     ]
     told += _by_round([len(lit_of_round) for lit_of_round in lit.rounds])
-    if len(lit.gaps_s) >= 2 and lit.share <= _RARE:
+    if lit.share <= _RARE and len(lit.gaps_s) >= 2:
         told.append(gaps_text(lit.gaps_s))
     return "; ".join(told)
 

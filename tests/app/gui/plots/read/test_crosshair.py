@@ -26,13 +26,11 @@ from tests.app.gui.plots.read.pointing import LEFT, at, drag, hover
 from tests.app.gui.plots.views import FILLED, finished, live, on_screen
 from tests.app.gui.synthetic import series, summary_of
 
-_WITHOUT = ("schedule", "graph")
-"""These draw no figures of cases; a node has its own tooltip."""
 
-
-@pytest.mark.parametrize("name", [name for name in FILLED if name not in _WITHOUT])
+@pytest.mark.parametrize("name", FILLED)
 def test_every_view_is_read_by_the_arrow_keys(qtbot: QtBot, name: str, tmp_path: Path) -> None:
     view = on_screen(qtbot, FILLED[name](tmp_path))
+    qtbot.waitUntil(lambda: bool(view.plots))
     read = set()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
         QTest.keyClick(view.canvas, key)
