@@ -18,7 +18,7 @@ from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.crosshair import Crosshair
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Line, Reader, Reading
-from app.gui.plots.read.told import brush_text, lit_text
+from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, short_names
 from app.results.series import Series
 
 
@@ -87,14 +87,16 @@ class ReadableView(QWidget):
         """What is said of the marked samples of each case; nothing of those without samples."""
         if self.lit is None:
             return []
-        found = [(one, self.lit.of(one)) for one in self.series if any(map(len, one.rounds))]
-        named = len(found) > 1
-        told = [
-            Line(f"{one.label}: {lit_text(lit)}" if named else lit_text(lit))
-            for one, lit in found
-            if lit.samples
-        ]
-        return [Line(f"Marked: {brush_text(self.lit.brush)}"), *told] if found else []
+        known = [one for one in self.series if any(map(len, one.rounds))]
+        found = [(one, lit) for one in known if (lit := self.lit.of(one)).samples]
+        head = Line(f"Marked: {brush_text(self.lit.brush)}")
+        if len(found) == 1:
+            (one, lit), *_ = found
+            named = f"{one.label}: " if len(known) > 1 else ""
+            return [head, Line(f"{named}{lit_text(lit)}")]
+        names = short_names([one.label for one, _ in found])
+        told = zip(names, found, strict=True)
+        return [head, *(Line(f"{name}: {lit_in_short(lit)}") for name, (_, lit) in told)]
 
     def _open(self, reading: Reading) -> None:
         if reading.opens is not None:
