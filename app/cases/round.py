@@ -85,6 +85,7 @@ class MeasureJob:
     run on, () for any; `shared` says that the batch process could not leave those that were
     chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
     `batcher`, ascending, `shapes` all axes of each shape that the one session serves.
+    `device_memory_limit_bytes` is what may be held of the device's memory, 0 for all of it.
     """
 
     case_id: str
@@ -109,6 +110,7 @@ class MeasureJob:
     batches: tuple[ExportedModel, ...] = ()
     neighbour: NeighbourJob | None = None
     shapes: tuple[Mapping[str, int], ...] = ()
+    device_memory_limit_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec(
         "largest", "Largest batch", "results", "all", "app.gui.plots.largest:LargestBatchView"
     ),
+    ViewSpec("ladder", "Ladder", "results", "all", "app.gui.plots.ladder:LadderView"),
     ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
     ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
     ViewSpec("graph", "Model graph", "inspect", "details", "app.gui.plots.graph:GraphView"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import socket
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import psutil
 
 from app.machine.cores import usable_cores
+from app.machine.telemetry import open_nvml
 from runtimes import registry
 from runtimes.session.host_cpu import cpu_name
 
@@ -33,8 +35,19 @@ _PACKAGES = (
     "onnxscript",
     "openvino",
     "tensorrt",
+    "tensorrt-cu12",
+    "tensorrt-cu13",
     "tensorrt-rtx-cu12-bindings",
+    "tensorrt-rtx-cu13-bindings",
     "torch",
+    "triton",
+    "nvidia-cublas",
+    "nvidia-cublas-cu12",
+    "nvidia-cuda-runtime",
+    "nvidia-cuda-runtime-cu12",
+    "nvidia-cudnn-cu12",
+    "nvidia-cudnn-cu13",
+    "nvidia-ml-py",
 )
 _CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
 
@@ -55,6 +68,7 @@ def describe_host() -> dict[str, Any]:
         "virtual_machine": "hypervisor" in _cpu_flags(),
         "packages": installed_versions(),
         "load_1min": os.getloadavg()[0],
+        "gpus": [asdict(gpu) for gpu in nvml.states()] if (nvml := open_nvml()) else [],
     }
 
 

@@ -16,11 +16,14 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
 from app.cases.size import parse_size
 from app.machine.available import all_names
+from app.machine.cores import listed, usable_cores
 from app.plan.checking import of_a_check
 from app.plan.deadline import parse_deadline
 from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan
+from app.tune.values import threads_of
+from exporters.types import PRECISIONS
 
 T = TypeVar("T")
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
@@ -165,7 +168,24 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data = {"sweeps": [{"models": models, **given}]}
     else:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
+    if flags.tune is not None:
+        data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
     return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
+
+
+def _freedoms(flags: argparse.Namespace) -> dict[str, Any]:
+    """What a search may choose that a grid without it would have one value of."""
+    free: dict[str, Any] = {"threads": threads_of(_cores(flags.cores))}
+    if flags.max_error is not None:
+        free["precisions"] = PRECISIONS
+    return free
+
+
+def _cores(text: str | None) -> int:
+    try:
+        return len(listed(text)) if text is not None else len(usable_cores())
+    except ValueError:  # the plan says what is wrong with the list
+        return 1
 
 
 def of_whole_plan(flags: argparse.Namespace) -> dict[str, Any]:
@@ -263,6 +283,10 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["largest_batch"] = True
     if flags.slo is not None:
         given["slo"] = flags.slo
+    if flags.tune is not None:
+        given["tune"] = flags.tune
+    if flags.max_error is not None:
+        given["max_error"] = share_of(flags.max_error, "--max-error")
     if flags.rotate_inputs:
         given["rotate_inputs"] = True
     if flags.save_inputs:
@@ -278,6 +302,9 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.device_memory_limit is not None:
+        size_of(flags.device_memory_limit, "--device-memory-limit")
+        given["device_memory_limit"] = flags.device_memory_limit
     if flags.cores is not None:
         given["cores"] = flags.cores
     if flags.lock_memory:

@@ -18,6 +18,7 @@ examples:
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
+  graphlap --headless --models char_cnn --tune throughput --max-error 2% --budget 15m
   graphlap --check --models "nets/*.onnx" --runtimes all
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
@@ -166,6 +167,17 @@ def parser() -> argparse.ArgumentParser:
         help="search for the highest rate of requests that keeps a target, such as p99=5ms",
     )
     what.add_argument(
+        "--tune",
+        metavar="GOAL",
+        help="search runtimes and their options for the best p99, mean, throughput or "
+        "throughput@p99=10ms",
+    )
+    what.add_argument(
+        "--max-error",
+        metavar="X",
+        help="of --tune: what outputs may be off by, such as 2%%; precisions are searched too",
+    )
+    what.add_argument(
         "--baseline",
         metavar="X",
         help="compare each case with this runtime, model, @environment or runtime.option=value of "
@@ -272,6 +284,11 @@ def parser() -> argparse.ArgumentParser:
         "--memory-limit",
         metavar="SIZE",
         help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
+    how.add_argument(
+        "--device-memory-limit",
+        metavar="SIZE",
+        help="of the memory of a GPU that a measuring process may hold, such as 16GiB",
     )
     how.add_argument(
         "--cores", metavar="N,…", help="where the measuring process runs, such as 2,3 or 2-5"

@@ -15,6 +15,7 @@ from app.plan.environments import environments_of
 from app.plan.expand import expand
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
+from app.plan.tuning import spelled_out
 from app.results.folder import RunFolder
 from app.results.kept_files import kept_files
 from app.results.manifest import new_manifest
@@ -28,6 +29,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    plan = spelled_out(plan)
     cases = expand(plan)
     plan = plan.model_copy(update={"environments": environments_of(plan)})
     refuse_misplaced(plan)

@@ -44,6 +44,7 @@ def build(
     It is None where the builder times nothing, and so are the timings then.
     Raises Unsupported, CompileFault or OutOfMemory.
     """
+    log.begin()
     trt.init_libnvinfer_plugins(log, "")
     builder: tensorrt.Builder = trt.Builder(log)
     typed = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
@@ -56,6 +57,7 @@ def build(
         if not config.set_timing_cache(cache, ignore_mismatch=False):
             empty: tensorrt.ITimingCache = config.create_timing_cache(b"")
             config.set_timing_cache(empty, ignore_mismatch=False)
+    log.begin()
     plan: tensorrt.IHostMemory = builder.build_serialized_network(network, config)
     if plan is None:
         raise log.fault(
@@ -105,6 +107,7 @@ def load(
     trt: ModuleType, data: bytes, log: Log
 ) -> tuple[tensorrt.Runtime, tensorrt.ICudaEngine] | None:
     """The engine and its runtime, which must outlive it; None if the bytes are no engine."""
+    log.begin()
     runtime: tensorrt.Runtime = trt.Runtime(log)
     engine: tensorrt.ICudaEngine = runtime.deserialize_cuda_engine(data)
     return None if engine is None else (runtime, engine)
@@ -133,10 +136,14 @@ def layers_json(trt: ModuleType, engine: tensorrt.ICudaEngine) -> str:
 
 def _allow(trt: ModuleType, precision: Precision, config: tensorrt.IBuilderConfig) -> None:
     """Let the builder choose kernels of the precision; TensorRT 11 has no such flags."""
-    if precision in ("fp16", "int8"):
+    if precision in ("fp16", "int8", "fp8"):
         config.set_flag(trt.BuilderFlag.FP16)
+    if precision == "bf16":
+        config.set_flag(trt.BuilderFlag.BF16)
     if precision == "int8":
         config.set_flag(trt.BuilderFlag.INT8)
+    if precision == "fp8":
+        config.set_flag(trt.BuilderFlag.FP8)
 
 
 def _aim(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -13,12 +15,15 @@ from runtimes.cuda.options import stated
 from runtimes.execution import Execution
 from runtimes.faults import CompileFault
 from runtimes.request import Request
-from runtimes.session.precision import UNKNOWN, of_graph
+from runtimes.session.precision import UNKNOWN
 from runtimes.trt import build, operators
 from runtimes.trt.build import BuildSettings
 from runtimes.trt.cache import Entry
 from runtimes.trt.faults import Log
+from runtimes.trt.graph_operators import graph_operators
+from runtimes.trt.layers import described_layers
 from runtimes.trt.package import Package
+from runtimes.trt.products import claimed
 
 if TYPE_CHECKING:
     import tensorrt
@@ -77,10 +82,11 @@ class Maker:
     def execution(self, made: Made) -> Execution:
         """What the loaded engine tells of itself; a precision that it does not tell is unknown."""
         warnings, title = made.warnings, self.package.title
+        begun = time.perf_counter()
         try:
-            described = build.layers_json(self.trt, made.loaded[1])
-            placement = operators.placement(described, title)
-            precision, mixed = of_graph(placement)
+            layers = described_layers(build.layers_json(self.trt, made.loaded[1]))
+            placement = operators.placement(layers, title)
+            precision, mixed = claimed(layers, partial(graph_operators, self.request))
             warnings += mixed
         except (ValueError, KeyError, AttributeError) as error:
             placement, precision = (), UNKNOWN
@@ -95,6 +101,7 @@ class Maker:
             placement=placement,
             facts={"engine_cache": made.cache} if made.cache else {},
             warnings=warnings,
+            inspection_ms=(time.perf_counter() - begun) * 1e3,
         )
 
     def _build(self, timing: bytes) -> tuple[bytes, bytes | None]:

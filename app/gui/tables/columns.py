@@ -83,7 +83,8 @@ def _figure(series: Series, key: str) -> float | None:
     found = number(series, key)
     if found is None and key == "rounds" and series.timed:
         return float(len(series.timed))
-    if found is None and series.summary is not None and key in _FROM_SUMMARY:
+    queued = series.case.scenario.kind == "ahead"  # its samples are of many runs each
+    if found is None and series.summary is not None and key in _FROM_SUMMARY and not queued:
         return series.summary.value_us(_FROM_SUMMARY[key])
     return found
 

@@ -37,6 +37,9 @@ from app.results.rows import NOT_REACHED, UNFINISHED, worst
 from app.results.run import SAMPLES
 from app.results.series import Series, Standing
 from app.results.table import read_rows
+from app.results.tune_answer import TuneAnswer
+from app.results.tune_files import ANSWERS as LADDERS
+from app.results.tune_files import read_answers as read_ladders
 from app.results.warned import joined, sentences
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
@@ -58,6 +61,7 @@ class RunReader:
         self._stamps: dict[str, tuple[int, int]] = {}
         self._target = self._journal.ledger.manifest.asked.target
         self._sought: Mapping[str, RateAnswer] = {}
+        self._ladders: Mapping[str, TuneAnswer] = {}
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
         self._asked: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
@@ -95,6 +99,7 @@ class RunReader:
         changed |= (
             self._read_rows()
             | self._read_sought()
+            | self._read_ladders()
             | self._take_answers()
             | self._newly_in_flight(running)
         )
@@ -180,6 +185,14 @@ class RunReader:
             return set()
         self._sought = read_answers(self.folder / ANSWERS)
         return set(self._sought)
+
+    def _read_ladders(self) -> set[str]:
+        """The defaults of searches over options that have been told since the last look."""
+        if not self._is_new(LADDERS):
+            return set()
+        found = read_ladders(self.folder / LADDERS)
+        self._ladders = {answer.rungs[0].case_id: answer for answer in found if answer.rungs}
+        return set(self._ladders)
 
     def _is_new(self, name: str) -> bool:
         """Whether the file has been written since this was asked last."""
@@ -307,6 +320,7 @@ class RunReader:
             summary=summary,
             published=reference_figures(case),
             sought=self._sought_of(case),
+            ladder=self._ladders.get(key),
             row={
                 **_asked_for(case),
                 **(_so_far(row) if alive else row),

@@ -40,7 +40,8 @@ def test_durations_read_as_people_say_them(seconds: float, shown: str) -> None:
 
 
 def test_the_published_tables_hold_the_twenty_means_of_the_vollo_tables() -> None:
-    means = [figure for figure in published() if figure.mean_us is not None]
+    vollo = [figure for figure in published() if figure.source.startswith("VOLLO")]
+    means = [figure for figure in vollo if figure.mean_us is not None]
     assert len(means) == 20
     assert {figure.device for figure in means} == {"V80", "IA-840F", "IA-420F"}
     v80 = next(f for f in published_for("lstm_large"))
