@@ -42,6 +42,8 @@ class Crosshair(QObject):
         self.hands.double_clicked.connect(self._open)
         self.hands.marked.connect(self._mark)
         self.hands.stepped.connect(self.step)
+        self.hands.stretched.connect(self.stretch)
+        self.hands.entered.connect(self.press)
         self._theme = LIGHT
         self._readers: dict[pg.PlotItem, Reader] = {}
         self._layers: dict[pg.PlotItem, CrossLayer] = {}
@@ -49,6 +51,7 @@ class Crosshair(QObject):
         self._selected: frozenset[str] = frozenset()
         self._told: tuple[Line, ...] = ()
         self._at: tuple[int, float, float] | None = None
+        self._anchor: float | None = None
         self._drawn = True
         self.reading: Reading | None = None
         self.pinned = False
@@ -106,7 +109,7 @@ class Crosshair(QObject):
 
     def step(self, right: int, up: int) -> None:
         """To the next bin, sample or mark; between plots that stand one below another too."""
-        plots = list(self._readers)
+        plots, self._anchor = list(self._readers), None
         if not plots:
             return
         if self._at is None:
@@ -123,6 +126,16 @@ class Crosshair(QObject):
                 self.scrolled.emit()
             self._read(*found)
             self.box.speak()
+
+    def stretch(self, right: int) -> None:
+        """Step, and mark all from where the first such step began."""
+        begun = self._at[1] if self._anchor is None and self._at else self._anchor
+        self.step(right, 0)
+        self._anchor = begun
+        if begun is not None and self._at is not None and self._readers:
+            number, x, _ = self._at
+            plot = list(self._readers)[number]
+            self.marked.emit(plot, min(begun, x), max(begun, x), True)
 
     def press(self) -> None:
         """What a click does, where the crosshair stands."""

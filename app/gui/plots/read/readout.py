@@ -23,7 +23,7 @@ class Readout(QLabel):
 
     def __init__(self, title: str, parent: QWidget, *, at_left: bool = False) -> None:
         super().__init__(parent)
-        self._at_left = at_left
+        self._at_left, self._canvas = at_left, parent
         self.plain = ""
         self.setAccessibleName(f"{title} readout")
         self.setTextFormat(Qt.TextFormat.RichText)
@@ -67,7 +67,7 @@ class Readout(QLabel):
         width = min(self.fontMetrics().averageCharWidth() * 64, within.width() - 2 * _MARGIN_PX)
         self.setMaximumWidth(max(80, width))
         self.adjustSize()
-        below = self.parentWidget().height() - within.top() - 2 * _MARGIN_PX
+        below = self._canvas.height() - within.top() - 2 * _MARGIN_PX
         self.resize(self.width(), min(self.height(), max(40, below)))
         places = [within.right() - _MARGIN_PX - self.width(), within.left() + _MARGIN_PX]
         first, second = reversed(places) if self._at_left else places
