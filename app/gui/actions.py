@@ -185,6 +185,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
         True,
     ),
     ActionSpec(
+        "series",
+        "&View",
+        "&Series list",
+        "toggle_series",
+        "F8",
+        "Names the series beside their plots: hide, show alone, order and colour them",
+    ),
+    ActionSpec(
         "reset_layout",
         "&View",
         "Reset to &default layout",

@@ -16,9 +16,10 @@ from app.gui.look.preferences import LAYOUT_VERSION, Preferences
 from app.gui.views import VIEWS, Page
 
 EDITOR_WIDTH = 352
+_SERIES_WIDTH = 250
 _HOMES: dict[str, Page] = {
     **{view.key: view.page for view in VIEWS},
-    **dict.fromkeys(("editor", "progress", "welcome", "queue"), "measure"),
+    **dict.fromkeys(("editor", "progress", "welcome", "series", "queue"), "measure"),
 }
 """Where a dock is brought to the front; what is in none of them, on whichever page is open."""
 _VERTICAL, _HORIZONTAL = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
@@ -148,9 +149,11 @@ class Docks(QObject):
         self._split("editor", "progress", _HORIZONTAL)
         self._split("progress", "welcome", _VERTICAL)
         self._split("welcome", "results", _VERTICAL)
+        self._split("welcome", "series", _HORIZONTAL)
         self._tabify(front)
         self._tabify(["results", "queue", "log"])
-        self._resize(["editor", "welcome"], [EDITOR_WIDTH, 900], _HORIZONTAL)
+        widths = [EDITOR_WIDTH, 900 - _SERIES_WIDTH, _SERIES_WIDTH]
+        self._resize(["editor", "welcome", "series"], widths, _HORIZONTAL)
         self._resize(["progress", "welcome", "results"], [90, 430, 170], _VERTICAL)
 
     def _results(self) -> None:

@@ -24,15 +24,17 @@ from exporters.types import GraphlapError
 BEAT_MS = 90
 QUIET_BEATS = 5
 """After so many without news the beat stops, until something wakes it."""
-MOST_SHOWN = 12
-"""More series than this in one plot can't be told apart."""
+MOST_SHOWN = 40
+"""More series than this nobody looks through, row by row."""
 
 
 class RunFeed(QObject):
-    """`opened` carries the first state of a run, `changed` every state, `failed` an error."""
+    """`opened` carries the first state of a run, `changed` every state, `shown` the series that
+    plots show, `failed` an error."""
 
     opened = Signal(object)
     changed = Signal(object)
+    shown = Signal(object)
     failed = Signal(object)
     beat = Signal()
 
@@ -178,6 +180,7 @@ class RunFeed(QObject):
             return
         chosen = set(state.shown)
         shown = [one for one in state.series if one.key in chosen]
+        self.shown.emit(shown)
         part = self._part_of(len(shown), len(state.series))
         for plot in self._views.shown:
             plot.set_series(shown)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from app.gui.card.run import CardRun
+from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.base import PlotView
 from app.results.compare import RunSide
 from app.results.follow.details import CaseDetails
@@ -109,6 +110,11 @@ class Views:
         self.pair = [view for view in self._fed("pair") if isinstance(view, PairView)]
         self.details = [view for view in self._fed("details") if isinstance(view, DetailView)]
         self.card = [view for view in self._fed("card") if isinstance(view, CardView)]
+
+    def arrange(self, how: Arrangement) -> None:
+        """Show the series of the cases in flight or selected so, in every view that has them."""
+        for view in self.shown:
+            view.arrange(how)
 
     def _fed(self, how: Fed) -> list[PlotView]:
         return [self.by_key[spec.key] for spec in VIEWS if spec.fed == how]

@@ -31,6 +31,7 @@ from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
 from app.gui.panels.progress import ProgressPanel
 from app.gui.panels.queue import QueuePanel
+from app.gui.panels.series_list import SeriesList
 from app.gui.panels.trust import TrustStrip
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
@@ -58,6 +59,7 @@ class MainWindow(QMainWindow):
         self.progress, self.log = ProgressPanel(), LogPanel()
         self.queue_panel = QueuePanel(self.control)
         self.welcome = FirstRunPanel()
+        self.series_list = SeriesList()
         self.feed = RunFeed(self.views, self.table, self)
         self.docks = Docks(self, self.preferences)
         self._cursor = RestingCursor(self)
@@ -88,6 +90,8 @@ class MainWindow(QMainWindow):
         self.docks.add("welcome", "Welcome", self.welcome)
         for spec in VIEWS:
             self.docks.add(spec.key, spec.title, self.views.by_key[spec.key])
+        series = self.docks.add("series", "Series", self.series_list)
+        series.visibilityChanged.connect(self.series_list.set_listed)
         self.docks.add("results", "Results table", self.table)
         self.docks.add("queue", "Queue", self.queue_panel)
         self.docks.add("log", "Log", self.log)
@@ -125,6 +129,9 @@ class MainWindow(QMainWindow):
         self.feed.opened.connect(self._run_opened)
         self.feed.changed.connect(self._show_run)
         self.feed.beat.connect(self.log.read_on)
+        self.feed.shown.connect(self.series_list.set_series)
+        self.series_list.arranged.connect(self.views.arrange)
+        self.series_list.colored.connect(self.table.model.set_swatches)
         self.table.selected.connect(self.feed.select)
         for view in self.views.by_key.values():
             view.chosen.connect(lambda key: self.table.select([key]))
@@ -141,8 +148,8 @@ class MainWindow(QMainWindow):
         """Dress everything in a theme and remember it."""
         theme = apply_theme(name)
         self.setStyleSheet(window_style(theme))
-        for view in self.views_and_table:
-            view.apply_theme(theme)
+        for part in (self.series_list, *self.views_and_table):
+            part.apply_theme(theme)
         for key in ("run", "pause", "stop", "open_run", *PAGES):
             name_of_glyph = "open" if key == "open_run" else key
             self.actions_by_key[key].setIcon(glyph(name_of_glyph, theme.text, theme.muted))
@@ -188,6 +195,12 @@ class MainWindow(QMainWindow):
     @Slot()
     def toggle_theme(self) -> None:
         self.set_theme("light" if self.preferences.theme == "dark" else "dark")
+
+    @Slot()
+    def toggle_series(self) -> None:
+        """Bring the series list up, or fold it away."""
+        dock = self.docks.docks["series"]
+        dock.setVisible(dock.isHidden())
 
     @Slot()
     def reset_layout(self) -> None:

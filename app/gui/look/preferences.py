@@ -12,7 +12,7 @@ from pathlib import Path
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Raise it when docks are added or removed; one that is renamed goes into `_RENAMED`."""
 
 _RENAMED = {"profile": "operators"}

@@ -19,12 +19,16 @@ from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.look.flow import FlowLayout
 from app.gui.look.theme import LIGHT, Theme
+from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.style import SeriesStyle
+from app.results.labels import apart
 from app.results.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
+_ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."
 
 
 class PlotView(QWidget):
@@ -36,6 +40,8 @@ class PlotView(QWidget):
 
     title: ClassVar[str]
     hint: ClassVar[str]
+    tells_apart: ClassVar[bool] = False
+    """Its series go by what sets them apart, and its heading says what they share."""
     stale = Signal()
     """There is something to draw, or somebody looks at it now: the next beat is to come."""
     chosen = Signal(str)
@@ -45,6 +51,10 @@ class PlotView(QWidget):
         super().__init__(parent)
         self.theme = LIGHT
         self.series: tuple[Series, ...] = ()
+        """Those that are drawn, in their order."""
+        self._fed: tuple[Series, ...] = ()
+        self.arrangement = Arrangement()
+        self._shared, self._called = "", dict[str, str]()
         self._part = ""
         self.plots: list[pg.PlotItem] = []
         self._layers: list[Overlay] = []
@@ -164,8 +174,25 @@ class PlotView(QWidget):
 
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these; drawn at the next `refresh`."""
-        self.series = tuple(series)
+        self._fed = tuple(series)
+        self._shared, self._called = apart({one.key: one.label for one in series})
+        self.series = self.arrangement.drawn(self._fed)
         self.mark_dirty()
+
+    def arrange(self, how: Arrangement) -> None:
+        """Show the series so from now on."""
+        if how != self.arrangement:
+            self.arrangement = how
+            self.series = how.drawn(self._fed)
+            self.mark_dirty()
+
+    def styles(self) -> dict[str, SeriesStyle]:
+        """How each series looks, by key."""
+        return self.arrangement.styles(self._fed, self.theme)
+
+    def name_of(self, series: Series) -> str:
+        """What sets it apart from the others that are shown; what they share is in the heading."""
+        return self._called.get(series.key, series.label)
 
     def show_part(self, part: str) -> None:
         """Say in the heading which part of the cases is shown; "" for all of them."""
@@ -185,7 +212,7 @@ class PlotView(QWidget):
     def draw_now(self) -> None:
         """Draw, seen or not."""
         self._dirty = False
-        missing = self.draw()
+        missing = _ALL_HIDDEN if self._fed and not self.series else self.draw()
         if missing:
             self.show_heading("")
         self._missing.setText(missing)
@@ -262,8 +289,12 @@ class PlotView(QWidget):
         self.follows = False
 
     def show_legend(self, entries: Sequence[Entry]) -> None:
-        self.legend.set_entries(entries, self.theme)
+        listed = self.arrangement.listed
+        told = [one for one in entries if not (listed and one.of_series)]
+        self.legend.set_entries(told, self.theme)
 
     def show_heading(self, title: str, note: str = "") -> None:
-        told = "; ".join(filter(None, (self._part if title else "", note)))
+        shared = self._shared if self.tells_apart else ""
+        parts = (self._part, shared) if title else ()
+        told = "; ".join(filter(None, (*parts, note)))
         self.heading.set_text(title, told, self.theme)

@@ -17,7 +17,7 @@ from app.gui.plots.axes import time_axis
 from app.gui.plots.barview import BarView
 from app.gui.plots.marks import bin_quantile_s
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.style import SeriesStyle, clocks_text, legend_text
 from app.results.series import Series
 from app.stats.quantiles import needed_samples
 
@@ -37,14 +37,16 @@ class BoxesView(BarView):
 
     title = "Box plots"
     hint = "The middle half of the samples as a box, p1 to p99 as whiskers, p99.9 as a dot."
+    tells_apart = True
 
     def draw(self) -> str:
         shown = [one for one in self.series if one.counts.any()]
         if not shown:
             return "No samples yet. The boxes appear with the first measured block."
-        styles = series_styles(shown, self.theme)
+        styles = self.styles()
         boxes = [Box(_places(one), styles[one.key]) for one in shown]
-        plot = self.show_rows([legend_text(one) for one in shown], time_axis("bottom"), "Latency")
+        names = [legend_text(one, self.name_of(one)) for one in shown]
+        plot = self.show_rows(names, time_axis("bottom"), "Latency")
         places = [place for box in boxes for place in box.places.values()]
         if places:
             margin = 0.05 * (max(places) - min(places)) + 0.02

@@ -15,7 +15,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
 from app.gui.plots.parts import since_when, without_samples
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 from app.stats.quantiles import needed_samples
@@ -28,6 +28,7 @@ class PercentileView(PlotView):
 
     title = "Percentiles"
     hint = "The latency that a share of the samples stayed below: 99 % is p99."
+    tells_apart = True
 
     def reset(self) -> None:
         super().reset()
@@ -40,8 +41,8 @@ class PercentileView(PlotView):
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
         kept = self.kept_range()
-        styles = series_styles(shown, self.theme)
-        if self.renew([(one.key, one.summary, styles[one.key].standing) for one in shown]):
+        styles = self.styles()
+        if self.renew([(one.key, one.summary, styles[one.key]) for one in shown]):
             self._build(shown, styles)
         furthest = 2.0
         ends: list[float] = []
@@ -56,7 +57,7 @@ class PercentileView(PlotView):
             self.plots[0].setYRange(min(ends) - margin, max(ends) + margin, padding=0)
         else:
             self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
-        entries = [Entry(legend_text(s), styles[s.key].pen(1.8)) for s in shown]
+        entries = series_entries(shown, self.name_of, styles)
         if any(one.summary for one in shown):
             muted = pg.mkPen(QColor(self.theme.muted))
             entries.append(Entry("from raw samples, with 95 % interval", muted, symbol="o"))

@@ -20,30 +20,33 @@ from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
-from app.gui.plots.base import PlotView
-from app.gui.plots.envelope import Taken
+from app.gui.plots.envelope import Envelope, Taken
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samples
-from app.gui.plots.style import clocks_text, legend_text, series_styles
+from app.gui.plots.rows import RowsView
+from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.gui.plots.trace import Trace
 from app.results.parts import part_ns
 from app.results.series import Series
 
-MOST_PANELS = 8
+PANEL_PX = 76
+"""The least height in which a series of its own is read."""
 MOST_ROWS = 1_000_000
 """The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
 _PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_SEEN: "first of its shape"}
 
 
-class TimelineView(PlotView):
+class TimelineView(RowsView):
     """Latency of each sample against the time it was taken."""
 
     title = "Timeline"
     hint = "Each sample in the order it was taken. The strong line is the median of a block."
+    tells_apart = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._traces: dict[tuple[str, int], Trace] = {}
+        self._envelopes: dict[tuple[str, int, str], Envelope] = {}
         self._panels: dict[str, pg.PlotItem] = {}
         self._shades: dict[str, RoundLayer] = {}
         super().__init__(parent)
@@ -69,7 +72,9 @@ class TimelineView(PlotView):
                 "No raw samples yet. The timeline follows a round while it is measured.",
             )
         stacked = self.layout_choice.value == "stacked"
-        drawn = shown[:MOST_PANELS] if stacked else shown
+        drawn = self._in_sight(shown) if stacked else shown
+        if not stacked:
+            self.without_rows()
         self._build(drawn, stacked)
         offsets = self._follow(drawn)
         if self.follows:
@@ -77,21 +82,24 @@ class TimelineView(PlotView):
         self._draw_traces(drawn, offsets)
         if self.follows:
             self._fit_heights(drawn)
-        styles = series_styles(drawn, self.theme)
         self.show_legend(
-            [Entry(legend_text(s), styles[s.key].pen(2.2)) for s in drawn]
-            + [Entry("warm-up, not counted", None, QBrush(_warm_color(self.theme)))]
+            [
+                *series_entries(drawn, self.name_of, self.styles()),
+                Entry("warm-up, not counted", None, QBrush(_warm_color(self.theme))),
+            ]
         )
         count = sum(len(r) for one in drawn for r in one.rounds)
-        cut = f"; the first {len(drawn)} of {len(shown)} series" if len(drawn) < len(shown) else ""
         told = filter(None, (clocks_text(drawn), since_when(drawn, part), f"{count:,} samples"))
-        self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told) + cut)
+        self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told))
         return ""
 
     def _build(self, drawn: Sequence[Series], stacked: bool) -> None:
         name = NAMES[self.part_choice.part]
-        if not self.renew(stacked, name, [one.key for one in drawn]):
+        if not self.renew(stacked, name, [(one.key, self.name_of(one)) for one in drawn]):
             return
+        in_rows = stacked and len(drawn) > 1
+        if in_rows:
+            self.body.addLabel(name, 0, 0, len(drawn), 1, color=self.theme.muted, angle=-90)
         for row, one in enumerate(drawn):
             if row and not stacked:
                 self._panels[one.key] = self.plots[0]
@@ -100,13 +108,13 @@ class TimelineView(PlotView):
             last = row == len(drawn) - 1 or not stacked
             plot = self.add_plot(
                 row,
-                0,
+                int(in_rows),
                 None,
                 time_axis("left"),
                 x_label="Time since the first round began (s), rounds set one after another"
                 if last
                 else "",
-                y_label="" if stacked and len(drawn) > 3 else name,
+                y_label="" if in_rows else name,
             )
             plot.getAxis("left").setWidth(78)
             plot.setDownsampling(auto=True, mode="peak")
@@ -116,28 +124,42 @@ class TimelineView(PlotView):
             if not last:
                 plot.getAxis("bottom").setStyle(showValues=False)
             self._panels[one.key] = plot
-            self._shades[one.key] = self.lay(RoundLayer(plot, self.theme))
+            self._shades[one.key] = self.lay(RoundLayer(plot, self.theme, named_row=in_rows))
+            if in_rows:
+                self.lay(NameLayer(plot, self.name_of(one), self.theme))
         self.plots[0].getViewBox().sigXRangeChanged.connect(self._zoomed)
 
     def _zoomed(self, *_: object) -> None:
         """Another part is looked at: finer or coarser data for it at the next refresh."""
         self.mark_dirty()
 
+    def _in_sight(self, shown: Sequence[Series]) -> Sequence[Series]:
+        rows = self.rows_in_sight(len(shown), PANEL_PX)
+        return shown[rows.start : rows.stop]
+
     def _follow(self, drawn: Sequence[Series]) -> list[float]:
         """Read on in every round; where the rounds begin, and where the last one ends [s]."""
-        styles = series_styles(drawn, self.theme)
+        styles = self.styles()
         lengths: list[float] = []
         for one in drawn:
             for number, records in enumerate(one.rounds):
                 trace = self._traces.get((one.key, number))
                 if trace is None:
-                    taken = self._taken(one)
-                    trace = Trace(self._panels[one.key], styles[one.key], self.theme, taken)
-                    self._traces[one.key, number] = trace
+                    trace = self._trace(one, number, styles[one.key])
+                trace.set_style(styles[one.key])
                 trace.follow(records)
                 lengths += [0.0] * (number + 1 - len(lengths))
                 lengths[number] = max(lengths[number], trace.envelope.end_s)
         return [0.0, *np.cumsum(lengths).tolist()]
+
+    def _trace(self, series: Series, number: int, style: SeriesStyle) -> Trace:
+        """A trace over what was read of its round before: rows come into sight and go."""
+        taken = self._taken(series)
+        key = (series.key, number, self.part_choice.part)
+        envelope = self._envelopes.setdefault(key, Envelope(taken))
+        trace = Trace(self._panels[series.key], style, self.theme, taken, envelope)
+        self._traces[series.key, number] = trace
+        return trace
 
     def _draw_traces(self, drawn: Sequence[Series], offsets: Sequence[float]) -> None:
         low, high = self.plots[0].viewRange()[0]
@@ -205,9 +227,10 @@ def _warm_color(theme: Theme) -> QColor:
 class RoundLayer(Overlay):
     """Warm-up shaded, and where each round begins."""
 
-    def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
+    def __init__(self, plot: pg.PlotItem, theme: Theme, *, named_row: bool) -> None:
         super().__init__(plot)
         self._theme = theme
+        self._untold = 1 if named_row else 0  # the row's own name stands where that would
         self._offsets: tuple[float, ...] = ()
         self._warm: tuple[tuple[float, float], ...] = ()
 
@@ -232,7 +255,33 @@ class RoundLayer(Overlay):
                 continue
             painter.setPen(QPen(QColor(self._theme.border), 1, Qt.PenStyle.DashLine))
             painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+            if number < self._untold:
+                continue
             painter.setPen(QColor(self._theme.muted))
             painter.drawText(
                 QPointF(x + 4, box.top() + metrics.ascent() + 2), f"round {number + 1}"
             )
+
+
+class NameLayer(Overlay):
+    """Whose row it is, at its upper left end and over its samples."""
+
+    def __init__(self, plot: pg.PlotItem, name: str, theme: Theme) -> None:
+        super().__init__(plot)
+        self._name, self._theme = name, theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        painter.setFont(plot_font(-1.0, bold=True))
+        metrics = QFontMetricsF(painter.font())
+        name = metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, box.width() - 8)
+        place = QRectF(
+            box.left() + 2, box.top() + 1, metrics.horizontalAdvance(name) + 4, metrics.height()
+        )
+        ground = QColor(self._theme.base)
+        ground.setAlpha(225)
+        painter.fillRect(place, ground)
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, name)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtGui import QBrush, QColor, QFont, QPixmap
 
 from app.cases.status import FAILED, WELL
 from app.cases.verdict import BAND
+from app.gui.look.swatch import swatch
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
 from app.gui.tables.columns import COLUMNS, TELLING, Column, columns_of
 from app.gui.tables.query import Term, typed_for
@@ -54,6 +55,7 @@ class ResultsModel(QAbstractTableModel):
         self._theme = LIGHT
         self._baseline: Series | None = None
         self._band = BAND
+        self._looks: Mapping[str, tuple[QColor, QBrush]] = {}
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._missing = float("inf")
         self._typed = _typed(self.columns)
@@ -91,6 +93,12 @@ class ResultsModel(QAbstractTableModel):
             self._tell(0, len(fresh) - 1)  # all are judged together
         elif changed:
             self._tell(changed[0], changed[-1])
+
+    def set_swatches(self, looks: Mapping[str, tuple[QColor, QBrush]]) -> None:
+        """The colour and the fill by key that cases have in the plots; those of others are empty
+        frames in the runtime's colour."""
+        self._looks = looks
+        self._tell(0, len(self.series) - 1)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
@@ -167,8 +175,13 @@ class ResultsModel(QAbstractTableModel):
             return "" if column.kind == "text" else self._missing
         return value
 
-    def _swatch(self, series: Series, column: Column) -> QColor | None:
-        return runtime_color(series.runtime, self._theme) if column.key == "runtime" else None
+    def _swatch(self, series: Series, column: Column) -> QPixmap | None:
+        if column.key != "runtime":
+            return None
+        none = QBrush(Qt.BrushStyle.NoBrush)
+        unseen = (runtime_color(series.runtime, self._theme), none)
+        color, brush = self._looks.get(series.key, unseen)
+        return swatch(color, QColor(self._theme.base), brush.style())
 
     def _font(self, series: Series, column: Column) -> QFont | None:
         return self._bold if series is self._baseline else None
