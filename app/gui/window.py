@@ -33,6 +33,7 @@ from app.gui.panels.progress import ProgressPanel
 from app.gui.panels.queue import QueuePanel
 from app.gui.panels.series_list import SeriesList
 from app.gui.panels.trust import TrustStrip
+from app.gui.plots.compare import CompareView
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
@@ -135,6 +136,9 @@ class MainWindow(QMainWindow):
         self.table.selected.connect(self.feed.select)
         for view in self.views.by_key.values():
             view.chosen.connect(lambda key: self.table.select([key]))
+        compare = self.views.by_key["compare"]
+        if isinstance(compare, CompareView):
+            compare.asked.connect(self.files.compare_run)
         self.table.baseline_chosen.connect(self.feed.summarise_all)
         self.docks.page_changed.connect(self._page_changed)
         self.trust.asked.connect(self._find_doubted)

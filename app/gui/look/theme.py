@@ -189,10 +189,17 @@ def _style_sheet(theme: Theme) -> str:
     QToolButton[popupMode="2"]::menu-indicator {{ subcontrol-origin: padding;
                subcontrol-position: right center; right: 5px; }}
     QTableView::item {{ padding: 0 6px; }}
+    QTableView, QTreeView#series {{ selection-background-color: {_pale(theme)};
+               selection-color: {theme.text}; }}
     QTableView {{ gridline-color: {theme.raised}; border: 1px solid {theme.border}; }}
     QDockWidget::title {{ background: {theme.raised}; padding: 5px; }}
     QLabel[muted="true"] {{ color: {theme.muted}; }}
     """
+
+
+def _pale(theme: Theme) -> str:
+    """The accent behind a selected row, on which swatches and coloured words are still seen."""
+    return mixed(QColor(theme.accent), QColor(theme.base), 0.78).name()
 
 
 def mixed(color: QColor, other: QColor, share: float) -> QColor:

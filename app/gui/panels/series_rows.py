@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QDropEvent,
@@ -26,6 +26,7 @@ from app.gui.plots.style import SeriesStyle
 
 NAME, P50, P99 = range(3)
 _KEY = Qt.ItemDataRole.UserRole
+Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -64,6 +65,7 @@ class SeriesRows(QTreeWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setObjectName("series")
         self.setAccessibleName("Series list")
         self.setToolTip(
             "Space or a click on the check mark hides a series, Alt+click shows it alone; "
@@ -97,8 +99,8 @@ class SeriesRows(QTreeWidget):
             for line in lines:
                 self.addTopLevelItem(self._item(line.key))
             self._go_to(current)
-        for row, line in enumerate(lines):
-            self._fill(self.topLevelItem(row), line, theme)
+        for item, line in zip(self._items(), lines, strict=True):
+            self._fill(item, line, theme)
         self._lines, self._theme = tuple(lines), theme
         self.blockSignals(False)
 
@@ -110,6 +112,11 @@ class SeriesRows(QTreeWidget):
         """The key of the row that the keyboard is at, "" for none."""
         item = self.currentItem()
         return "" if item is None else str(item.data(NAME, _KEY))
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        """Those of all rows, from top to bottom."""
+        found = (self.topLevelItem(row) for row in range(self.topLevelItemCount()))
+        return [item for item in found if item is not None]
 
     @staticmethod
     def _item(key: str) -> QTreeWidgetItem:
@@ -142,17 +149,19 @@ class SeriesRows(QTreeWidget):
             self.checked.emit(item.data(NAME, _KEY), shown)
 
     def _go_to(self, key: str) -> None:
-        for row in range(self.topLevelItemCount()):
-            if self.topLevelItem(row).data(NAME, _KEY) == key:
-                self.setCurrentItem(self.topLevelItem(row))
+        for item in self._items():
+            if item.data(NAME, _KEY) == key:
+                self.setCurrentItem(item)
 
     def _move_current(self, step: int) -> None:
         keys = [line.key for line in self._lines]
-        key = self.current_key()
-        if key in keys:
-            place = keys.index(key)
-            keys.insert(max(0, min(len(keys) - 1, place + step)), keys.pop(place))
-            self.ordered.emit(tuple(keys))
+        if self.current_key() in keys:
+            self._put_current(max(0, keys.index(self.current_key()) + step))
+
+    def _put_current(self, place: int) -> None:
+        keys = [line.key for line in self._lines if line.key != self.current_key()]
+        keys.insert(place, self.current_key())
+        self.ordered.emit(tuple(keys))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         if event.modifiers() & Qt.KeyboardModifier.AltModifier:
@@ -165,7 +174,7 @@ class SeriesRows(QTreeWidget):
                 return
         super().keyPressEvent(event)
 
-    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:  # noqa: N802
+    def currentChanged(self, current: Index, previous: Index) -> None:  # noqa: N802
         super().currentChanged(current, previous)
         if self.hasFocus():
             self.pointed.emit(self.current_key())
@@ -186,6 +195,10 @@ class SeriesRows(QTreeWidget):
         self.pointed.emit("")
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
-        super().dropEvent(event)
-        rows = range(self.topLevelItemCount())
-        self.ordered.emit(tuple(self.topLevelItem(row).data(NAME, _KEY) for row in rows))
+        others = [item for item in self._items() if item is not self.currentItem()]
+        at = event.position().y()
+        self._put_current(sum(self.visualItemRect(item).center().y() < at for item in others))
+        event.setDropAction(Qt.DropAction.CopyAction)  # of a move Qt would remove the row itself
+        event.accept()
+        self.setState(QAbstractItemView.State.NoState)
+        self.viewport().update()

@@ -119,6 +119,7 @@ class NamesAxis(SolidAxis):
 
     def __init__(self, orientation: str = "left") -> None:
         super().__init__(orientation)
+        self.names: tuple[str, ...] = ()
         self.setStyle(tickLength=0, hideOverlappingLabels=True)
 
     def set_names(self, names: Sequence[str], beside: Sequence[str] = ()) -> None:
@@ -126,6 +127,7 @@ class NamesAxis(SolidAxis):
         metrics = QFontMetricsF(plot_font())
         middle = Qt.TextElideMode.ElideMiddle
         told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in names]
+        self.names = tuple(told)
         self.setTicks([list(enumerate(told))])
         if self.orientation == "left":
             widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]

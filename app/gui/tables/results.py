@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
+from app.gui.tables.colored import ColoredCells
 from app.gui.tables.columns import COLUMNS, Column, shown_unasked
 from app.gui.tables.filter import FILTER_HINT, ResultsFilter
 from app.gui.tables.model import JUDGED, VERDICTS, ResultsModel
@@ -91,6 +92,7 @@ class ResultsTable(QWidget):
         view.setSortingEnabled(True)
         view.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
         view.setAlternatingRowColors(True)
+        view.setItemDelegate(ColoredCells(view))
         view.setWordWrap(False)
         view.setShowGrid(False)
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
