@@ -39,7 +39,8 @@ def series_colors(series: Sequence[Series], theme: Theme, by: str = "") -> dict[
     left = {name: _shades(QColor(name), of, theme) for name, of in Counter(hues).items()}
     begun: set[str] = set()
     colors: dict[str, QColor] = {}
-    for one, hue, then in zip(series, hues, [*hues[1:], ""], strict=True):
+    for place, (one, hue) in enumerate(zip(series, hues, strict=True)):
+        then = "".join(hues[place + 1 : place + 2])
         beside = list(colors.values())[-1:]
         if hue in begun and then and then not in begun:
             beside.append(QColor(then))

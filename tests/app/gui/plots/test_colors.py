@@ -79,6 +79,10 @@ def test_somebody_may_choose_what_has_the_hues() -> None:
     assert hues["a/ort-cpu/1"] != hues["a/ort-cpu/4"]
 
 
+def test_no_series_have_no_colours() -> None:
+    assert series_colors([], LIGHT) == {}
+
+
 def test_colours_that_look_alike_to_some_are_told_to_be_near() -> None:
     red, green = QColor("#c42b2b"), QColor("#6b7a2b")
     everyone = VISIONS["full"]
