@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.gui.card.process import CardProcess
 from app.gui.card.run import CardRun
+from app.gui.follow.baselines import Baselines
 from app.gui.follow.compared_run import ComparedRun
 from app.gui.follow.follower import Follower
 from app.gui.views import VIEWS, SeriesView, Views
@@ -30,11 +31,12 @@ MOST_SHOWN = 40
 
 class RunFeed(QObject):
     """`opened` carries the first state of a run, `changed` every state, `shown` the series that
-    plots show, `failed` an error."""
+    plots show, `held_against` the baselines, `failed` an error."""
 
     opened = Signal(object)
     changed = Signal(object)
     shown = Signal(object)
+    held_against = Signal(object)
     failed = Signal(object)
     beat = Signal()
 
@@ -51,6 +53,9 @@ class RunFeed(QObject):
         self._detailed: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
+        self.baselines = Baselines(self)
+        self.baselines.failed.connect(self.failed)
+        self.baselines.moved.connect(self.wake)
         self.compared = ComparedRun(self)
         self.compared.failed.connect(self.failed)
         self.compared.moved.connect(self.wake)
@@ -94,7 +99,7 @@ class RunFeed(QObject):
         self._next = Follower(folder, self)
         self._next.failed.connect(self._not_a_run)
         self._next.moved.connect(self.wake)
-        if self.compared.is_open:
+        if self.compared.is_open or self.baselines.runs:
             self._next.summarise_all()
         self._next.start()
         self.wake()
@@ -102,6 +107,17 @@ class RunFeed(QObject):
     def compare(self, folder: Path) -> None:
         """Lay a second run beside whichever is open."""
         self.compared.open(folder)
+        self.summarise_all()
+
+    def hold_against(self, keys: Sequence[str]) -> None:
+        """Hold all cases against these of their own run, and against the other runs as before."""
+        self.baselines.set_own(keys)
+        if keys:
+            self.summarise_all()
+
+    def hold_against_run(self, folder: Path) -> None:
+        """Hold the cases against another run too."""
+        self.baselines.add_run(folder)
         self.summarise_all()
 
     def summarise_all(self) -> None:
@@ -126,6 +142,7 @@ class RunFeed(QObject):
         self._closed = True
         self._timer.stop()
         self.compared.close()
+        self.baselines.close()
         self._drop_next()
         self.close_run()
 
@@ -162,6 +179,9 @@ class RunFeed(QObject):
             self._take(state)
         self._show_details()
         self._show_pair()
+        baselines = self.baselines.told(self.state) if self.state else None
+        if baselines is not None:
+            self.held_against.emit(baselines)
         for view in self._views.by_key.values():
             view.refresh()
         self.beat.emit()

@@ -139,7 +139,10 @@ class MainWindow(QMainWindow):
         compare = self.views.by_key["compare"]
         if isinstance(compare, CompareView):
             compare.asked.connect(self.files.compare_run)
-        self.table.baseline_chosen.connect(self.feed.summarise_all)
+        self.table.baselines_chosen.connect(self.feed.hold_against)
+        self.files.baseline_run_chosen.connect(self.feed.hold_against_run)
+        self.feed.held_against.connect(self.series_list.set_baselines)
+        self.feed.held_against.connect(self.table.set_baselines)
         self.docks.page_changed.connect(self._page_changed)
         self.trust.asked.connect(self._find_doubted)
         self.table.filter_box.textChanged.connect(self.trust.show_query)
@@ -199,6 +202,12 @@ class MainWindow(QMainWindow):
     @Slot()
     def toggle_theme(self) -> None:
         self.set_theme("light" if self.preferences.theme == "dark" else "dark")
+
+    @Slot()
+    def drop_baselines(self) -> None:
+        """Hold the cases against nothing."""
+        self.table.drop_baselines()
+        self.feed.baselines.close()
 
     @Slot()
     def toggle_series(self) -> None:

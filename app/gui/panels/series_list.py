@@ -17,6 +17,7 @@ from app.gui.panels.series_rows import Line, SeriesRows
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.marks import percentiles
 from app.gui.plots.style import legend_text, remark
+from app.results.baselined import Baseline
 from app.results.facets import facets
 from app.results.labels import apart
 from app.results.series import Series
@@ -59,6 +60,9 @@ class SeriesList(QWidget):
         self.rows.ordered.connect(self._order)
         self.shared_label = QLabel(wordWrap=True)
         self.shared_label.setProperty("muted", True)
+        self.baselines_label = QLabel(wordWrap=True)
+        self.baselines_label.setProperty("muted", True)
+        self.baselines_label.hide()
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -75,6 +79,7 @@ class SeriesList(QWidget):
         column.addLayout(controls)
         column.addWidget(self.shared_label)
         column.addWidget(self.rows, 1)
+        column.addWidget(self.baselines_label)
 
     def set_series(self, series: Sequence[Series]) -> None:
         """List these; what was hidden or moved stays so where it is still there."""
@@ -106,6 +111,13 @@ class SeriesList(QWidget):
     def set_listed(self, listed: bool) -> None:
         """Whether somebody sees this list, so that legends need not repeat it."""
         self._arrange(listed=listed)
+
+    def set_baselines(self, baselines: Sequence[Baseline]) -> None:
+        """Name those that the series are held against, and have them drawn behind."""
+        names = ", ".join(one.name for one in baselines)
+        self.baselines_label.setText(f"Baselines, in grey: {names}" if names else "")
+        self.baselines_label.setVisible(bool(names))
+        self._arrange(baselines=tuple(baselines))
 
     def _check(self, key: str, shown: bool) -> None:
         hidden = self.arrangement.hidden

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from app.gui.look.theme import Theme
 from app.gui.plots.style import SeriesStyle, series_styles
+from app.results.baselined import Baseline
 from app.results.series import Series
 
 
@@ -18,7 +19,8 @@ class Arrangement:
     """Keys of series: those that are hidden, those that come first, the one that others fade for.
 
     `color_by` is the facet whose values have a hue each, "" for what tells most. `listed` says
-    that a list beside the plot names the series, so that the legend need not.
+    that a list beside the plot names the series, so that the legend need not. `baselines` are
+    drawn in grey behind the series that they have something beside.
     """
 
     hidden: frozenset[str] = frozenset()
@@ -26,6 +28,7 @@ class Arrangement:
     lit: str | None = None
     color_by: str = ""
     listed: bool = False
+    baselines: tuple[Baseline, ...] = ()
 
     def drawn(self, series: Sequence[Series]) -> tuple[Series, ...]:
         """Those that are not hidden, in their order."""

@@ -15,6 +15,7 @@ from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.barview import BarView
+from app.gui.plots.behind import behind
 from app.gui.plots.marks import bin_quantile_s
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text
@@ -44,8 +45,14 @@ class BoxesView(BarView):
         if not shown:
             return "No samples yet. The boxes appear with the first measured block."
         styles = self.styles()
-        boxes = [Box(_places(one), styles[one.key]) for one in shown]
-        names = [legend_text(one, self.name_of(one)) for one in shown]
+        grey = behind(shown, self.arrangement, self.theme)
+        boxes, names = list[Box](), list[str]()
+        for one in shown:
+            boxes.append(Box(_places(one), styles[one.key]))
+            names.append(legend_text(one, self.name_of(one)))
+            of_it = [found for found in grey if found.key == one.key]
+            boxes += [Box(_places(found.series), found.style) for found in of_it]
+            names += [found.series.label for found in of_it]
         plot = self.show_rows(names, time_axis("bottom"), "Latency")
         places = [place for box in boxes for place in box.places.values()]
         if places:

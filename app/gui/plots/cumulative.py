@@ -13,6 +13,7 @@ from app.gui.look.choice import Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import PercentAxis, time_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.behind import behind, behind_entries
 from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
 from app.gui.plots.style import clocks_text, series_entries
@@ -50,11 +51,13 @@ class CumulativeView(PlotView):
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
         kept = self.kept_range()
-        styles = self.styles()
-        if self.renew(part, [one.key for one in shown]):
-            self._build(shown)
+        grey = behind(shown, self.arrangement, self.theme)
+        styles = self.styles() | {one.series.key: one.style for one in grey}
+        drawn = [*self._parts.of([one.series for one in grey], part), *shown]
+        if self.renew(part, [one.key for one in drawn]):
+            self._build(drawn)
         edges: list[float] = []
-        for one in shown:
+        for one in drawn:
             log_s, percent = cumulative_percent(one.counts)
             self._curves[one.key].setData(log_s, percent)
             self._curves[one.key].setPen(styles[one.key].pen(1.8))
@@ -70,7 +73,11 @@ class CumulativeView(PlotView):
         else:
             self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
         self.show_legend(
-            series_entries(shown, self.name_of, styles) + mark_entries(marks, self.theme)
+            [
+                *series_entries(shown, self.name_of, styles),
+                *behind_entries(grey),
+                *mark_entries(marks, self.theme),
+            ]
         )
         told = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
         self.show_heading(f"Cumulative {NAMES[part].lower()}", f"{told}; from bins, ±1.2 %")

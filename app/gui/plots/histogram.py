@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyqtgraph as pg
@@ -11,29 +12,25 @@ from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
-from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
+from app.gui.plots.axes import LogAxis, NamesAxis, SolidAxis, count_axis, share_axis, time_axis
+from app.gui.plots.behind import Behind, behind, behind_entries
+from app.gui.plots.histogram_panels import LOG_EDGES, MOST_FILLED, OutlinePanel, RowPanel
+from app.gui.plots.legend import plot_font
 from app.gui.plots.marks import (
-    HEADROOM,
     Mark,
     MarkLayer,
     mark_entries,
     percentile_marks,
     published_marks,
 )
-from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.ridges import ROW_PX, Ridge, RidgeLayer
+from app.gui.plots.ridges import ROW_PX, RidgeLayer
 from app.gui.plots.rows import RowsView
+from app.gui.plots.shift_strip import STRIP_PX, Moved, RoundQuantiles, ShiftLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
-_LOG_EDGES = np.log10(EDGES_S)
-_FLOOR = 0.5
-"""Where a log axis begins: below one sample, so that a single sample is seen."""
-
-MOST_FILLED = 3
-"""More fills over each other than so many mix to mud."""
 _LONGEST_CALLED = 22
 _ALL_NAMES = ("p50", "p90", "p99", "p99.9")
 
@@ -47,6 +44,7 @@ class HistogramView(RowsView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._parts = PartBins()
+        self._read = RoundQuantiles()
         super().__init__(parent)
         self.layout_choice = Choice(
             "Layout",
@@ -88,8 +86,13 @@ class HistogramView(RowsView):
         stacked = self.layout_choice.value == "stacked"
         draw = self._draw_rows if stacked else self._draw_overlaid
         marks = [*draw(shown, styles, published), *published]
-        entries = series_entries(shown, self.name_of, styles, filled=True)
-        self.show_legend(entries + mark_entries(marks, self.theme))
+        self.show_legend(
+            [
+                *series_entries(shown, self.name_of, styles, filled=True),
+                *behind_entries(self._grey(shown)),
+                *mark_entries(marks, self.theme),
+            ]
+        )
         total = sum(int(one.counts.sum()) for one in shown)
         part = self.part_choice.part
         told = filter(None, (clocks_text(shown), since_when(shown, part), f"{total:,} samples"))
@@ -104,19 +107,20 @@ class HistogramView(RowsView):
     ) -> list[Mark]:
         """All into one plot; the marks of the series."""
         self.without_rows()
-        if self._renewed(shown, False):
+        grey = self._grey(shown)
+        if self._renewed(shown, grey, False):
             plot = self._add_plot((share_axis if self._is_density else count_axis)("left"))
-            self._panel = _Panel(plot, self.lay(MarkLayer(plot, self.theme)))
+            self._panel = OutlinePanel(plot, self.lay(MarkLayer(plot, self.theme)))
+            if grey:
+                self._strip = self.lay(ShiftLayer(self._add_strip(plot), self.theme))
         names = ("p50", "p99") if len(shown) > MOST_FILLED else _ALL_NAMES
         marks = [mark for one in shown for mark in self._marks(one, styles, names, len(shown) > 1)]
-        self._panel.draw(
-            [(one, styles[one.key]) for one in shown],
-            [*marks, *published],
-            self._height,
-            self.log_box.isChecked(),
-        )
+        log = self.log_box.isChecked()
+        self._panel.draw(shown, grey, styles, [*marks, *published], self._height, log)
+        if grey:
+            self._draw_strip(shown, grey, styles)
         if self.follows:
-            self._show_times(shown)
+            self._show_times([*shown, *(one.series for one in grey)])
             self._panel.show_all()
         return marks
 
@@ -127,32 +131,65 @@ class HistogramView(RowsView):
         published: Sequence[Mark],
     ) -> list[Mark]:
         """Each into a row of its own; the marks of the series in sight."""
-        if self._renewed(shown, True):
+        grey = self._grey(shown)
+        if self._renewed(shown, grey, True):
             names = NamesAxis()
             plot = self._add_plot(names)
             names.setTextPen(self.theme.text)
             names.set_names([self.name_of(one) for one in shown])
-            plot.showGrid(x=True, y=False, alpha=0.35)
-            plot.getViewBox().invertY(True)
-            plot.getViewBox().setMouseEnabled(x=True, y=False)
-            self._ridges = self.lay(RidgeLayer(plot, self.theme))
-            self._published = self.lay(MarkLayer(plot, self.theme))
-        rows = self.rows_in_sight(len(shown), ROW_PX)
+            self._rows = RowPanel(
+                plot,
+                self.lay(RidgeLayer(plot, self.theme)),
+                self.lay(MarkLayer(plot, self.theme)),
+            )
         marks = {one.key: self._marks(one, styles, ("p50", "p99")) for one in shown}
-        columns = [_columns(one, self._height, self.log_box.isChecked()) for one in shown]
-        highest = max(float(heights.max()) - floor for _, heights, floor in columns)
-        self._ridges.set_ridges(
-            [
-                Ridge(edges, (heights - floor) / highest, styles[one.key], marks[one.key])
-                for one, (edges, heights, floor) in zip(shown, columns, strict=True)
-            ]
-        )
-        self._published.set_marks(published)
-        head = 0.5 if published else 0.0
-        self.plots[0].setYRange(rows[0] - 0.5 - head, rows[-1] + 0.52, padding=0)
+        self._rows.draw(shown, grey, styles, marks, self._height, self.log_box.isChecked())
+        rows = self.rows_in_sight(len(shown), ROW_PX)
+        self._rows.show_rows(rows, published)
         if self.follows:
-            self._show_times(shown)
+            self._show_times([*shown, *(one.series for one in grey)])
         return [mark for row in rows for mark in marks[shown[row].key]]
+
+    def _grey(self, shown: Sequence[Series]) -> list[Behind]:
+        """The baselines, with the bins of the part that is asked for."""
+        found = behind(shown, self.arrangement, self.theme)
+        binned = self._parts.of([one.series for one in found], self.part_choice.part)
+        by_key = {one.key: one for one in binned}
+        return [
+            replace(one, series=by_key[one.series.key]) for one in found if one.series.key in by_key
+        ]
+
+    def _add_strip(self, over: pg.PlotItem) -> pg.PlotItem:
+        axis = LogAxis("left", lambda ratio: f"{ratio:.4g}")
+        first = self.arrangement.baselines[0].name
+        strip = self.add_plot(1, 0, time_axis("bottom"), axis, y_label="Ratio")
+        strip.setTitle(
+            f"over {first}, quantile by quantile; band: 95 % interval",
+            color=self.theme.muted,
+            size=f"{plot_font(-1.0).pointSizeF():.1f}pt",
+        )
+        strip.setXLink(over)
+        strip.setMaximumHeight(STRIP_PX)
+        strip.setMinimumHeight(STRIP_PX)
+        strip.getViewBox().setMouseEnabled(x=True, y=False)
+        axis.setWidth(72)
+        return strip
+
+    def _draw_strip(
+        self, shown: Sequence[Series], grey: Sequence[Behind], styles: dict[str, SeriesStyle]
+    ) -> None:
+        first, part = self.arrangement.baselines[0], self.part_choice.part
+        self._read.begin()
+        moved = [
+            Moved(self._read.shifts(beside, one, part, first.in_turn), styles[one.key])
+            for one in shown
+            if (beside := first.beside(one)) is not None
+        ]
+        self._strip.set_moved(moved)
+        reach = self._strip.reach()
+        self.plots[1].setYRange(-reach, reach, padding=0)
+        if not self._read.complete:
+            self.mark_dirty()
 
     def _marks(
         self,
@@ -178,11 +215,12 @@ class HistogramView(RowsView):
         counts = series.counts.astype(float)
         return counts / counts.sum() if self._is_density else counts
 
-    def _renewed(self, shown: Sequence[Series], stacked: bool) -> bool:
+    def _renewed(self, shown: Sequence[Series], grey: Sequence[Behind], stacked: bool) -> bool:
         """Whether the plot is to be made anew: other series or another layout are to be drawn."""
         log, part = self.log_box.isChecked(), self.part_choice.part
         told = [(one.key, self.name_of(one)) for one in shown]
-        return self.renew(stacked, log, self._is_density, part, told)
+        behind_them = [one.series.key for one in grey]
+        return self.renew(stacked, log, self._is_density, part, told, behind_them)
 
     def _add_plot(self, left: SolidAxis) -> pg.PlotItem:
         """The one plot: a plain height has a plain axis, and rows have one title for all."""
@@ -204,7 +242,7 @@ class HistogramView(RowsView):
 
     def _show_times(self, shown: Sequence[Series]) -> None:
         occupied = np.nonzero(np.sum([one.counts for one in shown], axis=0))[0]
-        edges = [_LOG_EDGES[occupied[0]], _LOG_EDGES[occupied[-1] + 1]]
+        edges = [LOG_EDGES[occupied[0]], LOG_EDGES[occupied[-1] + 1]]
         if self.published_box.isChecked():
             edges += [math.log10(f.value_us * 1e-6) for one in shown for f in one.published]
         low, high = min(edges), max(edges)
@@ -235,51 +273,3 @@ class HistogramView(RowsView):
 def _brief(name: str) -> str:
     """Short enough to stand before a percentile: its end tells more than its beginning."""
     return name if len(name) <= _LONGEST_CALLED else f"…{name[1 - _LONGEST_CALLED :]}"
-
-
-def _columns(
-    series: Series, height: Callable[[Series], np.ndarray], log: bool
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """log10 edges [n + 1] and heights [n] of the occupied bins, and where a height begins."""
-    heights = height(series)
-    occupied = np.nonzero(series.counts)[0]
-    first, last = occupied[0], occupied[-1] + 1
-    floor = 0.0
-    if log:
-        lowest = _FLOOR * heights.sum() / series.counts.sum()
-        heights = np.log10(np.maximum(heights, lowest))
-        floor = math.log10(lowest)
-    return _LOG_EDGES[first : last + 1], heights[first:last], floor
-
-
-class _Panel:
-    """The plot of all outlines, kept from frame to frame."""
-
-    def __init__(self, plot: pg.PlotItem, marks: MarkLayer) -> None:
-        self._plot, self._marks = plot, marks
-        self._outlines: dict[str, OutlineLayer] = {}
-        self._bottom, self._top = 0.0, 1.0
-
-    def draw(
-        self,
-        group: Sequence[tuple[Series, SeriesStyle]],
-        marks: Sequence[Mark],
-        height: Callable[[Series], np.ndarray],
-        log: bool,
-    ) -> None:
-        tops, bottoms = [], []
-        for one, style in group:
-            edges, heights, floor = _columns(one, height, log)
-            outline = self._outlines.get(one.key)
-            if outline is None:
-                outline = self._outlines[one.key] = OutlineLayer(self._plot, style)
-            outline.set_style(style, filled=len(group) <= MOST_FILLED)
-            outline.set_columns(edges, heights, floor)
-            tops.append(float(heights.max()))
-            bottoms.append(floor)
-        self._top, self._bottom = max(tops), min(bottoms)
-        self._marks.set_marks(marks)
-
-    def show_all(self) -> None:
-        room = (self._top - self._bottom) * HEADROOM / (1.0 - HEADROOM)
-        self._plot.setYRange(self._bottom, self._top + room, padding=0)

@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NinesAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.behind import behind, behind_entries
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
 from app.gui.plots.parts import since_when, without_samples
@@ -41,12 +42,14 @@ class PercentileView(PlotView):
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
         kept = self.kept_range()
-        styles = self.styles()
-        if self.renew([(one.key, one.summary, styles[one.key]) for one in shown]):
-            self._build(shown, styles)
+        grey = behind(shown, self.arrangement, self.theme)
+        styles = self.styles() | {one.series.key: one.style for one in grey}
+        drawn = [*(one.series for one in grey), *shown]
+        if self.renew([(one.key, one.summary, styles[one.key]) for one in drawn]):
+            self._build(drawn, styles)
         furthest = 2.0
         ends: list[float] = []
-        for one in shown:
+        for one in drawn:
             nines, log_s = percentile_curve(one.counts)
             self._curves[one.key].setData(nines, log_s)
             furthest = max(furthest, float(nines[-1]))
@@ -57,7 +60,7 @@ class PercentileView(PlotView):
             self.plots[0].setYRange(min(ends) - margin, max(ends) + margin, padding=0)
         else:
             self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
-        entries = series_entries(shown, self.name_of, styles)
+        entries = [*series_entries(shown, self.name_of, styles), *behind_entries(grey)]
         if any(one.summary for one in shown):
             muted = pg.mkPen(QColor(self.theme.muted))
             entries.append(Entry("from raw samples, with 95 % interval", muted, symbol="o"))

@@ -29,12 +29,14 @@ _TALL = 0.86
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
-    """Columns between log10 edges [n + 1] of `heights` [n] from 0 to 1, and their marks."""
+    """Columns between log10 edges [n + 1] of `heights` [n] from 0 to 1, and their marks; `behind`
+    are the outlines of baselines."""
 
     edges: np.ndarray
     heights: np.ndarray
     style: SeriesStyle
-    marks: Sequence[Mark]
+    marks: Sequence[Mark] = ()
+    behind: Sequence[Ridge] = ()
 
 
 class RidgeLayer(Overlay):
@@ -62,21 +64,30 @@ class RidgeLayer(Overlay):
         for row, ridge in enumerate(self._ridges):
             floor = self.y_px(row + 0.5)
             if box.top() <= floor and floor - tall <= box.bottom():
-                self._paint_columns(painter, ridge, floor, tall)
+                self._paint_floor(painter, floor)
+                for outline in ridge.behind:
+                    self._paint_columns(painter, outline, floor, tall, filled=False)
+                self._paint_columns(painter, ridge, floor, tall, filled=True)
                 self._paint_marks(painter, ridge.marks, QRectF(box.left(), floor - tall, 1, tall))
 
-    def _paint_columns(self, painter: QPainter, ridge: Ridge, floor: float, tall: float) -> None:
+    def _paint_floor(self, painter: QPainter, floor: float) -> None:
+        box = self.boundingRect()
+        painter.setPen(QPen(QColor(self._theme.grid), 1.0))
+        painter.drawLine(QPointF(box.left(), floor), QPointF(box.right(), floor))
+
+    def _paint_columns(
+        self, painter: QPainter, ridge: Ridge, floor: float, tall: float, *, filled: bool
+    ) -> None:
         box = self.boundingRect()
         heights = np.concatenate([[0.0], np.repeat(ridge.heights, 2), [0.0]])
         x = np.clip(np.round(self.x_px(ridge.edges)), box.left() - 4.0, box.right() + 4.0)
         y = np.round(floor - heights * tall * _TALL)
         steps = pg.functions.arrayToQPolygonF(np.repeat(x, 2), y)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        painter.setPen(QPen(QColor(self._theme.grid), 1.0))
-        painter.drawLine(QPointF(box.left(), floor), QPointF(box.right(), floor))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(ridge.style.fill())
-        painter.drawPolygon(steps)
+        if filled:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(ridge.style.fill())
+            painter.drawPolygon(steps)
         painter.setPen(ridge.style.pen(1.0))
         painter.drawPolyline(steps)
 

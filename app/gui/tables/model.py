@@ -16,6 +16,7 @@ from app.cases.verdict import BAND
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
 from app.gui.tables.columns import COLUMNS, TELLING, Column, columns_of
+from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
 from app.results.doubts import standing
@@ -55,6 +56,7 @@ class ResultsModel(QAbstractTableModel):
         self._theme = LIGHT
         self._baseline: Series | None = None
         self._band = BAND
+        self._deltas: tuple[DeltaColumn, ...] = ()
         self._looks: Mapping[str, tuple[QColor, QBrush]] = {}
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._missing = float("inf")
@@ -80,7 +82,7 @@ class ResultsModel(QAbstractTableModel):
             by_key = {one.key: one for one in fresh}
             self._baseline = by_key.get(self._baseline.key)
             self._judge(fresh)
-        columns = (*columns_of(fresh), *setting_columns(fresh))
+        columns = (*columns_of(fresh), *setting_columns(fresh), *self._deltas)
         if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
             self.beginResetModel()
             self.series, self.columns = fresh, columns
@@ -94,6 +96,19 @@ class ResultsModel(QAbstractTableModel):
         elif changed:
             self._tell(changed[0], changed[-1])
 
+    def set_deltas(self, deltas: Sequence[DeltaColumn]) -> None:
+        """Have these columns after all others."""
+        others = self.columns[: len(self.columns) - len(self._deltas)]
+        same = self._deltas == tuple(deltas)
+        if not same:
+            self.beginResetModel()
+        self._deltas = tuple(deltas)
+        self.columns = (*others, *self._deltas)
+        if not same:
+            self._typed = _typed(self.columns)
+            self.endResetModel()
+        self._tell(0, len(self.series) - 1)
+
     def set_swatches(self, looks: Mapping[str, tuple[QColor, QBrush]]) -> None:
         """The colour and the fill by key that cases have in the plots; those of others are empty
         frames in the runtime's colour."""
@@ -103,6 +118,10 @@ class ResultsModel(QAbstractTableModel):
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
         self._tell(0, len(self.series) - 1)
+
+    @property
+    def band(self) -> float:
+        return self._band
 
     @property
     def baseline(self) -> Series | None:
@@ -219,6 +238,8 @@ class ResultsModel(QAbstractTableModel):
         )
 
     def _text(self, series: Series, column: Column) -> str:
+        if isinstance(column, DeltaColumn):
+            return column.told(series)
         text = column.text(column.raw(series))
         if column.key == "status" and text == "ok" and standing(series) == "doubted":
             return f"{text} {DOUBTED}"
@@ -249,7 +270,8 @@ class ResultsModel(QAbstractTableModel):
         if column.key == "status":
             doubted = standing(series) == "doubted"
             return QColor(self._theme.warning if doubted else self._status_color(series.status))
-        sides = self._sides(series, column)
+        delta = isinstance(column, DeltaColumn)
+        sides = column.sides.get(series.key) if delta else self._sides(series, column)
         word = sides.verdict.word if sides else series.row.get(column.key)
         if sides is None and column.key not in VERDICTS:
             return None
