@@ -25,9 +25,13 @@ class Behind:
     style: SeriesStyle
 
 
-def behind(shown: Sequence[Series], how: Arrangement, theme: Theme) -> list[Behind]:
-    """Of each baseline what is beside these: once where it is the same for all, and of the lit
-    series alone while one is lit."""
+def behind(
+    shown: Sequence[Series], how: Arrangement, theme: Theme, *, each: bool = False
+) -> list[Behind]:
+    """Of each baseline what is beside these, and of the lit series alone while one is lit.
+
+    Where it is the same for several it is told once, or with `each` of them.
+    """
     found: list[Behind] = []
     lit = [one for one in shown if how.lit in (None, one.key)] or list(shown)
     for place, baseline in enumerate(how.baselines):
@@ -35,9 +39,11 @@ def behind(shown: Sequence[Series], how: Arrangement, theme: Theme) -> list[Behi
         seen: set[str] = set()
         for one in lit:
             beside = baseline.beside(one)
-            if beside is not None and beside.counts.any() and beside.key not in seen:
-                seen.add(beside.key)
-                own = f"{baseline.name}\n{beside.key}"
+            if beside is None or not beside.counts.any():
+                continue
+            own = f"{baseline.name}\n{beside.key}" + (f"\n{one.key}" if each else "")
+            if own not in seen:
+                seen.add(own)
                 copy = replace(beside, key=own, label=f"baseline {baseline.name}")
                 look = replace(style, simulated=beside.clock == "simulated")
                 found.append(Behind(one.key, baseline, copy, look))

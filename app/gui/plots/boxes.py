@@ -45,7 +45,7 @@ class BoxesView(BarView):
         if not shown:
             return "No samples yet. The boxes appear with the first measured block."
         styles = self.styles()
-        grey = behind(shown, self.arrangement, self.theme)
+        grey = behind(shown, self.arrangement, self.theme, each=True)
         boxes, names = list[Box](), list[str]()
         for one in shown:
             boxes.append(Box(_places(one), styles[one.key]))

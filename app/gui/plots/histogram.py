@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
-from app.gui.plots.axes import LogAxis, NamesAxis, SolidAxis, count_axis, share_axis, time_axis
+from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
 from app.gui.plots.behind import Behind, behind, behind_entries
 from app.gui.plots.histogram_panels import LOG_EDGES, MOST_FILLED, OutlinePanel, RowPanel
-from app.gui.plots.legend import plot_font
 from app.gui.plots.marks import (
     Mark,
     MarkLayer,
@@ -26,7 +25,7 @@ from app.gui.plots.marks import (
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
 from app.gui.plots.ridges import ROW_PX, RidgeLayer
 from app.gui.plots.rows import RowsView
-from app.gui.plots.shift_strip import STRIP_PX, Moved, RoundQuantiles, ShiftLayer
+from app.gui.plots.shift_strip import STRIP_PX, Moved, RoundQuantiles, ShiftLayer, ratio_ticks
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -112,7 +111,8 @@ class HistogramView(RowsView):
             plot = self._add_plot((share_axis if self._is_density else count_axis)("left"))
             self._panel = OutlinePanel(plot, self.lay(MarkLayer(plot, self.theme)))
             if grey:
-                self._strip = self.lay(ShiftLayer(self._add_strip(plot), self.theme))
+                over = self.arrangement.baselines[0].name
+                self._strip = self.lay(ShiftLayer(self._add_strip(plot), over, self.theme))
         names = ("p50", "p99") if len(shown) > MOST_FILLED else _ALL_NAMES
         marks = [mark for one in shown for mark in self._marks(one, styles, names, len(shown) > 1)]
         log = self.log_box.isChecked()
@@ -131,12 +131,12 @@ class HistogramView(RowsView):
         published: Sequence[Mark],
     ) -> list[Mark]:
         """Each into a row of its own; the marks of the series in sight."""
-        grey = self._grey(shown)
+        grey = self._grey(shown, each=True)
         if self._renewed(shown, grey, True):
             names = NamesAxis()
             plot = self._add_plot(names)
             names.setTextPen(self.theme.text)
-            names.set_names([self.name_of(one) for one in shown])
+            names.set_names([self.name_of(one) for one in shown], titled=True)
             self._rows = RowPanel(
                 plot,
                 self.lay(RidgeLayer(plot, self.theme)),
@@ -150,9 +150,9 @@ class HistogramView(RowsView):
             self._show_times([*shown, *(one.series for one in grey)])
         return [mark for row in rows for mark in marks[shown[row].key]]
 
-    def _grey(self, shown: Sequence[Series]) -> list[Behind]:
+    def _grey(self, shown: Sequence[Series], *, each: bool = False) -> list[Behind]:
         """The baselines, with the bins of the part that is asked for."""
-        found = behind(shown, self.arrangement, self.theme)
+        found = behind(shown, self.arrangement, self.theme, each=each)
         binned = self._parts.of([one.series for one in found], self.part_choice.part)
         by_key = {one.key: one for one in binned}
         return [
@@ -160,14 +160,9 @@ class HistogramView(RowsView):
         ]
 
     def _add_strip(self, over: pg.PlotItem) -> pg.PlotItem:
-        axis = LogAxis("left", lambda ratio: f"{ratio:.4g}")
-        first = self.arrangement.baselines[0].name
+        axis = SolidAxis("left")
         strip = self.add_plot(1, 0, time_axis("bottom"), axis, y_label="Ratio")
-        strip.setTitle(
-            f"over {first}, quantile by quantile; band: 95 % interval",
-            color=self.theme.muted,
-            size=f"{plot_font(-1.0).pointSizeF():.1f}pt",
-        )
+        strip.getAxis("bottom").setStyle(showValues=False)
         strip.setXLink(over)
         strip.setMaximumHeight(STRIP_PX)
         strip.setMinimumHeight(STRIP_PX)
@@ -188,6 +183,7 @@ class HistogramView(RowsView):
         self._strip.set_moved(moved)
         reach = self._strip.reach()
         self.plots[1].setYRange(-reach, reach, padding=0)
+        self.plots[1].getAxis("left").setTicks([ratio_ticks(reach)])
         if not self._read.complete:
             self.mark_dirty()
 

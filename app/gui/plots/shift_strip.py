@@ -12,19 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.round import MEASURED
 from app.gui.look.theme import Theme
+from app.gui.plots.legend import plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import SeriesStyle
 from app.results.parts import Part, part_ns
 from app.results.series import Series
 from app.stats.shift import Shift, round_quantiles, shifts
 
-STRIP_PX = 120
+STRIP_PX = 104
 _LONGEST_S = 0.04
 """So long is read in one go: the rest waits for the next beat."""
 _LEAST_REACH = math.log10(1.02)
@@ -69,6 +70,14 @@ def _measured(records: np.ndarray, series: Series, part: Part) -> np.ndarray:
     return part_ns(kept, part, from_schedule=series.case.scenario.is_open_loop)
 
 
+def ratio_ticks(reach: float) -> list[tuple[float, str]]:
+    """1, and as much above and below it as a round number of percent within reach."""
+    most = 0.9 * (10.0**reach - 1.0)
+    decade = 10.0 ** math.floor(math.log10(most))
+    step = next(m * decade for m in (5.0, 2.0, 1.0) if m * decade <= most)
+    return [(math.log10(ratio), f"{ratio:.4g}") for ratio in (1.0 / (1.0 + step), 1.0, 1.0 + step)]
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
     """The shifts of one series, in nanoseconds, and how it is drawn."""
@@ -80,8 +89,9 @@ class Moved:
 class ShiftLayer(Overlay):
     """A curve through the ratios of each series over the band of its intervals."""
 
-    def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
+    def __init__(self, plot: pg.PlotItem, over: str, theme: Theme) -> None:
         super().__init__(plot)
+        self._told = f"over {over}, quantile by quantile; band: 95 % interval"
         self._theme = theme
         self._curves: tuple[Moved, ...] = ()
 
@@ -106,6 +116,9 @@ class ShiftLayer(Overlay):
         painter.setPen(QPen(QColor(self._theme.text), 1.0))
         same = self.y_px(0.0)
         painter.drawLine(QPointF(box.left(), same), QPointF(box.right(), same))
+        painter.setFont(plot_font(-1.0))
+        painter.setPen(QColor(self._theme.muted))
+        painter.drawText(box.adjusted(6, 2, -6, 0), Qt.AlignmentFlag.AlignTop, self._told)
         for moved in self._curves:
             banded = [(one, one.interval) for one in moved.shifts if one.interval is not None]
             low = [self._point(one, interval.low) for one, interval in banded]

@@ -252,6 +252,8 @@ class ResultsModel(QAbstractTableModel):
 
     def _sides(self, series: Series, column: Column) -> Sides | None:
         """The figure beside the baseline's; None where it has no verdict."""
+        if isinstance(column, DeltaColumn):
+            return column.sides.get(series.key)
         return self._verdicts.get(series.key, {}).get(JUDGED.get(column.key, ""))
 
     def _change(self, series: Series, column: Column) -> float | None:
@@ -270,8 +272,7 @@ class ResultsModel(QAbstractTableModel):
         if column.key == "status":
             doubted = standing(series) == "doubted"
             return QColor(self._theme.warning if doubted else self._status_color(series.status))
-        delta = isinstance(column, DeltaColumn)
-        sides = column.sides.get(series.key) if delta else self._sides(series, column)
+        sides = self._sides(series, column)
         word = sides.verdict.word if sides else series.row.get(column.key)
         if sides is None and column.key not in VERDICTS:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
@@ -48,6 +50,10 @@ def _told(window: MainWindow, column: str) -> list[str]:
         return []
     rows = range(table.filter.rowCount())
     return [str(table.filter.index(row, places[0]).data()) for row in rows]
+
+
+def _has_plots(view: PlotView) -> bool:
+    return bool(view.plots)
 
 
 def _press_baseline(window: MainWindow, row: int) -> None:
@@ -112,7 +118,7 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
     for view in ("cumulative", "percentiles", "boxes"):
         window.docks.show(view)
         shown = window.views.by_key[view]
-        qtbot.waitUntil(lambda shown=shown: bool(shown.plots), timeout=20_000)
+        qtbot.waitUntil(partial(_has_plots, shown), timeout=20_000)
         assert "tuesday" in window.series_list.baselines_label.text()
     window.docks.show("histogram")
     qtbot.waitUntil(lambda: any(_told(window, "p50 / tuesday")), timeout=60_000)
