@@ -75,7 +75,8 @@ def ratio_ticks(reach: float) -> list[tuple[float, str]]:
     most = 0.9 * (10.0**reach - 1.0)
     decade = 10.0 ** math.floor(math.log10(most))
     step = next(m * decade for m in (5.0, 2.0, 1.0) if m * decade <= most)
-    return [(math.log10(ratio), f"{ratio:.4g}") for ratio in (1.0 / (1.0 + step), 1.0, 1.0 + step)]
+    low = 1.0 - step if step < 0.5 else 1.0 / (1.0 + step)
+    return [(math.log10(ratio), f"{ratio:.4g}") for ratio in (low, 1.0, 1.0 + step)]
 
 
 @dataclass(frozen=True, slots=True)
