@@ -48,6 +48,7 @@ from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
+from app.results.labels import case_label
 from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
@@ -103,12 +104,17 @@ def measure(
     """Measure what the folder lacks, show it, and report; the folder's end state is written."""
     shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
     with make_run(folder, describe_host()) as run, Steering(run) as steering:
+        for line in run.voided:
+            what = f"its samples are damaged ({line.reason})"
+            label = case_label(run.cases[line.case_id])
+            told = printable(f"{label} round {line.round + 1} is measured again: {what}")
+            log.write(f"{told}\n")
         display = display_for(run, log)
         try:
             _drive(run, steering, display)
         except DiskError as error:
             display.close()
-            close_quietly(run, FAILURE)
+            close_quietly(run, FAILURE, error)
             log.write(f"graphlap: {one_line(str(error))}\n")
             log.flush()
             write_error_file(error)
@@ -207,7 +213,10 @@ class Steering:
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> Steering:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            numbers.append(signal.SIGHUP)
+        for number in numbers:
             self._previous[number] = signal.signal(number, self._signalled)
         return self
 

@@ -17,6 +17,7 @@ from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 from app.cases.load_columns import LOAD
 from app.cases.null_columns import NULL
+from app.cases.pattern_columns import PATTERNS
 from app.cases.placing_columns import PLACING
 from app.cases.shape_columns import SHAPES
 
@@ -196,6 +197,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Of several shapes": SHAPES,
     "Where it was measured": PLACING,
     "Latency and rate": LATENCY,
+    "Levels and stalls": PATTERNS,
     "Later than a deadline": LATE,
     "Of a batcher": BATCHER,
     "Load as it arrives": LOAD,

@@ -39,6 +39,8 @@ RECORD = np.dtype(
 """One record of a `samples/<case>.<round>.bin` file."""
 
 WARMUP, MEASURED, FIRST_SEEN = 0, 1, 2
+SLEPT = "slept"
+"""Why a round stopped in which the machine was asleep: it does not count."""
 
 
 def latency_ns(records: np.ndarray, from_schedule: bool = False) -> np.ndarray:
@@ -141,6 +143,7 @@ class RoundResult:
     many runs were in flight at once: the lanes of its session. `interference` is None where
     nothing was timed on this machine, `open_loop` for a round that is none. `engine_path` is the
     file that was loaded as the engine, `engine_distribution` the installed package that it is of.
+    `samples_crc32` is the checksum of the samples' file as it was written.
     """
 
     case_id: str
@@ -178,3 +181,4 @@ class RoundResult:
     open_loop: OpenLoop | None = None
     engine_distribution: str = ""
     engine_path: str = ""
+    samples_crc32: int | None = None

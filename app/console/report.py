@@ -1,5 +1,5 @@
-"""The answer at the end of a run: the rows, what to doubt in them, why some are missing, and
-which runtime is the fastest."""
+"""The answer at the end of a run: the rows, what to doubt in them, why some are missing, what to
+look at, and which runtime is the fastest."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from app.results import text
 from app.results.causes import causes
 from app.results.fastest import Fastest, fastest
 from app.results.measured import Measured
+from app.results.noticed import HEADING, noticed
 from app.results.plain import printable
 from app.results.together import Together
 from app.results.warned import Warned, warned
@@ -54,6 +55,11 @@ def answer(
         yield Text(printable(compared.heading), style="bold")
         for line in compared.lines:
             yield listed("", line, "")
+    sentences = [notice.sentence for notice in noticed(measured)]
+    if sentences:
+        yield Text(HEADING, style="bold")
+    for sentence in sentences:
+        yield listed("", sentence, "")
     contests = fastest([one for one in measured if not is_null(one.case.model)], band)
     if contests:
         yield Text("fastest, by the median", style="bold")

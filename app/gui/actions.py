@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """`slot` is a method of the window, of its `files` or `runs`; `icon` is a name in `glyphs`."""
+    """`slot` is a method of the window or of one of its parts; `icon` is a name in `glyphs`."""
 
     key: str
     menu: str
@@ -81,9 +81,18 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "export",
         "&File",
         "&Export view…",
-        "files.export_view",
+        "looks.export_view",
         "Ctrl+E",
         "Save the view in front as PNG, SVG or CSV, on a light background",
+    ),
+    ActionSpec(
+        "export_samples",
+        "&File",
+        "Export &marked samples…",
+        "files.export_samples",
+        "",
+        "Save the samples that were marked with Shift and the mouse as CSV: case, round, "
+        "iteration, start, latency",
     ),
     ActionSpec(
         "runs_folder",
@@ -108,6 +117,22 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "copy_command",
         "Ctrl+Shift+C",
         "Copy the command that measures the same cases without a window",
+    ),
+    ActionSpec(
+        "copy_picture",
+        "&Edit",
+        "Copy &picture of the view",
+        "looks.copy_picture",
+        "Ctrl+Shift+E",
+        "Put the view in front on the clipboard, on a light background",
+    ),
+    ActionSpec(
+        "find",
+        "&Edit",
+        "&Find anything…",
+        "find_anything",
+        "Ctrl+K",
+        "Every action, view, case, model, term and recent run by a few letters",
     ),
     ActionSpec(
         "run",
@@ -164,7 +189,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "measure",
         "&View",
         "Page &Measure",
-        "page_measure",
+        "layouts.page_measure",
         "Ctrl+1",
         "Compose a sweep and watch its distributions grow",
         "measure",
@@ -174,7 +199,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "results",
         "&View",
         "Page &Results",
-        "page_results",
+        "layouts.page_results",
         "Ctrl+2",
         "Compare models, runtimes, devices and batch sizes",
         "results",
@@ -184,10 +209,30 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "inspect",
         "&View",
         "Page &Inspect",
-        "page_inspect",
+        "layouts.page_inspect",
         "Ctrl+3",
         "Look into a model, and into the card that ran it",
         "inspect",
+        True,
+    ),
+    ActionSpec(
+        "editor",
+        "&View",
+        "S&weep",
+        "layouts.toggle_editor",
+        "F9",
+        "Fold the editor away, or bring it back to where it was; a run that starts folds it",
+        "editor",
+        True,
+    ),
+    ActionSpec(
+        "fill",
+        "&View",
+        "&One view full",
+        "looks.fill_window",
+        "F11",
+        "Give the view in front the whole window; F11 or Escape brings the others back",
+        "",
         True,
     ),
     ActionSpec(
@@ -212,7 +257,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "reset_layout",
         "&View",
         "Reset to &default layout",
-        "reset_layout",
+        "layouts.reset",
         "Ctrl+Shift+R",
         "Put the docks of this page back where they were at first",
     ),
@@ -220,7 +265,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "keep_layout",
         "&View",
         "&Keep as custom layout",
-        "keep_layout",
+        "layouts.keep",
         "",
         "Keep this page's arrangement to come back to",
     ),
@@ -228,7 +273,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "custom_layout",
         "&View",
         "Back to &custom layout",
-        "custom_layout",
+        "layouts.bring_custom",
         "Ctrl+Shift+L",
         "Bring back the arrangement that was kept for this page",
     ),
@@ -236,7 +281,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "shortcuts",
         "&Help",
         "Keyboard &shortcuts",
-        "show_shortcuts",
+        "help.show_shortcuts",
         "F1",
         "All keyboard shortcuts on one sheet",
     ),
@@ -244,14 +289,16 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "terms",
         "&Help",
         "&Terms",
-        "show_terms",
+        "help.show_terms",
         "Shift+F1",
         "What p99, spacing, boundary and the other words mean",
     ),
-    ActionSpec("about", "&Help", "&About Graphlap", "show_about"),
+    ActionSpec("about", "&Help", "&About Graphlap", "help.show_about"),
 )
 
 TOOL_BAR = (
+    "editor",
+    SEPARATOR,
     "measure",
     "results",
     "inspect",
@@ -283,24 +330,30 @@ def build_actions(window: QMainWindow) -> dict[str, QAction]:
     return actions
 
 
-def build_tool_bar(window: QMainWindow, actions: dict[str, QAction]) -> QToolBar:
-    """The actions that are used most, with their words beside the icons."""
+class ToolBar(QToolBar):
+    """The actions that are used most, with words beside the icons where they all have room."""
 
-    bar = QToolBar("Tool bar")
-    bar.setObjectName("tool_bar")
-    bar.setMovable(False)
-    bar.setIconSize(QSize(18, 18))
-    bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-    for key in TOOL_BAR:
-        if key == SEPARATOR:
-            bar.addSeparator()
-            continue
-        bar.addAction(actions[key])
-        button = bar.widgetForAction(actions[key])
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setAccessibleName(actions[key].text().replace("&", ""))
-    window.addToolBar(bar)
-    return bar
+    def __init__(self, window: QMainWindow, actions: dict[str, QAction]) -> None:
+        super().__init__("Tool bar")
+        self.setObjectName("tool_bar")
+        self.setMovable(False)
+        self.setIconSize(QSize(18, 18))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        for key in TOOL_BAR:
+            if key == SEPARATOR:
+                self.addSeparator()
+                continue
+            self.addAction(actions[key])
+            button = self.widgetForAction(actions[key])
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setAccessibleName(actions[key].text().replace("&", ""))
+        window.addToolBar(self)
+
+    def fit(self, width: int) -> None:
+        """Leave the words out where some button would be cut off; tool tips still have them."""
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        if self.sizeHint().width() > width:
+            self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
 
 
 def menu(window: QMainWindow, title: str) -> QMenu:

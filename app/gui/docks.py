@@ -1,40 +1,48 @@
 """The window's docks: three pages of them, a default layout for each, and the user's own.
 
 A page is a set of docks with its own saved arrangement, so that at most half a dozen tabs
-stand side by side; any dock can be brought to any page from the View menu.
+stand side by side; any dock can be brought to any page from the View menu. A window with little
+room for its font has arrangements of its own, in which all stand as tabs over one another.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QVBoxLayout, QWidget
 
+from app.gui.arrangement import arrange, views_of
 from app.gui.look.preferences import LAYOUT_VERSION, Preferences
 from app.gui.views import VIEWS, Page
 
-EDITOR_WIDTH = 352
-_SERIES_WIDTH = 250
+_LEAST_LINES = QSize(62, 42)
+"""Room in heights of a line of text: with less the table would take what a plot needs."""
 _HOMES: dict[str, Page] = {
     **{view.key: view.page for view in VIEWS},
-    **dict.fromkeys(("editor", "progress", "welcome", "series", "queue"), "measure"),
+    **dict.fromkeys(("editor", "welcome", "series", "queue"), "measure"),
 }
 """Where a dock is brought to the front; what is in none of them, on whichever page is open."""
-_VERTICAL, _HORIZONTAL = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
 
 
 class Docks(QObject):
-    """Wraps widgets in docks of `window` and arranges them; `page_changed` names the page."""
+    """Wraps widgets in docks of `window` and arranges them.
+
+    `page_changed` names the page, `placed` says that what is shown was arranged anew.
+    """
 
     page_changed = Signal(str)
+    placed = Signal()
 
     def __init__(self, window: QMainWindow, preferences: Preferences) -> None:
         super().__init__(window)
         self._window, self._preferences = window, preferences
         self.docks: dict[str, QDockWidget] = {}
         self.page: Page = "measure"
+        self.filled = ""
+        self._cramped = False
+        self._before_filled = QByteArray()
+        self._fit = QTimer(self, singleShot=True, interval=0)
+        self._fit.timeout.connect(self._arrange_for_room)
         self._titles = QTimer(self, singleShot=True, interval=0)
         self._titles.timeout.connect(self._dress_titles)
         window.setDockNestingEnabled(True)
@@ -61,37 +69,78 @@ class Docks(QObject):
     def start(self, page: Page = "measure") -> None:
         """Place every dock for the first time, as it was left or by default."""
         self.page = page
+        self._cramped = self._has_little_room()
         self._show_page()
+        self.page_changed.emit(self.page)
 
     def go_to(self, page: Page) -> None:
         """Keep this page's arrangement and show another's."""
+        self.unfill()
         if page == self.page:
             return
         self.save()
         self.page = page
         self._show_page()
+        self.page_changed.emit(self.page)
 
     def save(self) -> None:
         """Remember the present page's arrangement."""
-        self._preferences.save_layout(self.page, self._window.saveState(LAYOUT_VERSION))
+        self._preferences.save_layout(self._name, self._state())
 
     def reset(self) -> None:
         """Put the present page back to its default arrangement."""
+        self.unfill()
         self._arrange()
         self.save()
+        self.placed.emit()
 
     def keep_custom(self) -> None:
         """Keep the present page's arrangement as its custom layout."""
-        state = self._window.saveState(LAYOUT_VERSION)
-        self._preferences.save_layout(f"{self.page}-custom", state)
+        self._preferences.save_layout(f"{self._name}-custom", self._state())
 
     def restore_custom(self) -> bool:
         """Bring the custom layout of this page back; False if none was kept."""
-        state = self._preferences.layout(f"{self.page}-custom")
-        return not state.isEmpty() and self._window.restoreState(state, LAYOUT_VERSION)
+        self.unfill()
+        state = self._preferences.layout(f"{self._name}-custom")
+        return not state.isEmpty() and self._restore(state)
+
+    def room_changed(self) -> None:
+        """The window has another size: where that makes the difference, arrange it anew."""
+        self._fit.start()
+
+    def fold(self) -> None:
+        """Put the editor away: its room is the plots', until it is shown again."""
+        if self.page != "measure" or self.filled:
+            return
+        if self._window.tabifiedDockWidgets(self.docks["editor"]):
+            if self.editor_is_seen:
+                self.show(views_of("measure")[0])
+        else:
+            self.docks["editor"].hide()
+
+    @property
+    def editor_is_seen(self) -> bool:
+        return not self.docks["editor"].visibleRegion().isEmpty()
+
+    def fill(self, key: str) -> None:
+        """Give one dock the room of all, until `unfill`."""
+        self.unfill()
+        self._before_filled = self._window.saveState(LAYOUT_VERSION)
+        self.filled = key
+        for other, dock in self.docks.items():
+            dock.setVisible(other == key)
+        self.placed.emit()
+
+    def unfill(self) -> None:
+        """Bring all back to where they were."""
+        if self.filled:
+            self.filled = ""
+            self._restore(self._before_filled)
 
     def show(self, key: str) -> None:
         """Bring a dock to the front, on the page where it is at home."""
+        if key != self.filled:
+            self.unfill()
         home = _HOMES.get(key, self.page)
         if self.docks[key].isHidden() and home != self.page:
             self.go_to(home)
@@ -105,6 +154,7 @@ class Docks(QObject):
     def close(self) -> None:
         """No change of the docks is heeded any more."""
         self._titles.stop()
+        self._fit.stop()
         for dock in self.docks.values():
             dock.disconnect(self)
 
@@ -122,83 +172,41 @@ class Docks(QObject):
                 # None brings Qt's own bar back, as its manual says and its stubs do not.
                 dock.setTitleBarWidget(None)  # type: ignore[arg-type]
 
+    @property
+    def _name(self) -> str:
+        """What the present arrangement is kept as."""
+        return f"{self.page}-cramped" if self._cramped else self.page
+
+    def _state(self) -> QByteArray:
+        """The arrangement, as it is while no dock has the room of all."""
+        return self._before_filled if self.filled else self._window.saveState(LAYOUT_VERSION)
+
+    def _restore(self, state: QByteArray) -> bool:
+        done = self._window.restoreState(state, LAYOUT_VERSION)
+        self.placed.emit()
+        return done
+
+    def _has_little_room(self) -> bool:
+        least = _LEAST_LINES * self._window.fontMetrics().height()
+        return self._window.width() < least.width() or self._window.height() < least.height()
+
+    def _arrange_for_room(self) -> None:
+        if self.filled or self._has_little_room() == self._cramped:
+            return
+        self.save()
+        self._cramped = not self._cramped
+        self._show_page()
+
     def _show_page(self) -> None:
-        state = self._preferences.layout(self.page)
+        state = self._preferences.layout(self._name)
         # Some arrangement must be there before Qt can restore another over it.
         self._arrange()
         if not state.isEmpty():
             self._window.restoreState(state, LAYOUT_VERSION)
-        self.page_changed.emit(self.page)
+        self.placed.emit()
 
     def _arrange(self) -> None:
-        for dock in self.docks.values():
-            dock.setFloating(False)
-            self._window.removeDockWidget(dock)
-        place = {"measure": self._measure, "results": self._results, "inspect": self._inspect}
-        place[self.page]()
-        self._park_the_rest()
-        for bar in self._window.findChildren(
-            QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly
-        ):
-            bar.setElideMode(Qt.TextElideMode.ElideNone)
-            bar.setUsesScrollButtons(True)
-
-    def _measure(self) -> None:
-        front = ["welcome", *self._views("measure")]
-        self._first("editor")
-        self._split("editor", "progress", _HORIZONTAL)
-        self._split("progress", "welcome", _VERTICAL)
-        self._split("welcome", "results", _VERTICAL)
-        self._split("welcome", "series", _HORIZONTAL)
-        self._tabify(front)
-        self._tabify(["results", "queue", "log"])
-        widths = [EDITOR_WIDTH, 900 - _SERIES_WIDTH, _SERIES_WIDTH]
-        self._resize(["editor", "welcome", "series"], widths, _HORIZONTAL)
-        self._resize(["progress", "welcome", "results"], [90, 430, 170], _VERTICAL)
-
-    def _results(self) -> None:
-        self._over_the_table("results", 260)
-
-    def _inspect(self) -> None:
-        self._over_the_table("inspect", 170)
-
-    def _over_the_table(self, page: Page, table_height: int) -> None:
-        views = self._views(page)
-        self._first(views[0])
-        self._split(views[0], "results", _VERTICAL)
-        self._tabify(views)
-        self._resize([views[0], "results"], [720 - table_height, table_height], _VERTICAL)
-
-    def _park_the_rest(self) -> None:
-        """Hidden docks get a place too: Qt shows those that a saved state does not know."""
-        home = self.docks[self._views(self.page)[0]]
-        absent = Qt.DockWidgetArea.NoDockWidgetArea
-        for dock in self.docks.values():
-            if self._window.dockWidgetArea(dock) == absent:
-                self._window.tabifyDockWidget(home, dock)
-                dock.hide()
-
-    def _views(self, page: Page) -> list[str]:
-        return [view.key for view in VIEWS if view.page == page]
-
-    def _first(self, key: str) -> None:
-        self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.docks[key])
-        self.docks[key].show()
-
-    def _split(self, key: str, new: str, orientation: Qt.Orientation) -> None:
-        """Put a dock beside or below another, before either has tabs: then Qt only adds one."""
-        self._window.splitDockWidget(self.docks[key], self.docks[new], orientation)
-        self.docks[new].show()
-
-    def _tabify(self, keys: list[str]) -> None:
-        """Put docks as tabs into one place, the first of them in front."""
-        for before, key in pairwise(keys):
-            self._window.tabifyDockWidget(self.docks[before], self.docks[key])
-            self.docks[key].show()
-        self.docks[keys[0]].raise_()
-
-    def _resize(self, keys: list[str], sizes: list[int], orientation: Qt.Orientation) -> None:
-        self._window.resizeDocks([self.docks[key] for key in keys], sizes, orientation)
+        arrange(self._window, self.docks, self.page, self._cramped)
 
 
 def _stood_in(widget: QWidget) -> QWidget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
 from app.gui.look.csv_file import write_csv
 from app.gui.plots.base import PlotView
@@ -28,17 +28,16 @@ def export(view: Exportable, path: Path) -> None:
     write(path)
 
 
-def ask_and_export(window: QWidget, views: Sequence[Exportable]) -> None:
-    """Ask which view, if several can be seen, and where to; nothing is written on cancel."""
-    view = _in_front(window, views)
-    if view is None:
-        return
+def ask_and_export(window: QWidget, view: Exportable) -> Path | None:
+    """Ask where to; the file that was written, None on cancel."""
     kinds = {_KINDS[ending]: ending for ending in _writers(view)}
     name = view.title.lower().replace(" ", "-")
     path, kind = QFileDialog.getSaveFileName(window, "Export view", name, ";;".join(kinds))
-    if path:
-        target = Path(path)
-        export(view, target if target.suffix else target.with_suffix(kinds[kind]))
+    if not path:
+        return None
+    target = Path(path) if Path(path).suffix else Path(path).with_suffix(kinds[kind])
+    export(view, target)
+    return target
 
 
 def _writers(view: Exportable) -> dict[str, Callable[[Path], None]]:
@@ -53,9 +52,12 @@ def _writers(view: Exportable) -> dict[str, Callable[[Path], None]]:
     }
 
 
-def _in_front(window: QWidget, views: Sequence[Exportable]) -> Exportable | None:
-    """The view with the focus, else the one that is seen; of several the user picks one."""
-    focus = QApplication.focusWidget()
+def in_front(window: QWidget, views: Sequence[Exportable], what: str) -> Exportable | None:
+    """The view with the focus, else the one that is seen; of several the user picks one.
+
+    `what` is to be done with it, as the title of that question.
+    """
+    focus = window.focusWidget()
     seen = [view for view in views if view.isVisible() and not view.visibleRegion().isEmpty()]
     holding = [view for view in seen if focus is not None and view.isAncestorOf(focus)]
     if len(holding or seen) == 1:
@@ -63,5 +65,5 @@ def _in_front(window: QWidget, views: Sequence[Exportable]) -> Exportable | None
     titles = [view.title for view in seen]
     if not titles:
         return None
-    title, agreed = QInputDialog.getItem(window, "Export view", "View:", titles, 0, False)
+    title, agreed = QInputDialog.getItem(window, what, "View:", titles, 0, False)
     return seen[titles.index(title)] if agreed else None

@@ -8,10 +8,12 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.gui.dropping import sorted_out
 from app.gui.editor.editor import SweepEditor
-from app.gui.export_view import Exportable, ask_and_export
+from app.gui.look.csv_file import write_csv
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
+from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
@@ -22,7 +24,7 @@ _PLANS = "Plans (*.toml)"
 class FileCommands(QObject):
     """Each command but `open_paths` asks for a path and does nothing if none is given.
 
-    The signals carry what was chosen: a Path, or of models a list of them.
+    The signals carry what was chosen: a Path, or of models a list of them; `said` what was done.
     """
 
     run_chosen = Signal(object)
@@ -30,29 +32,31 @@ class FileCommands(QObject):
     baseline_run_chosen = Signal(object)
     runs_folder_chosen = Signal(object)
     models_chosen = Signal(list)
+    said = Signal(str)
     failed = Signal(object)
 
     def __init__(
-        self,
-        window: QWidget,
-        editor: SweepEditor,
-        feed: RunFeed,
-        preferences: Preferences,
-        views: Sequence[Exportable],
+        self, window: QWidget, editor: SweepEditor, feed: RunFeed, preferences: Preferences
     ) -> None:
         super().__init__(window)
         self._window, self._editor, self._feed = window, editor, feed
-        self._preferences, self._views = preferences, views
+        self._preferences = preferences
 
     def open_paths(self, paths: Sequence[Path]) -> None:
-        """A run folder or a plan is opened; anything else is taken for models."""
-        if len(paths) == 1 and paths[0].is_dir():
-            self.run_chosen.emit(paths[0])
-        elif len(paths) == 1 and paths[0].suffix == ".toml":
-            with errors_to(self.failed.emit):
-                self._editor.open_plan(paths[0])
-        else:
-            self.models_chosen.emit(list(paths))
+        """Runs are opened, the second beside the first; a plan and models go to the editor."""
+        with errors_to(self.failed.emit):
+            found = sorted_out(paths)
+            for plan in found.plans:
+                self._editor.open_plan(plan)
+            if found.models:
+                self.models_chosen.emit(list(found.models))
+            for folder, chosen in zip(
+                found.runs, (self.run_chosen, self.second_run_chosen), strict=False
+            ):
+                chosen.emit(folder)
+            if len(found.runs) > 2:
+                left_out = len(found.runs) - 2
+                self.said.emit(f"Opened the first two runs, {left_out} were left out")
 
     def open_run(self) -> None:
         folder = self._ask_for_folder("Open run folder")
@@ -91,6 +95,7 @@ class FileCommands(QObject):
         if path:
             with errors_to(self.failed.emit):
                 self.write_plan(Path(path))
+                self.said.emit(f"Saved the plan as {path}")
 
     def write_plan(self, path: Path) -> None:
         """Save the editor's plan; GraphlapError if it is incomplete or can't be written."""
@@ -102,15 +107,28 @@ class FileCommands(QObject):
                 f"{path} can't be written ({error.strerror})", "choose another place"
             ) from None
 
-    def export_view(self) -> None:
-        with errors_to(self.failed.emit):
-            ask_and_export(self._window, self._views)
+    def export_samples(self) -> None:
+        """Write the samples that are marked."""
+        lit, state = self._feed.lit, self._feed.state
+        if lit is None or state is None:
+            self.failed.emit(
+                GraphlapError("no samples are marked", "hold Shift and drag over a histogram first")
+            )
+            return
+        path, _ = QFileDialog.getSaveFileName(
+            self._window, "Export these samples", "samples.csv", "Numbers (*.csv)"
+        )
+        if path:
+            shown = [one for one in state.series if one.key in state.shown]
+            with errors_to(self.failed.emit):
+                write_csv(Path(path).with_suffix(".csv"), *samples_table(lit, shown))
 
     def choose_runs_folder(self) -> None:
         folder = self._ask_for_folder("Runs folder")
         if folder is not None:
             self._preferences.runs_folder = folder
             self.runs_folder_chosen.emit(folder)
+            self.said.emit(f"Runs are written to {folder}")
 
     def _ask_for_folder(self, title: str) -> Path | None:
         """A folder, looked for from where runs are written; None if none is given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QMainWindow, QMessageBox
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.gui.editor.editor import SweepEditor
 from app.gui.launch.control import MISUSE, RunControl
@@ -23,18 +23,24 @@ _ENDS = {0: "finished", 1: "ended with failures: open it to see which", 130: "st
 
 
 class RunCommands(QObject):
-    """`started` names a run folder that will be there soon, `there` the one that now is."""
+    """`started` names a run folder that will be there soon, `there` the one that now is.
+
+    `asked_run_begins` is of a sweep that somebody has just asked for, not of one from the queue.
+    """
 
     started = Signal(object)
     there = Signal(object)
+    asked_run_begins = Signal()
+    said = Signal(str)
     failed = Signal(object)
 
     def __init__(
-        self, window: QMainWindow, editor: SweepEditor, control: RunControl, feed: RunFeed
+        self, editor: SweepEditor, control: RunControl, feed: RunFeed, window: QWidget
     ) -> None:
         super().__init__(window)
         self._window, self._editor = window, editor
         self._control, self._feed = control, feed
+        self._asked_for = False
         self._waiting_for: Path | None = None
         self._ended: Path | None = None
         self._error: Exception | None = None
@@ -51,13 +57,15 @@ class RunCommands(QObject):
         """Measure a checked plan now or after the present one; a huge one is asked about."""
         if self._agreed(found):
             with errors_to(self.failed.emit):
+                idle = self._control.state == "idle"
                 self._control.run(plan)
+                self._asked_for = idle
 
     def queue_plan(self, plan: Plan, found: Estimate) -> None:
         if self._agreed(found):
             self._control.queue.add(plan)
             self._control.run_next()
-            self._say(f"{plan.name} waits in the queue", 5000)
+            self.said.emit(f"{plan.name} waits in the queue")
 
     @Slot()
     def run_sweep(self) -> None:
@@ -91,7 +99,7 @@ class RunCommands(QObject):
             return True
         noun = "sweep that waits" if waiting == 1 else f"{waiting} sweeps that wait"
         text = f"The {noun} in the queue would be forgotten. Close all the same?"
-        return self._asked("Sweeps are waiting", text)
+        return self._agreed_to("Sweeps are waiting", text)
 
     def _agreed(self, found: Estimate) -> bool:
         if found.cases <= ASK_ABOVE:
@@ -100,9 +108,9 @@ class RunCommands(QObject):
             f"This sweep has {found.cases:,} cases and would take at least "
             f"{duration(found.shortest_s)}. Measure all of it?"
         )
-        return self._asked("A very large sweep", text)
+        return self._agreed_to("A very large sweep", text)
 
-    def _asked(self, title: str, text: str) -> bool:
+    def _agreed_to(self, title: str, text: str) -> bool:
         answer = QMessageBox.question(self._window, title, text)
         return answer == QMessageBox.StandardButton.Yes
 
@@ -116,13 +124,17 @@ class RunCommands(QObject):
         if folder is not None and (folder / MANIFEST).is_file():
             self._waiting_for = None
             self.there.emit(folder)
+            if self._asked_for:
+                self._asked_for = False
+                self.asked_run_begins.emit()
 
     def _run_ended(self, folder: Path, code: int) -> None:
         self._waiting_for = None if code == MISUSE else self._waiting_for
+        self._asked_for = False
         error, self._error = self._error, None
         self._ended = folder if error is None else None
         told = str(error) if error else _ENDS.get(code, f"ended with exit code {code}")
-        self._say(f"{folder.name}: {told}")
+        self.said.emit(f"{folder.name}: {told}")
         if self._feed.state is not None:
             self._tell_end(self._feed.state)
 
@@ -130,7 +142,7 @@ class RunCommands(QObject):
         """Say how the open run ended, as its rows have it, once its process is gone."""
         if state.folder == self._ended and not state.alive and state.live is not None:
             self._ended = None
-            self._say(f"{state.folder.name}: {ending(state, state.live).text}")
+            self.said.emit(f"{state.folder.name}: {ending(state, state.live).text}")
 
     def _refused(self, error: Exception) -> None:
         self._error = error
@@ -138,9 +150,6 @@ class RunCommands(QObject):
 
     def _state_changed(self, state: str) -> None:
         if state == "paused":
-            self._say("Paused once the round in flight has ended; “Go on” (F6) measures the rest")
+            self.said.emit("Pauses after the round in flight; “Go on” (F6) measures the rest")
         elif state == "running" and self._control.folder is not None:
-            self._say(f"Measuring into {self._control.folder}")
-
-    def _say(self, text: str, for_ms: int = 0) -> None:
-        self._window.statusBar().showMessage(text, for_ms)
+            self.said.emit(f"Measuring into {self._control.folder}")

@@ -17,6 +17,8 @@ from app.gui.card.run import CardRun
 from app.gui.follow.baselines import Baselines
 from app.gui.follow.compared_run import ComparedRun
 from app.gui.follow.follower import Follower
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
 from app.results.follow.details import CaseDetails
 from app.results.follow.state import RunState
@@ -50,6 +52,8 @@ class RunFeed(QObject):
         self._quiet, self._held, self._closed = 0, False, False
         self._selected: tuple[str, ...] = ()
         self._chosen = 0
+        self._focus = ""
+        self.lit: Lit | None = None
         self._detailed: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
@@ -61,6 +65,7 @@ class RunFeed(QObject):
         self.compared.moved.connect(self.wake)
         for view in views.by_key.values():
             view.stale.connect(self.wake)
+            view.brushed.connect(self.show_brush)
         self._timer = QTimer(self)
         self._timer.setInterval(BEAT_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -133,8 +138,10 @@ class RunFeed(QObject):
             self._follower = None
         self.state = None
         self._selected = ()
+        self._focus = ""
         self._detailed = None
         self._revision = -1
+        self.show_brush(None)
         self._card.close()
 
     def close(self) -> None:
@@ -148,10 +155,25 @@ class RunFeed(QObject):
 
     def select(self, keys: Sequence[str]) -> None:
         """Show these cases; none means those that are measured now."""
+        self._focus = ""
         self._chosen = len(keys)
         self._selected = tuple(keys)[:MOST_SHOWN]
         if self._follower is not None:
             self._follower.choose(self._selected)
+
+    def look_at(self, key: str, keys: Sequence[str]) -> bool:
+        """Inspect a case that was clicked in a plot; whether all of `keys` are shown as it is, so
+        that nothing else has to be."""
+        shown = self.state.shown if self.state else ()
+        self._focus = key
+        self.wake()
+        return set(keys) <= set(shown)
+
+    def show_brush(self, brush: Brush | None) -> None:
+        """Light up the samples that are marked in every view of what is shown."""
+        self.lit = Lit(brush) if brush is not None else None
+        for view in self._views.shown:
+            view.show_brush(self.lit)
 
     def _not_a_run(self, error: Exception) -> None:
         if self.sender() is self._next:
@@ -251,7 +273,10 @@ class RunFeed(QObject):
             view.set_run(run)
 
     def _case_in_focus(self, state: RunState) -> str:
-        """The first selected case, else the first shown one on a card, else the first."""
+        """The case that was clicked, else the first selected one, else the first shown one on a
+        card, else the first."""
+        if self._focus in state.shown:
+            return self._focus
         if self._selected:
             return self._selected[0]
         simulated = {one.key for one in state.series if one.clock == "simulated"}

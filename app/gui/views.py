@@ -83,6 +83,7 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("timeline", "Timeline", "measure", "shown", "app.gui.plots.timeline:TimelineView"),
     ViewSpec("boxes", "Box plots", "results", "shown", "app.gui.plots.boxes:BoxesView"),
     ViewSpec("batch", "Batch size", "results", "all", "app.gui.plots.batch:BatchView"),
+    ViewSpec("against", "Against", "results", "all", "app.gui.plots.against:AgainstView"),
     ViewSpec("load", "Load", "results", "all", "app.gui.plots.load:LoadView"),
     ViewSpec("devices", "Devices", "results", "all", "app.gui.plots.devices:DevicesView"),
     ViewSpec("heatmap", "Heat map", "results", "all", "app.gui.plots.heatmap:HeatmapView"),

@@ -8,40 +8,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QThreadPool, Slot
-from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QMainWindow, QMessageBox
+from PySide6.QtCore import QSize, Qt, QThreadPool, Slot
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QMainWindow
 
-from app.gui.actions import build_actions, build_tool_bar, menu
+from app.gui.actions import ToolBar, build_actions, menu
 from app.gui.docks import Docks
+from app.gui.dropping import TAKEN, paths_of
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST, load_preset
 from app.gui.export_view import Exportable
 from app.gui.file_commands import FileCommands
+from app.gui.help_commands import HelpCommands
 from app.gui.launch.control import RunControl, log_of
 from app.gui.launch.queue import SweepQueue
+from app.gui.layout_commands import LayoutCommands
 from app.gui.look.chrome import window_style
 from app.gui.look.cursor import RestingCursor
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
 from app.gui.look.glyphs import glyph
 from app.gui.look.preferences import Preferences
-from app.gui.look.shortcuts import Sheet, shortcut_rows, term_rows
 from app.gui.look.theme import apply_theme
+from app.gui.menus import RecentMenu, add_places, add_undo
+from app.gui.palette_entries import of_actions, of_cases, of_docks, of_models, of_runs, of_terms
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
-from app.gui.panels.progress import ProgressPanel
+from app.gui.panels.noticed import NoticedStrip
+from app.gui.panels.palette import Entry, Palette
+from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
 from app.gui.panels.series_list import SeriesList
 from app.gui.panels.trust import TrustStrip
 from app.gui.plots.compare import CompareView
+from app.gui.row_commands import RowCommands
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
+from app.gui.view_commands import ViewCommands
 from app.gui.views import PAGES, VIEWS, Views
 from app.plan.command import command_line
 from app.plan.plan import Plan
 from app.results.follow.state import RunState
-from app.results.manifest import graphlap_version
+
+_USUAL, _LEAST = QSize(1280, 800), QSize(900, 560)
+_FRAME = QSize(16, 48)
+"""What a desktop's frame and title bar may take beside and above the window."""
 
 
 class MainWindow(QMainWindow):
@@ -51,13 +69,14 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.preferences = preferences or Preferences()
         self.setWindowTitle("Graphlap")
-        self.setMinimumSize(900, 560)
+        self.setMinimumSize(_LEAST)
         self.setAcceptDrops(True)
         self.control = RunControl(SweepQueue(self), self.preferences.runs_folder, self)
         self.editor = SweepEditor(self.preferences)
         self.views = Views()
         self.table = ResultsTable()
-        self.progress, self.log = ProgressPanel(), LogPanel()
+        self.progress, self.log = ProgressLine(), LogPanel()
+        self.setStatusBar(self.progress)
         self.queue_panel = QueuePanel(self.control)
         self.welcome = FirstRunPanel()
         self.series_list = SeriesList()
@@ -65,18 +84,21 @@ class MainWindow(QMainWindow):
         self.docks = Docks(self, self.preferences)
         self._cursor = RestingCursor(self)
         self._make_docks()
-        self.runs = RunCommands(self, self.editor, self.control, self.feed)
-        self.views_and_table: list[Exportable] = [*self.views.by_key.values(), self.table]
-        self.files = FileCommands(
-            self, self.editor, self.feed, self.preferences, self.views_and_table
-        )
+        self.runs = RunCommands(self.editor, self.control, self.feed, self)
+        self.files = FileCommands(self, self.editor, self.feed, self.preferences)
+        self.rows = RowCommands(self.table, self.feed, self.docks, self.preferences)
+        self.views_and_table: dict[str, Exportable] = {**self.views.by_key, "results": self.table}
+        self.looks = ViewCommands(self, self.docks, self.views_and_table)
+        self.layouts = LayoutCommands(self.docks)
+        self.help = HelpCommands(self)
         self.actions_by_key = build_actions(self)
         self._complete_menus()
-        self.tool_bar = build_tool_bar(self, self.actions_by_key)
+        self.tool_bar = ToolBar(self, self.actions_by_key)
         self.trust = TrustStrip()
-        self.addToolBarBreak()
-        self.addToolBar(self.trust)
-        self.statusBar().showMessage("Ready")
+        self.noticed = NoticedStrip()
+        for strip in (self.trust, self.noticed):
+            self.addToolBarBreak()
+            self.addToolBar(strip)
         self._connect()
         self.set_theme(self.preferences.theme)
         self._restore_geometry()
@@ -87,7 +109,6 @@ class MainWindow(QMainWindow):
 
     def _make_docks(self) -> None:
         self.docks.add("editor", "Sweep", self.editor)
-        self.docks.add("progress", "Progress", self.progress)
         self.docks.add("welcome", "Welcome", self.welcome)
         for spec in VIEWS:
             self.docks.add(spec.key, spec.title, self.views.by_key[spec.key])
@@ -98,30 +119,22 @@ class MainWindow(QMainWindow):
         self.docks.add("log", "Log", self.log)
 
     def _complete_menus(self) -> None:
-        """What the table of actions can't hold: undo, recent runs and the docks."""
-        edit = menu(self, "&Edit")
-        undo = self.editor.undo_stack.createUndoAction(self, "&Undo")
-        redo = self.editor.undo_stack.createRedoAction(self, "&Redo")
-        undo.setShortcut("Ctrl+Z")
-        redo.setShortcut("Ctrl+Shift+Z")
-        edit.insertActions(edit.actions()[0], [undo, redo])
-        self.actions_by_key |= {"undo": undo, "redo": redo}
-        file = menu(self, "&File")
-        self.recent_menu = file.addMenu("&Recent runs")
-        file.insertMenu(self.actions_by_key["open_plan"], self.recent_menu)
-        self.recent_menu.aboutToShow.connect(self._fill_recent)
-        panels = menu(self, "&View").addMenu("&Panels")
-        panels.addActions(self.docks.view_actions())
-        pages = QActionGroup(self)
-        for page in PAGES:
-            pages.addAction(self.actions_by_key[page])
+        self.actions_by_key |= add_undo(self, self.editor.undo_stack)
+        self.recent_menu = RecentMenu(self, self.preferences, self.open_run)
+        menu(self, "&File").insertMenu(self.actions_by_key["open_plan"], self.recent_menu)
+        add_places(self, self.docks, self.actions_by_key)
+        self.help.actions = self.actions_by_key
+        self.table.row_actions += [*self.rows.actions, self.actions_by_key["export"]]
 
     def _connect(self) -> None:
         self.editor.copy_asked.connect(self.copy_command)
-        for part in (self.editor, self.runs, self.files, self.feed):
+        for part in (self.editor, self.runs, self.files, self.feed, self.rows, self.looks):
             part.failed.connect(self.show_error)
+        for part in (self.runs, self.files, self.rows, self.looks, self.layouts):
+            part.said.connect(self.progress.say)
         self.runs.started.connect(lambda folder: self.log.follow(log_of(folder)))
         self.runs.there.connect(self._open_if_another)
+        self.runs.asked_run_begins.connect(self.docks.fold)
         self.files.run_chosen.connect(self.open_run)
         self.files.second_run_chosen.connect(self.compare_with)
         self.files.models_chosen.connect(self._add_models)
@@ -130,12 +143,15 @@ class MainWindow(QMainWindow):
         self.feed.opened.connect(self._run_opened)
         self.feed.changed.connect(self._show_run)
         self.feed.beat.connect(self.log.read_on)
+        self.feed.beat.connect(self.progress.tick)
         self.feed.shown.connect(self.series_list.set_series)
         self.series_list.arranged.connect(self.views.arrange)
         self.series_list.colored.connect(self.table.model.set_swatches)
         self.table.selected.connect(self.feed.select)
         for view in self.views.by_key.values():
-            view.chosen.connect(lambda key: self.table.select([key]))
+            view.picked.connect(self._pick)
+            view.opened.connect(self._open_samples)
+            view.samples_asked.connect(self.files.export_samples)
         compare = self.views.by_key["compare"]
         if isinstance(compare, CompareView):
             compare.asked.connect(self.files.compare_run)
@@ -144,7 +160,11 @@ class MainWindow(QMainWindow):
         self.feed.held_against.connect(self.series_list.set_baselines)
         self.feed.held_against.connect(self.table.set_baselines)
         self.docks.page_changed.connect(self._page_changed)
+        self.docks.placed.connect(self._placed)
+        editor_dock = self.docks.docks["editor"]
+        editor_dock.visibilityChanged.connect(self.actions_by_key["editor"].setChecked)
         self.trust.asked.connect(self._find_doubted)
+        self.noticed.asked.connect(self._show_noticed)
         self.table.filter_box.textChanged.connect(self.trust.show_query)
         self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
         self.welcome.suite_asked.connect(self._begin_with_starter)
@@ -155,9 +175,9 @@ class MainWindow(QMainWindow):
         """Dress everything in a theme and remember it."""
         theme = apply_theme(name)
         self.setStyleSheet(window_style(theme))
-        for part in (self.series_list, *self.views_and_table):
+        for part in (self.series_list, *self.views_and_table.values()):
             part.apply_theme(theme)
-        for key in ("run", "pause", "stop", "open_run", *PAGES):
+        for key in ("run", "pause", "stop", "open_run", "editor", *PAGES):
             name_of_glyph = "open" if key == "open_run" else key
             self.actions_by_key[key].setIcon(glyph(name_of_glyph, theme.text, theme.muted))
         self.actions_by_key["dark"].setChecked(theme.dark)
@@ -175,6 +195,18 @@ class MainWindow(QMainWindow):
     def show_error(self, error: Exception) -> ErrorDialog:
         return show_error(error, self)
 
+    def _pick(self, keys: tuple[str, ...], add: bool) -> None:
+        """Select the rows of what was clicked in a plot; what plots show stays if it is there."""
+        chosen = [*self.table.selected_keys(), *keys] if add else list(keys)
+        quiet = self.feed.look_at(keys[0], chosen)
+        self.table.select(chosen, quiet=quiet)
+
+    def _open_samples(self, key: str) -> None:
+        """Show the iterations of a case over time, and with it what else is shown."""
+        if not self.feed.look_at(key, [key]):
+            self.table.select([key])
+        self.docks.show("timeline")
+
     @Slot()
     def follow_measurement(self) -> None:
         self.table.view.clearSelection()
@@ -185,19 +217,21 @@ class MainWindow(QMainWindow):
         with errors_to(self.show_error):
             line = command_line(self.editor.plan(), self.preferences.runs_folder.with_name("plans"))
             QGuiApplication.clipboard().setText(line)
-            self.statusBar().showMessage(f"Copied: {line}", 8000)
+            self.progress.say(f"Copied: {line}")
 
     @Slot()
-    def page_measure(self) -> None:
-        self.docks.go_to("measure")
+    def find_anything(self) -> None:
+        Palette(self._entries(), self).open()
 
-    @Slot()
-    def page_results(self) -> None:
-        self.docks.go_to("results")
-
-    @Slot()
-    def page_inspect(self) -> None:
-        self.docks.go_to("inspect")
+    def _entries(self) -> list[Entry]:
+        return [
+            *of_actions(self.actions_by_key.values()),
+            *of_docks(self.docks, self.views.by_key),
+            *of_runs(self.preferences.recent_runs(), self.open_run),
+            *of_cases(self.feed, self.table),
+            *of_models(self.editor.grid_form.models, lambda: self.docks.show("editor")),
+            *of_terms(self.help.show_term),
+        ]
 
     @Slot()
     def toggle_theme(self) -> None:
@@ -215,42 +249,11 @@ class MainWindow(QMainWindow):
         dock = self.docks.docks["series"]
         dock.setVisible(dock.isHidden())
 
-    @Slot()
-    def reset_layout(self) -> None:
-        self.docks.reset()
-
-    @Slot()
-    def keep_layout(self) -> None:
-        self.docks.keep_custom()
-        self.statusBar().showMessage("Kept as this page's custom layout", 5000)
-
-    @Slot()
-    def custom_layout(self) -> None:
-        if not self.docks.restore_custom():
-            self.statusBar().showMessage("No custom layout was kept for this page", 5000)
-
-    @Slot()
-    def show_shortcuts(self) -> None:
-        rows = shortcut_rows(list(self.actions_by_key.values()))
-        Sheet("Keyboard shortcuts", rows, self).open()
-
-    @Slot()
-    def show_terms(self) -> None:
-        Sheet("Terms", term_rows(), self).open()
-
-    @Slot()
-    def show_about(self) -> None:
-        QMessageBox.about(
-            self,
-            "About Graphlap",
-            f"<b>Graphlap {graphlap_version()}</b><p>Lap times for ONNX graphs.</p>",
-        )
-
     def _begin_with(self, draft: Plan, text: str) -> None:
         self.editor.set_draft(draft, text)
         self.docks.show("editor")
         self.editor.run_button.setFocus()
-        self.statusBar().showMessage("“Run sweep” (F5) measures what the editor shows", 10_000)
+        self.progress.say("“Run sweep” (F5) measures what the editor shows")
 
     def _begin_with_starter(self) -> None:
         with errors_to(self.show_error):
@@ -279,12 +282,13 @@ class MainWindow(QMainWindow):
             self.docks.docks["histogram"].raise_()
         if state.alive and self.control.folder != state.folder:
             pid = state.live.pid if state.live else "?"
-            self.statusBar().showMessage(
+            self.progress.say(
                 f"This run is written by another process (pid {pid}); this window only watches."
             )
 
     def _show_run(self, state: RunState) -> None:
         self.trust.show_run(state)
+        self.noticed.show_run(state)
         mine = self.control.folder == state.folder
         self.progress.show_run(state, self.control.state if mine else "")
         lacks = state.live is None or state.live.state != "finished"
@@ -295,14 +299,29 @@ class MainWindow(QMainWindow):
         self.table.filter_by(query)
         self.docks.show("results")
 
-    def _page_changed(self, page: str) -> None:
+    def _show_noticed(self, view: str, case_ids: tuple[str, ...]) -> None:
+        self.table.filter_by("")
+        self.table.select(case_ids)
+        self.docks.show(view)
+
+    def _placed(self) -> None:
+        """An arrangement that was kept brings back what was there then."""
         self.trust.stay()
+        self.noticed.stay()
+        self.tool_bar.setVisible(not self.docks.filled)
+        self.actions_by_key["fill"].setChecked(bool(self.docks.filled))
+        if self.feed.state is not None and self.docks.filled != "welcome":
+            self.docks.docks["welcome"].hide()
+
+    def _page_changed(self, page: str) -> None:
         self.actions_by_key[page].setChecked(True)
         in_front = self.editor.grid_form.models.search if page == "measure" else self.table.view
         in_front.setFocus()
 
     def _show_control_state(self, state: str) -> None:
         self.feed.stay_awake(state != "idle")
+        if state == "running" and self.control.folder != self.feed.folder:
+            self.progress.show_start()
         moving = state in ("running", "paused")
         self.actions_by_key["run"].setEnabled(not moving)
         self.actions_by_key["pause"].setEnabled(moving)
@@ -314,31 +333,40 @@ class MainWindow(QMainWindow):
         if self.feed.state is not None:
             self._show_run(self.feed.state)
 
-    def _fill_recent(self) -> None:
-        self.recent_menu.clear()
-        for folder in self.preferences.recent_runs():
-            action = self.recent_menu.addAction(folder.name)
-            action.setToolTip(str(folder))
-            action.triggered.connect(lambda _=False, folder=folder: self.open_run(folder))
-        if self.recent_menu.isEmpty():
-            self.recent_menu.addAction("No run was opened yet").setEnabled(False)
-            return
-        self.recent_menu.addSeparator()
-        self.recent_menu.addAction("Forget all", self.preferences.clear_recent)
-
     def _restore_geometry(self) -> None:
-        self.resize(1280, 800)
+        """As it was left, else its usual size, or all of a screen that is too small for it."""
         kept = self.preferences.layout("geometry")
-        if not kept.isEmpty():
-            self.restoreGeometry(kept)
+        if not kept.isEmpty() and self.restoreGeometry(kept):
+            return
+        room, needed = self.screen().availableGeometry().size(), _USUAL + _FRAME
+        self.resize(_USUAL)
+        too_small = needed.boundedTo(room) != needed
+        if too_small and _LEAST.boundedTo(room) == _LEAST:
+            self.resize(_USUAL.boundedTo(room - _FRAME))
+            self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        self.tool_bar.fit(event.size().width())
+        self.docks.room_changed()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Escape, where nothing inside had a use for it."""
+        if event.key() == Qt.Key.Key_Escape and self.docks.filled:
+            self.docks.unfill()
+        else:
+            super().keyPressEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
+        else:
+            self.progress.say(f"This can't be opened: {TAKEN}")
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
         event.acceptProposedAction()
-        self.files.open_paths([Path(url.toLocalFile()) for url in event.mimeData().urls()])
+        with errors_to(self.show_error):
+            self.files.open_paths(paths_of(event.mimeData()))
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Remember everything and end what is ours; a batch process goes on by itself."""

@@ -30,6 +30,7 @@ from app.results.fastest import fastest
 from app.results.labels import model_labels
 from app.results.manifest import graphlap_version
 from app.results.measured import Measured
+from app.results.noticed import HEADING, noticed
 from app.results.rows import Rows
 from app.results.together import Together
 from app.results.verify import Whole, read_whole
@@ -124,6 +125,7 @@ def _words(
     begun = [row for row in rows if row["status"] != "cancelled"]
     together = Together([one.case for one in measured])
     best = fastest([one for one in measured if not is_null(one.case.model)], band)
+    yield from _list(HEADING.capitalize(), [notice.sentence for notice in noticed(measured)])
     yield from _list(
         "Which is the fastest, by the median",
         [f"{one.what}: {verdict_text(one, band)}" for one in best],

@@ -52,3 +52,10 @@ def batches(series: Sequence[Series]) -> dict[str, str]:
 def of_batch(series: Sequence[Series], size: str) -> list[Series]:
     """Those with this batch size; all if there is none to choose."""
     return [one for one in series if not size or str(batch(one)) == size]
+
+
+def interval_columns(column: str) -> tuple[str, str]:
+    """The columns of a figure's interval: its unit, such as `_us` or `_per_s`, stays at the end."""
+    unit = "_per_s" if column.endswith("_per_s") else "_us"
+    stem = column.removesuffix(unit)
+    return f"{stem}_ci_low{unit}", f"{stem}_ci_high{unit}"

@@ -15,7 +15,7 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.round import RoundResult
-from app.results.lines import Exported, Line, Operators, Tried, Writer
+from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer
 from app.results.manifest import Manifest
 from app.results.run import Run
 from exporters.types import ExportedModel
@@ -41,7 +41,7 @@ class Ledger:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
 
         What is recorded twice counts once: the first line stands, but for models and for
-        rounds that were cancelled, which a resumed run does again.
+        rounds that were cancelled or voided, which a resumed run does again.
         """
         match line:
             case Writer():
@@ -54,6 +54,9 @@ class Ledger:
                 if line.round not in known or known[line.round].status == "cancelled":
                     known[line.round] = line
                 self._hosts.setdefault(line.case_id, self._writers.get(source, ""))
+                return line.case_id
+            case Voided():
+                self._rounds.get(line.case_id, {}).pop(line.round, None)
                 return line.case_id
             case AccuracyResult():
                 self._accuracies.setdefault(line.subject, line)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from app.cases.accuracy import AccuracyResult
@@ -64,11 +65,21 @@ class Operators:
     peak: Peak | None = None
 
 
-Line = Writer | Exported | RoundResult | AccuracyResult | Tried | Operators | ColdStart
+@dataclass(frozen=True, slots=True)
+class Voided:
+    """A round that counts no more, since its samples are damaged: it is measured again."""
+
+    case_id: str
+    round: int
+    reason: str
+
+
+Line = Writer | Exported | RoundResult | Voided | AccuracyResult | Tried | Operators | ColdStart
 KINDS: dict[str, type[Line]] = {
     "writer": Writer,
     "model": Exported,
     "round": RoundResult,
+    "voided": Voided,
     "accuracy": AccuracyResult,
     "case": Tried,
     "operators": Operators,
@@ -85,13 +96,26 @@ def written(line: Line) -> dict[str, Any]:
 def read(data: Any, schema: int) -> Line | None:
     """The line that a run of this schema wrote; None for a kind that is not known.
 
-    CodecError for one that can't be understood.
+    CodecError for one that can't be understood, or that names a file outside the folder.
     """
     if not isinstance(data, dict):
         raise CodecError(f"it is {data!r:.40}, not an object")
     values = _of_schema_1(data) if schema == 1 else data
     kind = KINDS.get(values.get("kind", ""))
-    return None if kind is None else from_json(kind, values)
+    line: Line | None = None if kind is None else from_json(kind, values)
+    match line:
+        case RoundResult():
+            _refuse_path(line.samples, levels=1)
+        case Operators():
+            _refuse_path(line.file, levels=2)
+    return line
+
+
+def _refuse_path(name: str, levels: int) -> None:
+    """A folder may come from a stranger, and a reader is to open nothing beside it."""
+    parts = PurePath(name).parts
+    if len(parts) > levels or name.startswith("/") or ".." in parts:
+        raise CodecError(f"{name!r:.80} lies outside the run folder")
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class Live:
 
     `rounds_total` counts every planned round, `rounds_done` those recorded or no longer
     needed because their case has ended. Of `eta_s`, exports take `exports_eta_s`. `exit_code`
-    is set with `finished` and `stopped`.
+    is set with `finished` and `stopped`, `disk_error` where the disk ended the run.
     """
 
     state: State = "starting"
@@ -42,6 +42,7 @@ class Live:
     eta_s: float | None = None
     exports_eta_s: float = 0.0
     exit_code: int | None = None
+    disk_error: str = ""
 
     def show(self, case_id: str, number: int | None, phase: str) -> None:
         """Something of this case is in flight now, of which nothing is known yet."""

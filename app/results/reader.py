@@ -14,13 +14,17 @@ from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import MANIFEST, read_manifest
 from app.results.run import Run
+from app.results.soundness import sound
 
 
 def read_run(path: Path) -> Run:
-    """All that a run folder holds; ResultsError if it is none, is damaged or of another schema."""
+    """All that a run folder holds but rounds whose samples are damaged, which it names.
+
+    ResultsError if it is none, a line of it is damaged, or it is of another schema.
+    """
     reader = JournalReader(path)
     reader.poll()
-    return reader.ledger.run
+    return sound(reader.ledger.run)
 
 
 class JournalReader:

@@ -34,6 +34,7 @@ from app.results.measured import Measured, timed_rounds
 from app.results.needed import needed_columns
 from app.results.null import null_columns
 from app.results.operators import operator_warnings
+from app.results.patterns import pattern_columns
 from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.run import Run
@@ -108,7 +109,7 @@ class Rows:
         values: Row = dict.fromkeys(names)
         values |= _identity(run, case, rounds)
         values |= _model_columns(case, model)
-        values |= _verdict(case, rounds, planned)
+        values |= _verdict(case, rounds, planned, run.damaged.get(case.case_id, {}))
         if rounds and model is not None:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
@@ -230,13 +231,20 @@ def _options(run: Run, case: Case) -> Mapping[str, object]:
     return next(told, case.options)
 
 
-def _verdict(case: Case, rounds: Sequence[RoundResult], planned: int) -> Row:
+def _verdict(
+    case: Case, rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, str]
+) -> Row:
     """Status, reason and warnings; a case that never came to a round was cancelled."""
     decisive = worst(rounds)
+    warnings = [
+        f"the samples of round {number + 1} do not count, since their file {what}: --resume the run"
+        for number, what in damaged.items()
+    ]
     if decisive is None:
-        return {"status": "cancelled", "reason": NOT_REACHED}
+        reason = "; ".join(warnings) or NOT_REACHED
+        return {"status": "cancelled", "reason": one_line(reason)}
     timed = [result for result in rounds if result.samples]
-    warnings = [warning for result in rounds for warning in result.warnings]
+    warnings += [warning for result in rounds for warning in result.warnings]
     if decisive.status in ("ok", "partial") and len(rounds) < planned:
         warnings.append(f"{len(rounds)} of {planned} {UNFINISHED}")
     return {
@@ -314,7 +322,7 @@ def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
     values |= needed_columns(summary)
-    values |= bound_columns(case, summary)
+    values |= bound_columns(case, summary) | pattern_columns(summary)
     values |= throughput_columns(case, summary, known)
     return values
 

@@ -29,7 +29,8 @@ class Run:
     `models` are keyed by the model as the cases name it and the precision asked for,
     `accuracies` by the id of their subject, `operators` by the case,
     `cold_starts` by the id of their subject and by process. `tried` are the cases
-    that a search added to those of the plan.
+    that a search added to those of the plan. `damaged` are rounds that are left out, by the id of
+    their case and by number, with what is wrong with their samples.
     """
 
     path: Path
@@ -41,6 +42,7 @@ class Run:
     tried: tuple[Case, ...] = ()
     operators: Mapping[str, Operators] = field(default_factory=dict)
     cold_starts: Mapping[str, Mapping[int, ColdStart]] = field(default_factory=dict)
+    damaged: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:

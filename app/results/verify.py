@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult
+from app.cases.round import RoundResult
 from app.results import lines
 from app.results.folder import RESULTS, is_being_written
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import read_manifest
 from app.results.rows import Rows
-from app.results.run import SAMPLES, Run, read_records
+from app.results.run import SAMPLES, Run
+from app.results.soundness import sound
 from app.results.table import read_rows, rows_of, to_csv
 from exporters.codec import CodecError
 from exporters.digest import file_sha256
-from exporters.types import GraphlapError
 
 _RESUME = "resume the run: --resume"
 
@@ -96,13 +94,14 @@ def read_whole(folder: Path) -> Whole:
             understood += 1
             if line is not None:
                 ledger.take(path.name, line)
-    run, rounds = ledger.run, {}
-    for case_id, known in ledger.run.rounds.items():
-        told = {number: list(_round(run, result)) for number, result in known.items()}
-        findings += [finding for some in told.values() for finding in some]
-        rounds[case_id] = {number: known[number] for number, some in told.items() if not some}
+    run = ledger.run
     files = {result.samples for known in run.rounds.values() for result in known.values()}
-    return Whole(replace(run, rounds=rounds), understood, frozenset(files), tuple(findings))
+    whole = sound(run)
+    for case_id, damaged in whole.damaged.items():
+        for number, what in damaged.items():
+            name = run.rounds[case_id][number].samples
+            findings.append(Finding(f"{SAMPLES}/{name}", what, f"{_RESUME} measures it again"))
+    return Whole(whole, understood, frozenset(files), tuple(findings))
 
 
 def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
@@ -127,34 +126,6 @@ def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
         yield Finding(
             name, "the last line is torn and does not count", f"none, or {_RESUME}", harmless=True
         )
-
-
-def _round(run: Run, result: RoundResult) -> Iterator[Finding]:
-    """Whether the samples of a round are all there and can be what was measured."""
-    if not result.samples:
-        return
-    name = f"{SAMPLES}/{result.samples}"
-    again = f"remove the line of round {result.round} of {result.case_id}, then {_RESUME}"
-    try:
-        records = read_records(run.path / name)
-    except GraphlapError as error:
-        yield Finding(name, str(error.cause), f"restore it, or {again}")
-        return
-    wanted = result.warmup_iterations + result.iterations
-    if len(records) < wanted:
-        yield Finding(name, f"holds {len(records):,} of {wanted:,} samples", again)
-        return
-    phases = records["phase"]
-    # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
-    known = np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
-    if not known or np.sum(phases == MEASURED) != result.iterations:
-        yield Finding(name, "its measured runs are not as many as the journal counted", again)
-    elif (records["finished_ns"] < records["started_ns"]).any():
-        yield Finding(name, "runs end before they start", again)
-    elif "shapes_sha256" not in result.facts and not (
-        np.isin(records["lane"], np.arange(result.concurrency)).all()
-    ):
-        yield Finding(name, f"has lanes beyond the {result.concurrency} that there were", again)
 
 
 def _left_over(folder: Path, told: Collection[str]) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
 from app.stats.early_stopping import EarlyStopping, early_stopping
 from app.stats.load import lateness_ns
+from app.stats.modes import Modes, modes, of_rounds
 from app.stats.outliers import outlying
 from app.stats.quantiles import (
     CONFIDENCE,
@@ -26,6 +27,7 @@ from app.stats.quantiles import (
     order_statistic,
     supported_quantile,
 )
+from app.stats.stalls import Stalls, Timed, stalls
 from app.stats.steadiness import Movement, movement, window_medians
 from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
 from runtimes.execution import Samples
@@ -55,12 +57,13 @@ class Summary:
     words on all intervals (`few_rounds`). `outliers` counts the samples more than three
     interquartile ranges above their round's third quartile. `drift` says in words what the level
     did within the rounds (`flat`), and is empty where they are too short. `round_p50_spread` is
-    (max - min) / min of the rounds' medians, `confidence` that of every interval.
+    (max - min) / min of the rounds' medians, `confidence` that of every interval. `modes` are two
+    levels that the runs of most rounds jump between, `stalls` what slows runs at even distances.
 
-    In an open loop a latency counts from when a run was due. `outliers`, `drift`, the spread and
-    the warnings are then of the time that runs took from their own start, `service`, since
-    queueing is no fault of the machine; `queue` is the time before that. Both are pooled, by
-    percentile, and None of any other scenario, as `response_*` are None of an open loop.
+    In an open loop a latency counts from when a run was due. `outliers`, `drift`, the spread,
+    `modes`, `stalls` and the warnings are then of the time that runs took from their own start,
+    `service`, since queueing is no fault of the machine; `queue` is the time before that. Both are
+    pooled, by percentile, and None of any other scenario, as `response_*` are None of an open loop.
     """
 
     iterations: int
@@ -85,6 +88,8 @@ class Summary:
     confidence: float = CONFIDENCE
     service: Mapping[str, float | None] | None = None
     queue: Mapping[str, float | None] | None = None
+    modes: Modes | None = None
+    stalls: Stalls | None = None
 
     def value_us(self, name: str) -> float | None:
         """One of `figures`; None where it is absent."""
@@ -158,7 +163,18 @@ def summarise(
         confidence=confidence,
         service=service,
         queue=_told(queue, ("p50", "p99")) if is_open else None,
+        modes=_modes(served) if timed[0].shapes is None else None,
+        stalls=None if simulated else _stalls(timed, served),
     )
+
+
+def _modes(served: Rounds) -> Modes | None:
+    return of_rounds([modes(*one) for one in zip(served.in_time, served.ascending, strict=True)])
+
+
+def _stalls(timed: Sequence[Samples], served: Rounds) -> Stalls | None:
+    parts = zip(timed, served.in_time, served.ascending, strict=True)
+    return stalls([Timed(one.started_ns, one.finished_ns, *own) for one, *own in parts])
 
 
 def _pooled(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -22,12 +22,13 @@ from app.cases.round import RoundResult
 from app.cases.status import FAILED
 from app.machine.telemetry import Telemetry
 from app.results.folder import RESULTS, RunFolder
-from app.results.lines import Line
+from app.results.lines import Line, Voided
 from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
 from app.results.reader import JournalReader
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.table import to_csv
 from app.sweep.engine import Engine
@@ -68,8 +69,9 @@ class SweepRun:
         self._rows = Rows()
         self._kind = CheckWork.kind if folder.manifest.asked.check else RoundWork.kind
         self._told: dict[str, Row] = {}
-        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows)
         self._ledger.take(folder.writer, folder.begin(environment))
+        self.voided = tuple(self._void_damaged())
+        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows)
         asked = folder.manifest.asked
         here = place or ThisMachine(
             Telemetry.of_this_machine(), cores=asked.chosen_cores, environments=asked.environments
@@ -170,6 +172,15 @@ class SweepRun:
     ) -> None:
         self._engine.close()
 
+    def _void_damaged(self) -> Iterator[Voided]:
+        """What an earlier writer measured and somebody has damaged since is measured again."""
+        for case_id, damaged in sound(self.run).damaged.items():
+            for number, what in damaged.items():
+                line = Voided(case_id, number, what)
+                self.folder.record(line)
+                self._ledger.take(self.folder.writer, line)
+                yield line
+
     def _take(self, event: Event) -> None:
         match event:
             case Started(work):
@@ -242,7 +253,8 @@ class SweepRun:
         self._stale = False
 
 
-def close_quietly(run: SweepRun, exit_code: int) -> None:
+def close_quietly(run: SweepRun, exit_code: int, error: DiskError) -> None:
     """Close a run whose disk is full as far as that is possible."""
+    run.live.disk_error = error.cause
     with contextlib.suppress(DiskError):
         run.close(exit_code)

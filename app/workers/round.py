@@ -16,8 +16,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from app.cases.round import MeasureJob, Phase, RoundResult
+from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
 from app.cases.status import Status
+from app.workers.asleep import has_slept, slept_s
 from app.workers.conditions import peak_rss_mb, round_warnings
 from app.workers.doubts import of_crowding, of_precision
 from app.workers.engine import engine_facts
@@ -48,7 +49,7 @@ def measure_round(
 
     `said` are sentences about where this process runs.
     """
-    this = UnderWay(job, tell, stopped, said)
+    this, slept_before_s = UnderWay(job, tell, stopped, said), slept_s()
     try:
         _measure(this)
     except GraphlapError as error:
@@ -59,6 +60,9 @@ def measure_round(
     except Exception as error:
         this.note(**_unexpected(error, this.phase))
     this.leave()
+    if asleep_s := has_slept(slept_before_s):
+        reason = f"the machine slept for {asleep_s:.0f} s in it"
+        this.note(status="cancelled", stop_reason=SLEPT, reason=reason)
     return replace(this.result, phases_ms=this.phases_ms, rss_peak_mb=peak_rss_mb())
 
 

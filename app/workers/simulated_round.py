@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from app.cases.open_loop import OpenLoop
@@ -47,11 +45,10 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
     latency = np.sort(latency_ns(records, job.scenario.is_open_loop))
     p50_ns, p99_ns = (order_statistic(latency, q) for q in (0.5, 0.99))
     this.report(Progress("measure", len(records), latency.sum() / 1e9, p50_ns, p99_ns))
-    this.note(
+    this.note_samples(
+        len(records),
         # The cycles depend on the pacing, so they are known only now.
         facts=dict(session.execution.facts),
-        samples=Path(job.samples_path).name,
-        iterations=len(records),
         duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
         stop_reason="simulated",
         open_loop=became,

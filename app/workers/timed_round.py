@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -82,9 +81,8 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
         if len(session.lanes) == 1:
             _note_spans(this, session, warm.median_ns)
     gc.enable()
-    this.note(
-        samples=Path(job.samples_path).name,
-        iterations=measured.iterations,
+    this.note_samples(
+        measured.iterations,
         duration_s=measured.duration_s,
         stop_reason=measured.stop_reason,
         open_loop=measured.open_loop,

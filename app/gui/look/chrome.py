@@ -20,9 +20,10 @@ def window_style(theme: Theme) -> str:
     QToolBar QToolButton:checked {{ background: {theme.raised}; border-color: {theme.border};
         font-weight: 600; }}
     QToolBar QToolButton:focus {{ border-color: {theme.accent}; }}
-    QToolBar#trust {{ padding: 0 4px 3px 4px; }}
-    QToolBar#trust QToolButton {{ padding: 1px 7px; }}
-    QToolBar#trust QToolButton[popupMode="2"] {{ padding-right: 20px; }}
+    QToolBar#trust, QToolBar#noticed {{ padding: 0 4px 3px 4px; }}
+    QToolBar#trust QToolButton, QToolBar#noticed QToolButton {{ padding: 1px 7px; }}
+    QToolBar#trust QToolButton[popupMode="2"],
+    QToolBar#noticed QToolButton[popupMode="2"] {{ padding-right: 20px; }}
     QToolBar#trust QToolButton[tone="bad"] {{ color: {theme.bad}; }}
     QToolBar#trust QToolButton[tone="doubtful"] {{ color: {theme.warning}; }}
     QPushButton#primary {{ background: {theme.accent}; color: {theme.on_accent};
@@ -62,6 +63,14 @@ def window_style(theme: Theme) -> str:
     QTabBar {{ qproperty-drawBase: 0; }}
     QStatusBar {{ color: {theme.muted}; }}
     QStatusBar::item {{ border: none; }}
+    QStatusBar QLabel {{ color: {theme.text}; }}
+    QStatusBar QLabel[muted="true"] {{ color: {theme.muted}; }}
+    QStatusBar QProgressBar {{ min-height: 0; }}
+    QLabel#standing {{ color: {theme.base}; font-weight: 600; border-radius: 3px;
+        padding: 1px 7px; }}
+    QLabel#standing[tone="bad"] {{ background: {theme.bad}; }}
+    QLabel#standing[tone="doubtful"] {{ background: {theme.warning}; }}
+    QLabel#standing[tone="good"] {{ background: {theme.good}; }}
     """
 
 

@@ -37,6 +37,12 @@ def _measure(p: QPainter) -> None:
         p.drawRect(QRectF(x, 38 - height, 6, height))
 
 
+def _editor(p: QPainter) -> None:
+    for y, end in ((12, 30), (22, 24), (32, 34)):
+        p.drawRect(QRectF(8, y, 5, 5))
+        p.drawRect(QRectF(17, y, end - 11, 5))
+
+
 def _results(p: QPainter) -> None:
     for y in (11, 20, 29):
         p.drawRect(QRectF(8, y, 32, 6))
@@ -55,6 +61,7 @@ GLYPHS: dict[str, Callable[[QPainter], None]] = {
     "pause": _pause,
     "stop": _stop,
     "open": _open,
+    "editor": _editor,
     "measure": _measure,
     "results": _results,
     "inspect": _inspect,

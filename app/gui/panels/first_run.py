@@ -8,11 +8,13 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtSvgWidgets import QSvgWidget
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.gui.look.icon import icon_bytes
 
 _MOST_RECENT = 5
+_LINES_WIDE = 32
+"""In heights of a line of text, so that no font is too large for it."""
 _INTRODUCTION = (
     "Graphlap measures how long ONNX graphs take, on every runtime of this machine, under one "
     "protocol. The whole latency distribution is kept, and every number says how far it goes."
@@ -49,21 +51,30 @@ class FirstRunPanel(QWidget):
         self.suite_button.clicked.connect(self.suite_asked)
         self.open_button.clicked.connect(lambda: self.open_asked.emit(None))
         self._recent = QVBoxLayout()
-        box = QFrame()
-        box.setFixedWidth(460)
+        box = QWidget()
+        box.setFixedWidth(_LINES_WIDE * self.fontMetrics().height())
         column = QVBoxLayout(box)
         column.setSpacing(9)
         column.addWidget(picture, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(10)
         column.addWidget(title, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(words)
+        margins = column.contentsMargins()
+        words.setMinimumHeight(words.heightForWidth(box.width() - margins.left() - margins.right()))
         for button in (self.try_button, self.suite_button, self.open_button):
             column.addWidget(button)
         column.addLayout(self._recent)
+        page = QWidget()
+        middle = QVBoxLayout(page)
+        middle.addStretch(2)
+        middle.addWidget(box, 0, Qt.AlignmentFlag.AlignHCenter)
+        middle.addStretch(3)
+        area = QScrollArea(widgetResizable=True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidget(page)
         layout = QVBoxLayout(self)
-        layout.addStretch(2)
-        layout.addWidget(box, 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch(3)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)
 
     def show_recent(self, folders: Sequence[Path]) -> None:
         """List the runs that were open last."""

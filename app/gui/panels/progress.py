@@ -1,20 +1,30 @@
-"""Where the run stands: case, phase, round, samples, what p99 still needs, and how long yet."""
+"""The status bar: where the run stands, in one line; what an action has to say covers its left
+part for some seconds, never the word and the bar at its right."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QStatusBar,
+    QWidget,
+)
 
 from app.gui.look.terms import TERMS
-from app.results.follow.ending import ending
+from app.gui.panels.round_bar import RoundBar
+from app.results.follow.ending import Ending, ending
 from app.results.follow.state import RunState
 from app.results.live import Live
 from app.results.needed import still_needed
-from app.results.text import NOT_MEASURED, duration, latency
+from app.results.text import NOT_MEASURED, duration
 
+SAID_FOR_MS = 8_000
+"""How long a message of an action may cover where the run stands."""
 _PHASES = {
     "": "waiting",
     "start": "starting a process",
@@ -29,132 +39,141 @@ _PHASES = {
     "export": "exporting",
 }
 _FIELDS = (
-    ("case", "Case", "case"),
-    ("phase", "Phase", "warm-up"),
+    ("case", "", "case"),
+    ("phase", "", "warm-up"),
     ("rounds", "Round", "round"),
-    ("samples", "Samples", "p99"),
     ("missing", "Still for p99", "needed"),
-    ("p50", "p50 so far", "provisional"),
-    ("p99", "p99 so far", "provisional"),
-    ("eta", "Time left", "profile"),
+    ("eta", "Left", "profile"),
 )
-_ASKED = {"paused": "pausing after this round", "stopping": "stopping after this block"}
-_LEFT_OUT_FIRST = ("missing", "p50", "samples", "rounds")
-_LEAST_WIDTH = 460
+_ASKED = {
+    "paused": Ending("pausing after this round", "doubtful", "PAUSING"),
+    "stopping": Ending("stopping after this block", "doubtful", "STOPPING"),
+}
+_STARTING = Ending("starting the batch process", None)
+_LEFT_OUT_FIRST = ("missing", "rounds", "phase", "eta")
+_LEAST_CASE = 12
+"""Characters of the case's name that stay readable before anything is left out for them."""
 
 
-class ProgressPanel(QWidget):
-    """Labels over one row of a bar; `show_run` fills them."""
+class ProgressLine(QStatusBar):
+    """`show_run` fills it; `values` are its figures, `word` says at a glance what is amiss."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.bar = QProgressBar(textVisible=True)
-        self.bar.setAccessibleName("rounds done")
-        self.bar.setFormat("no run")
-        self.bar.setRange(0, 1)
-        self._asked = ""
+        self.setSizeGripEnabled(False)
         self.values: dict[str, QLabel] = {}
-        self._headings: dict[str, QLabel] = {}
-        grid = QGridLayout(self)
-        grid.setContentsMargins(10, 6, 10, 8)
-        grid.setHorizontalSpacing(18)
-        grid.setVerticalSpacing(1)
-        for column, (key, text, term) in enumerate(_FIELDS):
-            heading = QLabel(text)
-            heading.setProperty("muted", True)
-            value = QLabel(NOT_MEASURED, textFormat=Qt.TextFormat.PlainText)
-            value.setAccessibleName(text)
-            if key in ("case", "phase"):
-                value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-                value.setMinimumWidth(90)
-                grid.setColumnStretch(column, 5 if key == "case" else 2)
-            else:
-                value.setMinimumWidth(value.fontMetrics().horizontalAdvance("1,000,000"))
-            for widget in (heading, value):
-                widget.setToolTip(TERMS[term])
-            grid.addWidget(heading, 0, column)
-            grid.addWidget(value, 1, column)
-            self.values[key], self._headings[key] = value, heading
-        grid.addWidget(self.bar, 2, 0, 1, len(_FIELDS))
-        grid.setSizeConstraint(QGridLayout.SizeConstraint.SetNoConstraint)
-        self._grid = grid
-        self.setMinimumWidth(_LEAST_WIDTH)
-        self.setFixedHeight(2 * self.fontMetrics().height() + 56)
+        self._parts: dict[str, QWidget] = {}
+        self._texts: dict[str, str] = {}
+        self._promised: tuple[float | None, float] = (None, 0.0)
+        self._asked: Ending | None = None
+        self._state: RunState | None = None
+        self.line = QWidget()
+        row = QHBoxLayout(self.line)
+        row.setContentsMargins(6, 0, 0, 0)
+        row.setSpacing(14)
+        for key, heading, term in _FIELDS:
+            self._parts[key] = self._part(key, heading, term)
+            row.addWidget(self._parts[key], 1 if key == "case" else 0)
+        self.line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.word = QLabel()
+        self.word.setObjectName("standing")
+        self.word.setAccessibleName("how the run stands")
+        self.bar = RoundBar()
+        self.addWidget(self.line, 1)
+        self.addPermanentWidget(self.word)
+        self.addPermanentWidget(self.bar)
+        self.show_run(None)
+
+    def _part(self, key: str, heading: str, term: str) -> QWidget:
+        part = QWidget()
+        row = QHBoxLayout(part)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(5)
+        value = QLabel(NOT_MEASURED, textFormat=Qt.TextFormat.PlainText)
+        value.setAccessibleName(heading or key.capitalize())
+        value.setToolTip(TERMS[term])
+        if heading:
+            words = QLabel(heading)
+            words.setProperty("muted", True)
+            words.setToolTip(TERMS[term])
+            row.addWidget(words)
+        if key == "case":
+            value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        row.addWidget(value, 1)
+        self.values[key] = value
+        return part
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Leave out what there is no room for, the least needed first."""
         super().resizeEvent(event)
-        hidden: list[str] = []
-        for key in ("", *_LEFT_OUT_FIRST):
-            hidden += [key] if key else []
-            self._hide(hidden)
-            if self._grid.minimumSize().width() <= event.size().width():
-                return
+        self._fit()
 
-    def _hide(self, keys: Sequence[str]) -> None:
-        for key, value in self.values.items():
-            for widget in (self._headings[key], value):
-                widget.setVisible(key not in keys)
+    def say(self, text: str, for_ms: int = SAID_FOR_MS) -> None:
+        """Cover the figures with what an action has to say."""
+        self.showMessage(text, for_ms)
+
+    def show_start(self) -> None:
+        """A batch process was started and has not made its folder yet."""
+        self._state, self._asked = None, None
+        self._show_end(_STARTING)
+        self._tell({})
+        self.bar.show_done(0, 0, _STARTING.text)
 
     def show_run(self, state: RunState | None, asked: str = "") -> None:
         """Fill in a run's figures; None: no run is open.
 
         `asked` is what was asked of its batch process: a pause waits for the round in flight.
         """
-        self._asked = asked if asked in _ASKED else ""
+        self._state = state
         live = state.live if state else None
         if state is None or live is None:
-            for label in self.values.values():
-                label.setText(NOT_MEASURED)
-            self._show_bar(0, 1, "no run is open" if state is None else "nothing is told yet")
+            self._show_end(Ending("", None))
+            self._tell({})
+            self.bar.show_done(0, 1, "no run is open" if state is None else "nothing is told yet")
             return
         moving = state.alive and not state.over
-        told, tone = self._told(state, live)
-        self._set("case", self._case(state, live) if moving else NOT_MEASURED)
-        self._set("phase", self._phase(live) if moving else NOT_MEASURED)
-        in_round = moving and live.state == "measuring"
-        rounds = state.manifest.rounds
-        of = "at most" if state.manifest.plan.get("precise") else "of"
-        number = f"{(live.round or 0) + 1} {of} {rounds}"
-        self._set("rounds", number if in_round else NOT_MEASURED)
-        self._set("samples", f"{state.samples_in_flight:,}" if in_round else NOT_MEASURED)
-        current = state.of(live.case_id)
-        row = current.row if current else {}
-        missing = still_needed(row, state.samples_in_flight)
-        self._set("missing", missing if in_round else NOT_MEASURED)
-        self._set("p50", latency(live.p50_us) if in_round else NOT_MEASURED)
-        self._set("p99", latency(live.p99_us) if in_round else NOT_MEASURED)
-        runs = moving and live.state != "paused" and not self._asked
-        self._set("eta", duration(live.eta_s) if runs else NOT_MEASURED)
-        done, total = live.rounds_done, max(1, live.rounds_total)
-        text = f"{live.rounds_done:,} of {live.rounds_total:,} rounds"
-        if live.cases_failed and moving:
-            text += f", {live.cases_failed:,} failed"
-        self._show_bar(done, total, f"{text}, {told}", tone or "")
+        waits = moving and live.state not in ("paused", "stopping")
+        self._asked = _ASKED.get(asked) if waits else None
+        found = self._asked or ending(state, live)
+        self._show_end(found)
+        if live.eta_s != self._promised[0]:
+            self._promised = (live.eta_s, time.monotonic())
+        self._tell(self._figures(state, live) if moving else {})
+        self._show_bar(state, live, found)
 
-    def _told(self, state: RunState, live: Live) -> tuple[str, str | None]:
-        found = ending(state, live)
-        if state.alive and not state.over:
-            waits = self._asked and live.state not in ("paused", "stopping")
-            return (_ASKED[self._asked], "doubtful") if waits else (found.text, found.tone)
-        return found.text, found.tone
+    def tick(self) -> None:
+        """The time that is left grows less while nothing else is told."""
+        state = self._state
+        if state is not None and state.live is not None and state.alive and not state.over:
+            self._set("eta", self._left(state.live))
+
+    def _figures(self, state: RunState, live: Live) -> dict[str, str]:
+        told = {
+            "case": self._case(state, live),
+            "phase": self._phase(live),
+            "eta": self._left(live),
+        }
+        if live.state == "measuring":
+            of = "at most" if state.manifest.plan.get("precise") else "of"
+            told["rounds"] = f"{(live.round or 0) + 1} {of} {state.manifest.rounds}"
+            current = state.of(live.case_id)
+            row = current.row if current else {}
+            told["missing"] = still_needed(row, state.samples_in_flight)
+        return told
+
+    def _left(self, live: Live) -> str:
+        """What was promised less what has gone by since; nothing while nothing goes on."""
+        if live.state == "paused" or self._asked or live.eta_s is None:
+            return NOT_MEASURED
+        left_s = live.eta_s - (time.monotonic() - self._promised[1])
+        if left_s <= 0:
+            return "longer than expected"
+        at_least = live.exports_done < live.exports_total and not live.exports_done
+        return f"{duration(left_s)}{' or more' if at_least else ''}"
 
     def _phase(self, live: Live) -> str:
         if live.state == "paused":
             return "paused"
-        if self._asked:
-            return _ASKED[self._asked]
-        return _phase(live)
-
-    def _set(self, key: str, text: str) -> None:
-        label = self.values[key]
-        if key in ("case", "phase"):
-            shown = label.fontMetrics().elidedText(
-                text, Qt.TextElideMode.ElideMiddle, max(60, label.width())
-            )
-            label.setToolTip(text if shown != text else TERMS["case"])
-            text = shown
-        label.setText(text)
+        return self._asked.text if self._asked else _phase(live)
 
     def _case(self, state: RunState, live: Live) -> str:
         if live.state == "exporting" and live.exporting:
@@ -162,13 +181,57 @@ class ProgressPanel(QWidget):
         current = state.of(live.case_id)
         return current.label if current else NOT_MEASURED
 
-    def _show_bar(self, done: int, total: int, text: str, tone: str = "") -> None:
-        self.bar.setRange(0, total)
-        self.bar.setValue(done)
-        self.bar.setFormat(text.replace("%", "%%"))
-        if tone != self.bar.property("tone"):
-            self.bar.setProperty("tone", tone)
-            self.bar.style().polish(self.bar)
+    def _show_bar(self, state: RunState, live: Live, found: Ending) -> None:
+        moving = state.alive and not state.over
+        if moving and live.state in ("starting", "exporting") and not live.rounds_done:
+            done, total = live.exports_done, live.exports_total
+            text = f"{done:,} of {total:,} exports, {found.text}" if total else found.text
+            self.bar.show_done(done, total if done else 0, text)
+            return
+        text = f"{live.rounds_done:,} of {live.rounds_total:,} rounds"
+        if live.cases_failed and moving:
+            text += f", {live.cases_failed:,} failed"
+        total = max(1, live.rounds_total)
+        self.bar.show_done(live.rounds_done, total, f"{text}, {found.text}", found.tone or "")
+
+    def _show_end(self, found: Ending) -> None:
+        self.word.setText(found.word)
+        self.word.setVisible(bool(found.word))
+        if self.word.property("tone") != found.tone:
+            self.word.setProperty("tone", found.tone)
+            self.word.style().polish(self.word)
+
+    def _tell(self, told: dict[str, str]) -> None:
+        for key, value in self.values.items():
+            self._texts[key] = told.get(key, NOT_MEASURED)
+            if key != "case":
+                value.setText(self._texts[key])
+        self._fit()
+
+    def _set(self, key: str, text: str) -> None:
+        if self._texts.get(key) != text:
+            self._texts[key] = text
+            self.values[key].setText(text)
+            self._fit()
+
+    def _fit(self) -> None:
+        """Leave out what there is no room for, the least needed first."""
+        known = [key for key, text in self._texts.items() if text != NOT_MEASURED]
+        case = self.values["case"]
+        least = case.fontMetrics().averageCharWidth() * _LEAST_CASE
+        room = self.width() - self.bar.sizeHint().width() - least - 24
+        room -= self.word.sizeHint().width() if self.word.text() else 0
+        for key in ("", *_LEFT_OUT_FIRST):
+            known = [one for one in known if one != key]
+            wide = sum(self._parts[one].sizeHint().width() + 14 for one in known if one != "case")
+            if wide <= room:
+                break
+        for key, part in self._parts.items():
+            part.setVisible(key in known)
+        name = self._texts.get("case", NOT_MEASURED)
+        width = max(least, room - wide + least)
+        case.setText(case.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, width))
+        case.setToolTip(name if case.text() != name else TERMS["case"])
 
 
 def _phase(live: Live) -> str:

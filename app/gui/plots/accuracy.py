@@ -13,8 +13,10 @@ from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import PercentAxis, count_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.legend import Entry
 from app.gui.plots.points import NameLayer
+from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text
 from app.results.doubts import standing
 from app.results.figures import batches, number, of_batch, ranked, variants
@@ -84,6 +86,7 @@ class AccuracyView(PlotView):
                 symbolBrush=style.solid(),
             )
         self.lay(NameLayer(plot, self._names(drawn), self.theme))
+        self.let_read(plot, SpotReader([_spot(p, colors[_family(p.series)]) for p in drawn]))
         if kept is None:
             plot.autoRange(padding=0.1)
         else:
@@ -136,6 +139,14 @@ class AccuracyView(PlotView):
         return columns, [
             [point.series.row.get(name) for name in columns] for point in self._points()
         ]
+
+
+def _spot(point: Point, color: QColor) -> Spot:
+    lines = (
+        f"{point.percent:.2f} % right (top 1)",
+        figure_text(point.series, "throughput_per_s", "inputs"),
+    )
+    return case_spot(point.series, point.log_rate, point.percent, lines, color)
 
 
 def _family(series: Series) -> str:

@@ -14,6 +14,8 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.spots import ROW, Spot
 from app.gui.plots.style import SeriesStyle
 
 ROW_HEIGHT = 30
@@ -23,13 +25,30 @@ _TEXT_ROOM = 0.28
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value >= 0 with its 95 % interval, or None for a row that says only why it has none."""
+    """A value >= 0 with its 95 % interval, or None for a row that says only why it has none.
+
+    `keys` are the cases behind it, `told` is what is read of it; its text where that is ().
+    """
 
     name: str
     value: float | None
     text: str
     style: SeriesStyle
     interval: tuple[float, float] | None = None
+    keys: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+
+
+def bar_spots(bars: Sequence[Bar], *, log: bool) -> list[Spot]:
+    """What is read in each row, at the end of its bar."""
+    spots = []
+    for row, bar in enumerate(bars):
+        value = bar.value or 0.0
+        end = math.log10(value) if log and value > 0.0 else value
+        opens = Brush("latency", keys=bar.keys) if bar.keys else None
+        told, color = bar.told or (bar.text,), bar.style.color
+        spots.append(Spot(end, float(row), bar.name, told, bar.keys, color, ROW, opens))
+    return spots
 
 
 class BarLayer(Overlay):

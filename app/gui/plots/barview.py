@@ -8,7 +8,8 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
 from app.gui.plots.axes import NamesAxis, SolidAxis
-from app.gui.plots.bars import ROW_HEIGHT, Bar, BarLayer, frame_bars
+from app.gui.plots.bars import ROW_HEIGHT, Bar, BarLayer, bar_spots, frame_bars
+from app.gui.plots.read.spots import SpotReader
 from app.gui.plots.scrolled import ScrolledView
 
 
@@ -66,3 +67,4 @@ class BarView(ScrolledView):
             plot = self._add_rows(place, names, make_axis(), x_label, title, every)
             self.lay(BarLayer(plot, bars, self.theme, log=log))
             frame_bars(plot, bars, log=log)
+            self.let_read(plot, SpotReader(bar_spots(bars, log=log)))

@@ -11,8 +11,8 @@ from functools import partial
 from typing import ClassVar, TypeVar
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from app.gui.look.choice import Choice, Switch
@@ -23,6 +23,7 @@ from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.readable import ReadableView
 from app.gui.plots.style import SeriesStyle
 from app.results.labels import apart
 from app.results.series import Series
@@ -31,7 +32,7 @@ LayerT = TypeVar("LayerT", bound=Overlay)
 _ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."
 
 
-class PlotView(QWidget):
+class PlotView(ReadableView):
     """A titled plot. Subclasses give `draw`, `table`, and `reset` if they keep items.
 
     `draw` puts its plots into `self.body` and returns "", or says in one sentence what is
@@ -42,16 +43,10 @@ class PlotView(QWidget):
     hint: ClassVar[str]
     tells_apart: ClassVar[bool] = False
     """Its series go by what sets them apart, and its heading says what they share."""
-    stale = Signal()
-    """There is something to draw, or somebody looks at it now: the next beat is to come."""
-    chosen = Signal(str)
-    """The key of a case that was clicked, in views that offer that."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = LIGHT
-        self.series: tuple[Series, ...] = ()
-        """Those that are drawn, in their order."""
         self._fed: tuple[Series, ...] = ()
         self.arrangement = Arrangement()
         self._shared, self._called = "", dict[str, str]()
@@ -90,10 +85,16 @@ class PlotView(QWidget):
         self.body.layout.setSpacing(8)
         rows.layout.setRowStretchFactor(2, 1)
 
+        self.make_readable(self.canvas)
+        self.crosshair.scrolled.connect(self._stop_following)
+
         self._missing = QLabel(self.canvas)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._missing.setWordWrap(True)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        over = QVBoxLayout(self.canvas)
+        over.setContentsMargins(40, 0, 40, 0)
+        over.addWidget(self._missing)
 
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -110,6 +111,7 @@ class PlotView(QWidget):
         }
         keys |= {"Ctrl++": partial(self._zoom, 0.8), "Ctrl+=": partial(self._zoom, 0.8)}
         keys |= {"Ctrl+-": partial(self._zoom, 1.25), "Ctrl+0": self.fit}
+        keys |= {"Ctrl+C": self.copy_readout, "Esc": self.drop_readout}
         for key, act in keys.items():
             shortcut = QShortcut(QKeySequence(key), self, act)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -152,6 +154,7 @@ class PlotView(QWidget):
 
     def reset(self) -> None:
         """Drop all plots; the next `draw` makes them anew."""
+        self.crosshair.clear()
         self.body.clear()
         self.plots = []
         self._layers = []
@@ -208,6 +211,8 @@ class PlotView(QWidget):
         """Draw if something changed since the last time and somebody can see it."""
         if self._dirty and self.isVisible():
             self.draw_now()
+        elif self.lit_stale and self.isVisible():
+            self.light_up()
 
     def draw_now(self) -> None:
         """Draw, seen or not."""
@@ -220,6 +225,8 @@ class PlotView(QWidget):
         if missing:
             self.reset()
             self.legend.set_entries([], self.theme)
+        self.light_up()
+        self.crosshair.renew()
 
     def apply_theme(self, theme: Theme) -> None:
         """Take over the theme's colours; everything is drawn anew."""
@@ -231,6 +238,7 @@ class PlotView(QWidget):
 
     def _dress(self) -> None:
         self.canvas.setBackground(self.theme.base)
+        self.crosshair.apply_theme(self.theme)
         self._missing.setStyleSheet(f"color: {self.theme.muted}; background: transparent;")
 
     def fit(self) -> None:
@@ -243,10 +251,6 @@ class PlotView(QWidget):
         super().showEvent(event)
         self.refresh()
         self.stale.emit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        super().resizeEvent(event)
-        self._missing.setGeometry(self.canvas.rect().adjusted(40, 0, -40, 0))
 
     def add_plot(
         self,

@@ -9,11 +9,12 @@ from PySide6.QtWidgets import QWidget
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis, count_axis, time_axis
+from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.legend import Entry
-from app.gui.plots.model_grid import ModelGrid, Point, interval_columns, interval_of
+from app.gui.plots.model_grid import ModelGrid, Point, interval_of
 from app.gui.plots.style import clocks_text, hollow_entry, series_styles
 from app.results.doubts import standing
-from app.results.figures import batch, number, ranked, variants
+from app.results.figures import batch, interval_columns, number, ranked, variants
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT
 
@@ -41,7 +42,7 @@ class BatchView(ModelGrid):
 
     def draw(self) -> str:
         column, name, unit = _FIGURES[self.figure_choice.value]
-        points = {one.key: _point(one, column, unit) for one in ranked(self.series)}
+        points = {one.key: _point(one, column, name, unit) for one in ranked(self.series)}
         shown = [one for one in ranked(self.series) if points[one.key] is not None]
         self.reset()
         if not shown:
@@ -93,10 +94,12 @@ class BatchView(ModelGrid):
         )
 
 
-def _point(series: Series, column: str, unit: float) -> Point | None:
+def _point(series: Series, column: str, name: str, unit: float) -> Point | None:
     """None for a case whose batch size or figure is not known."""
     size, figure = batch(series), number(series, column)
     if not size or not figure:
         return None
     interval, sound = interval_of(series, column, unit), standing(series) == "sound"
-    return Point(math.log10(size), math.log10(figure * unit), interval, sound)
+    at, height = math.log10(size), math.log10(figure * unit)
+    lines = (f"batch {size}", figure_text(series, column, name))
+    return Point(at, height, interval, sound, case_spot(series, at, height, lines))

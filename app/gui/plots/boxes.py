@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF
@@ -16,10 +16,14 @@ from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.barview import BarView
 from app.gui.plots.behind import behind
-from app.gui.plots.marks import bin_quantile_s
+from app.gui.plots.case_spots import case_spot
+from app.gui.plots.marks import bin_quantile_s, percentiles
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text
 from app.results.series import Series
+from app.results.text import interval, time_text
 from app.stats.quantiles import needed_samples
 
 _QUANTILES = {"p1": 0.01, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p99": 0.99, "p99.9": 0.999}
@@ -59,6 +63,8 @@ class BoxesView(BarView):
             margin = 0.05 * (max(places) - min(places)) + 0.02
             plot.setXRange(min(places) - margin, max(places) + margin, padding=0)
         self.lay(BoxLayer(plot, boxes, self.theme))
+        spots = [s for row, one in enumerate(shown) for s in _spots(one, row, boxes[row])]
+        self.let_read(plot, SpotReader(spots, by_row=True))
         self.show_legend([])
         self.show_heading(
             "Spread of the latencies",
@@ -74,6 +80,27 @@ class BoxesView(BarView):
             rows.append([one.label, one.clock, *values])
         names = [f"{name.replace('.', '')}_us" for name in _QUANTILES]
         return ["series", "clock", *names], rows
+
+
+def _spots(series: Series, row: int, box: Box) -> list[Spot]:
+    """A mark for each percentile; a double click shows the iterations from there on."""
+    spots, color = [], box.style.color
+    for name, place in box.places.items():
+        seconds = 10.0**place
+        told = (f"{name} ~{time_text(seconds)}", _interval(series, name))
+        opens = Brush("latency", low_s=seconds, keys=(series.key,))
+        spot = case_spot(series, place, row, told, color, (0.0, 0.5))
+        spots.append(replace(spot, opens=opens))
+    return spots
+
+
+def _interval(series: Series, name: str) -> str:
+    """Of a percentile that came from raw samples."""
+    known = next((p for p in percentiles(series) if p.name == name and p.interval_s), None)
+    if known is None or known.interval_s is None:
+        return ""
+    low_us, high_us = known.interval_s.low * 1e6, known.interval_s.high * 1e6
+    return f"{time_text(known.seconds)}, 95 %: {interval(low_us, high_us)}"
 
 
 def _places(series: Series) -> dict[str, float]:

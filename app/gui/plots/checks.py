@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import (
-    QGraphicsSceneHoverEvent,
-    QGraphicsSceneMouseEvent,
-    QStyleOptionGraphicsItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.status import STATUSES, Tone
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme, mixed
-from app.gui.plots.axes import NamesAxis
-from app.gui.plots.barview import BarView
 from app.gui.plots.legend import Entry, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.spots import CELL, Spot, SpotReader
+from app.gui.plots.tile_grid import TileGrid, TileOverlay
 from app.results.checking import matrix, word
 from app.results.series import Series
 
@@ -47,7 +41,7 @@ class Place:
     simulated: bool
 
 
-class ChecksView(BarView):
+class ChecksView(TileGrid):
     """Models down, runtimes across."""
 
     title = "Check"
@@ -57,20 +51,14 @@ class ChecksView(BarView):
         if not self.series:
             return "No case yet."
         models, runtimes, places = self._places()
-        across = NamesAxis("top")
-        across.set_names(runtimes)
-        plot = self.show_rows(models, None, "")
-        plot.setAxisItems({"top": across})
-        plot.hideAxis("bottom")
-        plot.showGrid(x=False, y=False)
-        for side in ("left", "top"):
-            axis = plot.getAxis(side)
-            axis.setPen(QColor(0, 0, 0, 0))
-            axis.setTextPen(QColor(self.theme.text))
-            axis.setTickFont(plot_font())
-        plot.setXRange(-0.5, len(runtimes) - 0.5, padding=0)
-        plot.setYRange(-0.5, len(models) - 0.5, padding=0)
-        self.lay(PlaceLayer(plot, places, self.theme, self.chosen.emit))
+        plot = self.show_grid(models, runtimes)
+        self.lay(PlaceLayer(plot, places, self.theme))
+        names = {one.key: one.label for one in self.series}
+        spots = [
+            Spot(p.column, p.row, names[p.key], (p.text, p.why), (p.key,), reach=CELL)
+            for p in places
+        ]
+        self.let_read(plot, SpotReader(spots))
         clear = pg.mkPen(QColor(self.theme.border))
         self.show_legend(
             [
@@ -114,37 +102,13 @@ def tone_color(tone: Tone, theme: Theme) -> QColor:
     return mixed(QColor(full), QColor(theme.base), _TINT)
 
 
-class PlaceLayer(Overlay):
+class PlaceLayer(TileOverlay):
     """Tiles with their words; simulated ones hatched, those that have not ended only outlined."""
 
-    def __init__(
-        self,
-        plot: pg.PlotItem,
-        places: Sequence[Place],
-        theme: Theme,
-        choose: Callable[[str], object],
-    ) -> None:
+    def __init__(self, plot: pg.PlotItem, places: Sequence[Place], theme: Theme) -> None:
         super().__init__(plot)
-        self._places, self._theme, self._choose = tuple(places), theme, choose
-        self.setAcceptHoverEvents(True)
+        self._places, self._theme = tuple(places), theme
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-
-    def rect_of(self, place: Place) -> QRectF:
-        """Where a tile lies, in this item's pixels."""
-        left, right = self.x_px(place.column - 0.5), self.x_px(place.column + 0.5)
-        top, bottom = self.y_px(place.row - 0.5), self.y_px(place.row + 0.5)
-        return QRectF(left, top, right - left, bottom - top).adjusted(1.5, 1.5, -1.5, -1.5)
-
-    def mousePressEvent(self, event: QGraphicsSceneMouseEvent) -> None:  # noqa: N802
-        place = self._at(event.pos())
-        if place is None:
-            super().mousePressEvent(event)
-        else:
-            self._choose(place.key)
-
-    def hoverMoveEvent(self, event: QGraphicsSceneHoverEvent) -> None:  # noqa: N802
-        place = self._at(event.pos())
-        self.setToolTip(place.why if place is not None else "")
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -153,7 +117,7 @@ class PlaceLayer(Overlay):
         metrics = QFontMetricsF(font)
         painter.setFont(font)
         for place in self._places:
-            rect = self.rect_of(place)
+            rect = self.rect_of(place.row, place.column)
             if place.tone is None:
                 painter.setPen(QPen(QColor(theme.border), 1, Qt.PenStyle.DashLine))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -168,6 +132,3 @@ class PlaceLayer(Overlay):
             room = rect.width() - 6
             text = metrics.elidedText(place.text, Qt.TextElideMode.ElideRight, room)
             painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
-
-    def _at(self, position: QPointF) -> Place | None:
-        return next((p for p in self._places if self.rect_of(p).contains(position)), None)

@@ -19,6 +19,7 @@ from app.gui.plots.axes import Levels, LogAxis, NamesAxis
 from app.gui.plots.bars import ROW_HEIGHT
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
+from app.gui.plots.read.spots import ROW, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.results.compare import RunSide, compare_runs
 from app.results.measured import COMPARED
@@ -103,6 +104,8 @@ class CompareView(ScrolledView):
         axis.reach = reach
         plot.setXRange(-reach, reach * 3.2, padding=0)
         self.lay(RatioLayer(plot, found, self.theme))
+        spots = [_spot(row, case, found[row], told) for row, case in enumerate(shared)]
+        self.let_read(plot, SpotReader(spots))
         return plot
 
     def table(self) -> Table:
@@ -130,6 +133,17 @@ def _told(found: Comparison | None) -> tuple[str, ...]:
 
 def _named(case: Compared) -> str:
     return f"{case.label} ({CLOCK_TEXT[case.clock]})"
+
+
+def _spot(row: int, case: Compared, sides: Sides | None, name: str) -> Spot:
+    if sides is None:
+        return Spot(0.0, row, _named(case), (f"{name}: not in both",), (case.case_id,), reach=ROW)
+    verdict, interval = sides.verdict, sides.verdict.interval
+    ratio = f"ratio of {name} {significant(sides.ratio, 4)}"
+    if interval is not None:
+        ratio += f", 95 %: {significant(interval.low, 4)} to {significant(interval.high, 4)}"
+    lines = (ratio, f"{verdict.word}{f': {verdict.why}' if verdict.why else ''}")
+    return Spot(math.log10(sides.ratio), row, _named(case), lines, (case.case_id,), reach=ROW)
 
 
 def _cells(sides: Sides | None) -> list[object]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Switch
@@ -16,6 +17,10 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.behind import behind, behind_entries
 from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.read.curves import CumulativeReader, DrawnCurve
+from app.gui.plots.read.lit import lit_places
 from app.gui.plots.style import clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
@@ -29,6 +34,7 @@ class CumulativeView(PlotView):
     title = "Cumulative"
     hint = "The share of samples that were at most as slow as the latency below."
     tells_apart = True
+    reads_at_left = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._parts = PartBins()
@@ -42,6 +48,7 @@ class CumulativeView(PlotView):
     def reset(self) -> None:
         super().reset()
         self._curves: dict[str, pg.PlotDataItem] = {}
+        self._colors: dict[str, QColor] = {}
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
@@ -57,11 +64,17 @@ class CumulativeView(PlotView):
         if self.renew(part, [one.key for one in drawn]):
             self._build(drawn)
         edges: list[float] = []
+        curves, own = list[DrawnCurve](), {one.key for one in shown}
         for one in drawn:
             log_s, percent = cumulative_percent(one.counts)
             self._curves[one.key].setData(log_s, percent)
             self._curves[one.key].setPen(styles[one.key].pen(1.8))
+            if one.key in own:
+                name, color = self.name_of(one), styles[one.key].color
+                curves.append(DrawnCurve(one.key, name, color, log_s, percent))
             edges += [log_s[0], log_s[-1]]
+        self.let_read(self.plots[0], CumulativeReader(curves, part))
+        self._colors = {one.key: one.color for one in curves}
         marks = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         self._marks.set_marks(marks)
         edges += [math.log10(mark.seconds) for mark in marks]
@@ -83,6 +96,16 @@ class CumulativeView(PlotView):
         self.show_heading(f"Cumulative {NAMES[part].lower()}", f"{told}; from bins, ±1.2 %")
         return ""
 
+    def draw_lit(self) -> None:
+        if not self.plots:
+            return
+        part = self.part_choice.part
+        self._band.set_band(self.lit.brush.log_ends(part) if self.lit else None)
+        self._band.set_rugs(lit_places(self.lit, self.series, part, self._colors))
+
+    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
+        return Brush(self.part_choice.part, 10.0**low, 10.0**high)
+
     def _shown(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
@@ -96,6 +119,7 @@ class CumulativeView(PlotView):
             x_label=NAMES[self.part_choice.part],
             y_label="Samples at most so slow (%)",
         )
+        self._band = self.lay(BandLayer(plot, self.theme))
         self._marks = self.lay(MarkLayer(plot, self.theme))
         self._curves = {one.key: plot.plot(antialias=True) for one in shown}
 

@@ -12,9 +12,9 @@ from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
-from app.gui.plots.model_grid import interval_columns
+from app.gui.plots.case_spots import figure_text
 from app.gui.plots.style import clocks_text, remark, series_styles
-from app.results.figures import batches, number, of_batch, ranked, variants
+from app.results.figures import batches, interval_columns, number, of_batch, ranked, variants
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT, rate_text
 
@@ -59,6 +59,8 @@ class DevicesView(BarView):
                     f"{rate_text(rate)}  {CLOCK_TEXT[one.clock]}{remark(one)}",
                     styles[one.key],
                     _interval(one),
+                    (one.key,),
+                    (figure_text(one, "throughput_per_s", "inputs"), one.label),
                 )
                 for one in shown
                 if one.clock == clock and (rate := number(one, "throughput_per_s")) is not None

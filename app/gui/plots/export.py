@@ -22,6 +22,12 @@ _UNSEEN = QSize(1280, 800)
 
 def export_png(view: PlotView, path: Path, scale: float = 2.0) -> None:
     """`scale` pixels for each of the view's own; NotWritten if the file can't be made."""
+    if not QImageWriter(str(path), QByteArray(b"PNG")).write(picture(view, scale)):
+        raise NotWritten(path)
+
+
+def picture(view: PlotView, scale: float = 2.0) -> QImage:
+    """The view as pixels, `scale` for each of its own."""
     with _on_light(view):
         image = QImage(view.canvas.viewport().size() * scale, QImage.Format.Format_ARGB32)
         image.fill(QColor(LIGHT.base))
@@ -29,8 +35,7 @@ def export_png(view: PlotView, path: Path, scale: float = 2.0) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         view.canvas.scene().render(painter, QRectF(image.rect()), _shown(view.canvas))
         painter.end()
-    if not QImageWriter(str(path), QByteArray(b"PNG")).write(image):
-        raise NotWritten(path)
+    return image
 
 
 def export_svg(view: PlotView, path: Path) -> None:
@@ -59,11 +64,13 @@ def _on_light(view: PlotView) -> Iterator[None]:
     if not view.isVisible():
         view.resize(view.size().expandedTo(_UNSEEN))
         view.grab()
+    view.crosshair.set_drawn(False)
     try:
         view.arrange(replace(arrangement, listed=False, lit=None))  # the list is not in the picture
         _dress(view, LIGHT)
         yield
     finally:
+        view.crosshair.set_drawn(True)
         view.arrange(arrangement)
         _dress(view, theme)
         view.setUpdatesEnabled(True)

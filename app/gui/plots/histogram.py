@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,8 @@ from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
 from app.gui.plots.behind import Behind, behind, behind_entries
-from app.gui.plots.histogram_panels import LOG_EDGES, MOST_FILLED, OutlinePanel, RowPanel
+from app.gui.plots.histogram_panel import MOST_FILLED, HistogramPanel
+from app.gui.plots.histogram_rows import RowPanel, RowReader
 from app.gui.plots.marks import (
     Mark,
     MarkLayer,
@@ -23,13 +24,18 @@ from app.gui.plots.marks import (
     published_marks,
 )
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
+from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, fixed_bins
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.read.fine import FineBins, Seen
 from app.gui.plots.ridges import ROW_PX, RidgeLayer
 from app.gui.plots.rows import RowsView
-from app.gui.plots.shift_strip import STRIP_PX, Moved, RoundQuantiles, ShiftLayer, ratio_ticks
+from app.gui.plots.shift_strip import RoundQuantiles, ShiftStrip
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
+_LOG_EDGES = np.log10(EDGES_S)
 _LONGEST_CALLED = 22
 _ALL_NAMES = ("p50", "p90", "p99", "p99.9")
 
@@ -40,11 +46,17 @@ class HistogramView(RowsView):
     title = "Histogram"
     hint = "How often each latency occurred. Both axes are logarithmic, so that tails are seen."
     tells_apart = True
+    outlined: HistogramPanel
+    rows: RowPanel
+    strip: ShiftStrip
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        self._panel: HistogramPanel | RowPanel | None = None
         self._parts = PartBins()
         self._read = RoundQuantiles()
         super().__init__(parent)
+        self._fine = FineBins(self)
+        self._fine.ready.connect(self.mark_dirty)
         self.layout_choice = Choice(
             "Layout",
             {"overlaid": "Overlaid", "stacked": "One below another"},
@@ -54,7 +66,8 @@ class HistogramView(RowsView):
             "Height",
             {"counts": "Counts", "density": "Density"},
             "Counts: samples in a bin. Density: their share of the series' samples, so that "
-            "series of different length compare. A bin is 1/100 of a decade wide.",
+            "series of different length compare. How wide a bin is the heading says; until the "
+            "samples have been read it is 1/100 of a decade.",
         )
         self.log_box = Switch(
             "Log height", "A logarithmic height shows single slow samples beside thousands."
@@ -73,6 +86,10 @@ class HistogramView(RowsView):
             self.published_box,
         )
 
+    def reset(self) -> None:
+        super().reset()
+        self._panel = None
+
     def draw(self) -> str:
         self.part_choice.offer(self.series)
         shown = self._shown()
@@ -83,109 +100,88 @@ class HistogramView(RowsView):
         styles = self.styles()
         published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         stacked = self.layout_choice.value == "stacked"
+        grey = self._grey(shown, each=stacked)
         draw = self._draw_rows if stacked else self._draw_overlaid
-        marks = [*draw(shown, styles, published), *published]
+        marks = draw(shown, grey, styles, published)
         self.show_legend(
             [
                 *series_entries(shown, self.name_of, styles, filled=True),
-                *behind_entries(self._grey(shown)),
-                *mark_entries(marks, self.theme),
+                *behind_entries(grey),
+                *mark_entries([*marks, *published], self.theme),
             ]
         )
         total = sum(int(one.counts.sum()) for one in shown)
         part = self.part_choice.part
-        told = filter(None, (clocks_text(shown), since_when(shown, part), f"{total:,} samples"))
+        samples = f"{total:,} samples"
+        told = filter(None, (clocks_text(shown), since_when(shown, part), samples, self._bins_text))
         self.show_heading(f"{NAMES[part]} histogram", ", ".join(told))
         return ""
 
     def _draw_overlaid(
         self,
         shown: Sequence[Series],
+        grey: Sequence[Behind],
         styles: dict[str, SeriesStyle],
         published: Sequence[Mark],
     ) -> list[Mark]:
         """All into one plot; the marks of the series."""
         self.without_rows()
-        grey = self._grey(shown)
-        if self._renewed(shown, grey, False):
+        if self._renewed(shown, grey):
             plot = self._add_plot((share_axis if self._is_density else count_axis)("left"))
-            self._panel = OutlinePanel(plot, self.lay(MarkLayer(plot, self.theme)))
+            band = self.lay(BandLayer(plot, self.theme))
+            self.outlined = self._panel = HistogramPanel(
+                plot, self.lay(MarkLayer(plot, self.theme)), band
+            )
             if grey:
-                over = self.arrangement.baselines[0].name
-                self._strip = self.lay(ShiftLayer(self._add_strip(plot), over, self.theme))
+                self.strip = ShiftStrip(self, plot, self.arrangement.baselines[0].name)
+        if self.follows:
+            self._show_range([*shown, *(one.series for one in grey)])
+        binned = self._binned(shown, grey)
         names = ("p50", "p99") if len(shown) > MOST_FILLED else _ALL_NAMES
         marks = [mark for one in shown for mark in self._marks(one, styles, names, len(shown) > 1)]
-        log = self.log_box.isChecked()
-        self._panel.draw(shown, grey, styles, [*marks, *published], self._height, log)
+        log, every = self.log_box.isChecked(), [*marks, *published]
+        drawn = self.outlined.draw(shown, grey, binned, styles, every, self._unit, log)
+        self.let_read(self.outlined.plot, BinReader(self._named(drawn), self.part_choice.part))
         if grey:
-            self._draw_strip(shown, grey, styles)
+            self._draw_strip(shown, styles)
         if self.follows:
-            self._show_times([*shown, *(one.series for one in grey)])
-            self._panel.show_all()
+            self.outlined.show_all()
         return marks
 
     def _draw_rows(
         self,
         shown: Sequence[Series],
+        grey: Sequence[Behind],
         styles: dict[str, SeriesStyle],
         published: Sequence[Mark],
     ) -> list[Mark]:
         """Each into a row of its own; the marks of the series in sight."""
-        grey = self._grey(shown, each=True)
-        if self._renewed(shown, grey, True):
+        if self._renewed(shown, grey):
             names = NamesAxis()
             plot = self._add_plot(names)
             names.setTextPen(self.theme.text)
             names.set_names([self.name_of(one) for one in shown], titled=True)
-            self._rows = RowPanel(
+            self.rows = self._panel = RowPanel(
                 plot,
                 self.lay(RidgeLayer(plot, self.theme)),
                 self.lay(MarkLayer(plot, self.theme)),
+                self.lay(BandLayer(plot, self.theme)),
             )
-        marks = {one.key: self._marks(one, styles, ("p50", "p99")) for one in shown}
-        self._rows.draw(shown, grey, styles, marks, self._height, self.log_box.isChecked())
-        rows = self.rows_in_sight(len(shown), ROW_PX)
-        self._rows.show_rows(rows, published)
         if self.follows:
-            self._show_times([*shown, *(one.series for one in grey)])
-        return [mark for row in rows for mark in marks[shown[row].key]]
+            self._show_range([*shown, *(one.series for one in grey)])
+        binned = self._binned(shown, grey)
+        marks = {one.key: self._marks(one, styles, ("p50", "p99")) for one in shown}
+        log = self.log_box.isChecked()
+        drawn = self.rows.draw(shown, grey, binned, styles, marks, self._unit, log)
+        self.let_read(self.rows.plot, RowReader(self._named(drawn), self.part_choice.part))
+        sight = self.rows_in_sight(len(shown), ROW_PX)
+        self.rows.show_rows(sight, published)
+        return [mark for row in sight for mark in marks[shown[row].key]]
 
-    def _grey(self, shown: Sequence[Series], *, each: bool = False) -> list[Behind]:
-        """The baselines, with the bins of the part that is asked for."""
-        found = behind(shown, self.arrangement, self.theme, each=each)
-        binned = self._parts.of([one.series for one in found], self.part_choice.part)
-        by_key = {one.key: one for one in binned}
-        return [
-            replace(one, series=by_key[one.series.key]) for one in found if one.series.key in by_key
-        ]
-
-    def _add_strip(self, over: pg.PlotItem) -> pg.PlotItem:
-        axis = SolidAxis("left")
-        strip = self.add_plot(1, 0, time_axis("bottom"), axis, y_label="Ratio")
-        strip.getAxis("bottom").setStyle(showValues=False)
-        strip.setXLink(over)
-        strip.setMaximumHeight(STRIP_PX)
-        strip.setMinimumHeight(STRIP_PX)
-        strip.getViewBox().setMouseEnabled(x=True, y=False)
-        axis.setWidth(72)
-        return strip
-
-    def _draw_strip(
-        self, shown: Sequence[Series], grey: Sequence[Behind], styles: dict[str, SeriesStyle]
-    ) -> None:
-        first, part = self.arrangement.baselines[0], self.part_choice.part
-        self._read.begin()
-        moved = [
-            Moved(self._read.shifts(beside, one, part, first.in_turn), styles[one.key])
-            for one in shown
-            if (beside := first.beside(one)) is not None
-        ]
-        self._strip.set_moved(moved)
-        reach = self._strip.reach()
-        self.plots[1].setYRange(-reach, reach, padding=0)
-        self.plots[1].getAxis("left").setTicks([ratio_ticks(reach)])
-        if not self._read.complete:
-            self.mark_dirty()
+    def _named(self, drawn: Sequence[DrawnBins]) -> list[DrawnBins]:
+        """Called in the readout as in the list."""
+        by_key = {one.key: one for one in self.series}
+        return [replace(one, label=self.name_of(by_key[one.key])) for one in drawn]
 
     def _marks(
         self,
@@ -199,29 +195,50 @@ class HistogramView(RowsView):
         called = _brief(self.name_of(one)) if named else ""
         return percentile_marks(one, styles[one.key].color, names, called)
 
+    def _grey(self, shown: Sequence[Series], *, each: bool = False) -> list[Behind]:
+        """The baselines, with the bins of the part that is asked for."""
+        found = behind(shown, self.arrangement, self.theme, each=each)
+        binned = self._parts.of([one.series for one in found], self.part_choice.part)
+        by_key = {one.key: one for one in binned}
+        return [replace(g, series=by_key[g.series.key]) for g in found if g.series.key in by_key]
+
+    def _draw_strip(self, shown: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
+        first, part = self.arrangement.baselines[0], self.part_choice.part
+        self.strip.draw([(one, styles[one.key]) for one in shown], first, part, self._read)
+        if not self._read.complete:
+            self.mark_dirty()
+
     def _shown(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
+
+    def _unit(self, bins: Binned) -> float:
+        """How high one sample is."""
+        return 1.0 / bins.total if self._is_density else 1.0
 
     @property
     def _is_density(self) -> bool:
         return self.height_choice.value == "density"
 
-    def _height(self, series: Series) -> np.ndarray:
-        counts = series.counts.astype(float)
-        return counts / counts.sum() if self._is_density else counts
+    def draw_lit(self) -> None:
+        part = self.part_choice.part
+        values = {s.key: self.lit.values_ns(s, part) for s in self.series} if self.lit else {}
+        band = self.lit.brush.log_ends(part) if self.lit else None
+        if self._panel is not None:
+            self._panel.draw_lit(values, band, log=self.log_box.isChecked())
 
-    def _renewed(self, shown: Sequence[Series], grey: Sequence[Behind], stacked: bool) -> bool:
+    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
+        return Brush(self.part_choice.part, 10.0**low, 10.0**high)
+
+    def _renewed(self, shown: Sequence[Series], grey: Sequence[Behind]) -> bool:
         """Whether the plot is to be made anew: other series or another layout are to be drawn."""
-        log, part = self.log_box.isChecked(), self.part_choice.part
+        how = (self.layout_choice.value, self.log_box.isChecked(), self._is_density)
         told = [(one.key, self.name_of(one)) for one in shown]
-        behind_them = [one.series.key for one in grey]
-        return self.renew(stacked, log, self._is_density, part, told, behind_them)
+        return self.renew(*how, self.part_choice.part, told, [one.series.key for one in grey])
 
     def _add_plot(self, left: SolidAxis) -> pg.PlotItem:
         """The one plot: a plain height has a plain axis, and rows have one title for all."""
-        stacked = isinstance(left, NamesAxis)
-        log = self.log_box.isChecked()
+        stacked, log = isinstance(left, NamesAxis), self.log_box.isChecked()
         unit = "Share" if self._is_density else "Samples"
         scale = f", {'logarithmic, ' if log else ''}all rows to one scale" if stacked else ""
         plot = self.add_plot(
@@ -234,16 +251,36 @@ class HistogramView(RowsView):
         )
         if not stacked:
             plot.getAxis("left").setWidth(72)
+        plot.getViewBox().sigXRangeChanged.connect(self._zoomed)
         return plot
 
-    def _show_times(self, shown: Sequence[Series]) -> None:
+    def _zoomed(self, *_: object) -> None:
+        """Another range is looked at: finer or coarser bins for it at the next refresh."""
+        if not self.follows:
+            self.mark_dirty()
+
+    def _show_range(self, shown: Sequence[Series]) -> None:
         occupied = np.nonzero(np.sum([one.counts for one in shown], axis=0))[0]
-        edges = [LOG_EDGES[occupied[0]], LOG_EDGES[occupied[-1] + 1]]
+        edges = [_LOG_EDGES[occupied[0]], _LOG_EDGES[occupied[-1] + 1]]
         if self.published_box.isChecked():
             edges += [math.log10(f.value_us * 1e-6) for one in shown for f in one.published]
         low, high = min(edges), max(edges)
         margin = max(0.02, 0.03 * (high - low))
         self.plots[0].setXRange(low - margin, high + margin, padding=0)
+
+    def _binned(self, shown: Sequence[Series], grey: Sequence[Behind]) -> Mapping[str, Binned]:
+        """The bins of each case: as fine as what is seen allows once these have been found."""
+        (low, high), _ = self.plots[0].viewRange()
+        width_px = self.plots[0].getViewBox().sceneBoundingRect().width()
+        every = [*shown, *(one.series for one in grey)]
+        seen = Seen(tuple(every), self.part_choice.part, low, high, width_px)
+        found = self._fine.of(seen)
+        self._bins_text = ""
+        if found is None:
+            return {one.key: fixed_bins(one) for one in every}
+        grid = next(iter(found.values())).grid
+        self._bins_text = f"bins {grid.text}" if grid else ""
+        return found
 
     def table(self) -> Table:
         rows: list[list[object]] = []

@@ -29,7 +29,9 @@ class LargestBatchView(BarView):
         bars = []
         for model, variant, group in found:
             largest, ending = _reach(group)
-            bars.append(Bar(f"{model}  {variant}", largest, ending, styles[group[0].key].of_line()))
+            name, style = f"{model}  {variant}", styles[group[0].key].of_line()
+            keys = tuple(one.key for one in group if batch(one) == largest)
+            bars.append(Bar(name, largest, ending, style, keys=keys))
         self.show_bars(bars, BatchAxis("bottom"), "Batch size", log=True)
         self.show_legend([])
         self.show_heading(

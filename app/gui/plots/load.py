@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis, time_axis
+from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.legend import Entry
 from app.gui.plots.model_grid import ModelGrid, Point, interval_of
 from app.gui.plots.rate_marks import Mark, RateMarks, TargetLine
@@ -183,7 +184,9 @@ def _point(series: Series, column: str) -> Point | None:
     unit = 1e-6 if scenario.kind == "paced" else 1.0
     at = math.log10(place(scenario) * unit)
     sound = standing(series) == "sound"
-    return Point(at, math.log10(figure * 1e-6), interval_of(series, column, 1e-6), sound)
+    height, name = math.log10(figure * 1e-6), column.split("_")[1]
+    spot = case_spot(series, at, height, (str(scenario), figure_text(series, column, name)))
+    return Point(at, height, interval_of(series, column, 1e-6), sound, spot)
 
 
 def _broken(curve: Curve) -> list[Series]:

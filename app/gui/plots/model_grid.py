@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QResizeEvent
 
-from app.gui.plots.axes import LogAxis, SolidAxis
+from app.gui.plots.axes import SolidAxis
+from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
-from app.results.figures import number
+from app.results.figures import interval_columns, number
 from app.results.series import Series
 
 _PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
@@ -22,15 +23,16 @@ _PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One case on a line: log10 of where it lies, of its figure, and of the interval's ends.
+    """One case on a line: where it lies, its figure and the interval's ends, as the axes have them.
 
-    One that is not `sound` is drawn hollow.
+    One that is not `sound` is drawn hollow. `spot` is what is read there.
     """
 
     at: float
     figure: float
     interval: tuple[float, float] | None
     sound: bool = True
+    spot: Spot | None = None
 
 
 def interval_of(series: Series, column: str, unit: float) -> tuple[float, float] | None:
@@ -39,15 +41,12 @@ def interval_of(series: Series, column: str, unit: float) -> tuple[float, float]
     return (math.log10(low * unit), math.log10(high * unit)) if low and high else None
 
 
-def interval_columns(column: str) -> tuple[str, str]:
-    """The columns of a figure's interval: its unit, such as `_us` or `_per_s`, stays at the end."""
-    unit = "_per_s" if column.endswith("_per_s") else "_us"
-    stem = column.removesuffix(unit)
-    return f"{stem}_ci_low{unit}", f"{stem}_ci_high{unit}"
-
-
 class ModelGrid(ScrolledView):
     """Subclasses make a plot per model with `panel`, and draw lines into it."""
+
+    def reset(self) -> None:
+        super().reset()
+        self._spots: dict[pg.PlotItem, list[Spot]] = {}
 
     def make_room(self, models: Sequence[str]) -> None:
         """Make the canvas as high as the rows of plots need."""
@@ -64,7 +63,7 @@ class ModelGrid(ScrolledView):
         place: int,
         models: Sequence[str],
         bottom: SolidAxis,
-        left: LogAxis,
+        left: SolidAxis,
         x_label: str,
         y_label: str,
     ) -> pg.PlotItem:
@@ -87,12 +86,16 @@ class ModelGrid(ScrolledView):
         if event.size().width() // _LEAST_WIDTH != event.oldSize().width() // _LEAST_WIDTH:
             self.mark_dirty()  # more or fewer plots fit beside each other
 
-    @staticmethod
-    def line(plot: pg.PlotItem, points: list[Point], style: SeriesStyle, symbol: str = "o") -> None:
-        """Points in their order, joined, with their intervals."""
+    def line(
+        self, plot: pg.PlotItem, points: list[Point], style: SeriesStyle, symbol: str = "o"
+    ) -> None:
+        """Points in their order, joined, with their intervals; each is read."""
         if not points:
             return
         points.sort(key=lambda point: point.at)
+        spots = [replace(point.spot, color=style.color) for point in points if point.spot]
+        self._spots.setdefault(plot, []).extend(spots)
+        self.let_read(plot, SpotReader(self._spots[plot]))
         hollow = QBrush(Qt.BrushStyle.NoBrush)
         bounded = [(point, point.interval) for point in points if point.interval]
         if bounded:

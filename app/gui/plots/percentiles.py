@@ -16,10 +16,13 @@ from app.gui.plots.behind import behind, behind_entries
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
 from app.gui.plots.parts import since_when, without_samples
+from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.read.curves import DrawnCurve, PercentileReader
+from app.gui.plots.read.lit import lit_places
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
-from app.stats.quantiles import needed_samples
+from app.stats.quantiles import Interval, needed_samples
 
 _MIDDLES = 0.5 * (np.log10(EDGES_S[:-1]) + np.log10(EDGES_S[1:]))
 
@@ -30,10 +33,12 @@ class PercentileView(PlotView):
     title = "Percentiles"
     hint = "The latency that a share of the samples stayed below: 99 % is p99."
     tells_apart = True
+    reads_at_left = True
 
     def reset(self) -> None:
         super().reset()
         self._curves: dict[str, pg.PlotDataItem] = {}
+        self._colors: dict[str, QColor] = {}
 
     def draw(self) -> str:
         shown = [one for one in self.series if one.counts.any()]
@@ -49,11 +54,18 @@ class PercentileView(PlotView):
             self._build(drawn, styles)
         furthest = 2.0
         ends: list[float] = []
+        curves, own = list[DrawnCurve](), {one.key for one in shown}
         for one in drawn:
             nines, log_s = percentile_curve(one.counts)
             self._curves[one.key].setData(nines, log_s)
+            color, known = styles[one.key].color, _known(one)
+            if one.key in own:
+                name = self.name_of(one)
+                curves.append(DrawnCurve(one.key, name, color, nines, log_s, known))
             furthest = max(furthest, float(nines[-1]))
             ends += [float(log_s[0]), float(log_s[-1])]
+        self.let_read(self.plots[0], PercentileReader(curves))
+        self._colors = {one.key: one.color for one in curves}
         if kept is None:
             margin = 0.04 * (max(ends) - min(ends)) + 0.01
             self.plots[0].setXRange(0.0, furthest + 0.1, padding=0)
@@ -82,10 +94,17 @@ class PercentileView(PlotView):
             y_label="Latency",
         )
         plot.getAxis("left").setWidth(84)
+        self._band = self.lay(BandLayer(plot, self.theme, upright=False))
         for one in shown:
             style = styles[one.key]
             self._curves[one.key] = plot.plot(pen=style.pen(1.8), antialias=True)
             self._points(plot, one, style)
+
+    def draw_lit(self) -> None:
+        if not self.plots:
+            return
+        self._band.set_band(self.lit.brush.log_ends("latency") if self.lit else None)
+        self._band.set_rugs(lit_places(self.lit, self.series, "latency", self._colors))
 
     @staticmethod
     def _points(plot: pg.PlotItem, series: Series, style: SeriesStyle) -> None:
@@ -116,6 +135,12 @@ class PercentileView(PlotView):
                 )
         columns = ["latency_us", "ci_low_us", "ci_high_us", "from"]
         return ["series", "clock", "percentile", *columns], rows
+
+
+def _known(series: Series) -> tuple[tuple[float, str, float, Interval | None], ...]:
+    """The percentiles that came from raw samples, where they lie on the axis of nines."""
+    found = (p for p in percentiles(series) if not p.provisional)
+    return tuple((nines_of(p.quantile), p.name, p.seconds, p.interval_s) for p in found)
 
 
 def _reach(percentile: Percentile) -> tuple[float, float]:

@@ -30,13 +30,14 @@ _TALL = 0.86
 @dataclass(frozen=True, slots=True)
 class Ridge:
     """Columns between log10 edges [n + 1] of `heights` [n] from 0 to 1, and their marks; `behind`
-    are the outlines of baselines."""
+    are the outlines of baselines, `lit` what is marked of the samples."""
 
     edges: np.ndarray
     heights: np.ndarray
     style: SeriesStyle
     marks: Sequence[Mark] = ()
     behind: Sequence[Ridge] = ()
+    lit: Ridge | None = None
 
 
 class RidgeLayer(Overlay):
@@ -68,6 +69,8 @@ class RidgeLayer(Overlay):
                 for outline in ridge.behind:
                     self._paint_columns(painter, outline, floor, tall, filled=False)
                 self._paint_columns(painter, ridge, floor, tall, filled=True)
+                if ridge.lit is not None:
+                    self._paint_columns(painter, ridge.lit, floor, tall, filled=True)
                 self._paint_marks(painter, ridge.marks, QRectF(box.left(), floor - tall, 1, tall))
 
     def _paint_floor(self, painter: QPainter, floor: float) -> None:

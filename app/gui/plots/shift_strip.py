@@ -18,9 +18,12 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.round import MEASURED
 from app.gui.look.theme import Theme
+from app.gui.plots.axes import SolidAxis, time_axis
+from app.gui.plots.base import PlotView
 from app.gui.plots.legend import plot_font
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import SeriesStyle
+from app.results.baselined import Baseline
 from app.results.parts import Part, part_ns
 from app.results.series import Series
 from app.stats.shift import Shift, round_quantiles, shifts
@@ -65,12 +68,47 @@ class RoundQuantiles:
         return shifts(*sides, in_turn) if self.complete else []
 
 
+class ShiftStrip:
+    """A plot below another, over the same time axis."""
+
+    def __init__(self, view: PlotView, above: pg.PlotItem, over: str) -> None:
+        self._axis = SolidAxis("left")
+        self.plot = view.add_plot(1, 0, time_axis("bottom"), self._axis, y_label="Ratio")
+        self.plot.getAxis("bottom").setStyle(showValues=False)
+        self.plot.setXLink(above)
+        self.plot.setMaximumHeight(STRIP_PX)
+        self.plot.setMinimumHeight(STRIP_PX)
+        self.plot.getViewBox().setMouseEnabled(x=True, y=False)
+        self._axis.setWidth(72)
+        self.layer = view.lay(ShiftLayer(self.plot, over, view.theme))
+
+    def draw(
+        self,
+        series: Sequence[tuple[Series, SeriesStyle]],
+        baseline: Baseline,
+        part: Part,
+        read: RoundQuantiles,
+    ) -> None:
+        """Each series over what the baseline has beside it."""
+        read.begin()
+        self.layer.set_moved(
+            [
+                Moved(read.shifts(beside, one, part, baseline.in_turn), style)
+                for one, style in series
+                if (beside := baseline.beside(one)) is not None
+            ]
+        )
+        reach = self.layer.reach()
+        self.plot.setYRange(-reach, reach, padding=0)
+        self._axis.setTicks([_ratio_ticks(reach)])
+
+
 def _measured(records: np.ndarray, series: Series, part: Part) -> np.ndarray:
     kept = records[records["phase"] == MEASURED]
     return part_ns(kept, part, from_schedule=series.case.scenario.is_open_loop)
 
 
-def ratio_ticks(reach: float) -> list[tuple[float, str]]:
+def _ratio_ticks(reach: float) -> list[tuple[float, str]]:
     """1, and as much above and below it as a round number of percent within reach."""
     most = 0.9 * (10.0**reach - 1.0)
     decade = 10.0 ** math.floor(math.log10(most))

@@ -71,6 +71,17 @@ def series_styles(series: Sequence[Series], theme: Theme, by: str = "") -> dict[
     }
 
 
+class LitStyle(SeriesStyle):
+    """Of samples that are marked: filled, whatever is known of their case."""
+
+    __slots__ = ()
+
+    def fill(self, alpha: int = 210) -> QBrush:
+        color = QColor(self.color)
+        color.setAlpha(alpha)
+        return QBrush(color)
+
+
 def legend_text(series: Series, called: str = "") -> str:
     """What it is called beside others, or its label, with its clock and with what makes the row
     one not to rank."""

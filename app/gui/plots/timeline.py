@@ -11,19 +11,19 @@ from functools import partial
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import QWidget
 
-from app.cases.round import FIRST_SEEN, MEASURED, WARMUP
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
-from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.envelope import Envelope, Taken
-from app.gui.plots.legend import Entry, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.legend import Entry
 from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samples
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.lit_points import LitPoints
+from app.gui.plots.read.samples import PHASES, DrawnRound, SampleReader
+from app.gui.plots.rounds import NameLayer, RoundLayer, warm_color
 from app.gui.plots.rows import RowsView
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.gui.plots.trace import Trace
@@ -34,7 +34,6 @@ PANEL_PX = 76
 """The least height in which a series of its own is read."""
 MOST_ROWS = 1_000_000
 """The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
-_PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_SEEN: "first of its shape"}
 
 
 class TimelineView(RowsView):
@@ -49,6 +48,9 @@ class TimelineView(RowsView):
         self._envelopes: dict[tuple[str, int, str], Envelope] = {}
         self._panels: dict[str, pg.PlotItem] = {}
         self._shades: dict[str, RoundLayer] = {}
+        self._lit_points: dict[str, LitPoints] = {}
+        self._readers: dict[pg.PlotItem, SampleReader] = {}
+        self._drawn: dict[str, list[DrawnRound]] = {}
         super().__init__(parent)
         self.layout_choice = Choice(
             "Layout",
@@ -61,6 +63,7 @@ class TimelineView(RowsView):
     def reset(self) -> None:
         super().reset()
         self._traces, self._panels, self._shades = {}, {}, {}
+        self._lit_points, self._readers, self._drawn = {}, {}, {}
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
@@ -82,10 +85,12 @@ class TimelineView(RowsView):
         self._draw_traces(drawn, offsets)
         if self.follows:
             self._fit_heights(drawn)
+        styles = self.styles()
+        self._let_read(drawn, offsets, styles)
         self.show_legend(
             [
-                *series_entries(drawn, self.name_of, self.styles()),
-                Entry("warm-up, not counted", None, QBrush(_warm_color(self.theme))),
+                *series_entries(drawn, self.name_of, styles),
+                Entry("warm-up, not counted", None, QBrush(warm_color(self.theme))),
             ]
         )
         count = sum(len(r) for one in drawn for r in one.rounds)
@@ -104,6 +109,7 @@ class TimelineView(RowsView):
             if row and not stacked:
                 self._panels[one.key] = self.plots[0]
                 self._shades[one.key] = self._shades[drawn[0].key]
+                self._lit_points[one.key] = self._lit_points[drawn[0].key]
                 continue
             last = row == len(drawn) - 1 or not stacked
             plot = self.add_plot(
@@ -125,9 +131,52 @@ class TimelineView(RowsView):
                 plot.getAxis("bottom").setStyle(showValues=False)
             self._panels[one.key] = plot
             self._shades[one.key] = self.lay(RoundLayer(plot, self.theme, named_row=in_rows))
+            self._lit_points[one.key] = self.lay(LitPoints(plot, self.theme))
             if in_rows:
                 self.lay(NameLayer(plot, self.name_of(one), self.theme))
         self.plots[0].getViewBox().sigXRangeChanged.connect(self._zoomed)
+
+    def _let_read(
+        self, drawn: Sequence[Series], offsets: Sequence[float], styles: dict[str, SeriesStyle]
+    ) -> None:
+        self._drawn = {
+            one.key: [
+                DrawnRound(
+                    one.key,
+                    one.label,
+                    styles[one.key].color,
+                    number,
+                    records,
+                    offsets[number],
+                    self._taken(one),
+                    partial(_beside, one, number),
+                )
+                for number, records in enumerate(one.rounds)
+            ]
+            for one in drawn
+        }
+        for plot in dict.fromkeys(self._panels.values()):
+            there = [r for key, rs in self._drawn.items() if self._panels[key] is plot for r in rs]
+            self._readers[plot] = SampleReader(there, self.part_choice.part)
+            self.let_read(plot, self._readers[plot])
+
+    def draw_lit(self) -> None:
+        points: dict[LitPoints, list[tuple[np.ndarray, np.ndarray, QColor]]] = {
+            layer: [] for layer in self._lit_points.values()
+        }
+        for one in self.series if self.lit else ():
+            for drawn, lit in zip(self._drawn.get(one.key, ()), self._lit_of(one), strict=False):
+                if len(lit):
+                    points[self._lit_points[one.key]].append((*drawn.places(lit), drawn.color))
+        for layer, found in points.items():
+            layer.set_points(found)
+
+    def _lit_of(self, series: Series) -> Sequence[np.ndarray]:
+        return self.lit.of(series).rounds if self.lit else ()
+
+    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
+        spans = self._readers[plot].spans(low, high)
+        return Brush(self.part_choice.part, spans=spans) if spans else None
 
     def _zoomed(self, *_: object) -> None:
         """Another part is looked at: finer or coarser data for it at the next refresh."""
@@ -212,76 +261,12 @@ class TimelineView(RowsView):
                 kept = records[: max(0, MOST_ROWS - len(rows))]
                 taken_us = (self._taken(one)(kept) / 1e3).tolist()
                 for record, us in zip(kept, taken_us, strict=True):
-                    phase = _PHASES[int(record["phase"])]
+                    phase = PHASES[int(record["phase"])]
                     started = int(record["started_ns"])
                     rows.append([one.label, one.clock, number, started, us, phase])
         return ["series", "clock", "round", "started_ns", f"{part}_us", "phase"], rows
 
 
-def _warm_color(theme: Theme) -> QColor:
-    color = QColor(theme.muted)
-    color.setAlpha(60)
-    return color
-
-
-class RoundLayer(Overlay):
-    """Warm-up shaded, and where each round begins."""
-
-    def __init__(self, plot: pg.PlotItem, theme: Theme, *, named_row: bool) -> None:
-        super().__init__(plot)
-        self._theme = theme
-        self._untold = 1 if named_row else 0  # the row's own name stands where that would
-        self._offsets: tuple[float, ...] = ()
-        self._warm: tuple[tuple[float, float], ...] = ()
-
-    def set_rounds(self, offsets_s: Sequence[float], warm_s: Sequence[tuple[float, float]]) -> None:
-        """Where rounds begin, and from when to when each warmed up, on the time axis."""
-        self._offsets, self._warm = tuple(offsets_s[:-1]), tuple(warm_s)
-        self.update()
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        box = self.boundingRect()
-        for begin, end in self._warm:
-            left, right = self.x_px(begin), self.x_px(end)
-            shade = QRectF(left, box.top(), max(1.5, right - left), box.height())
-            painter.fillRect(shade & box, _warm_color(self._theme))
-        painter.setFont(plot_font(-1.5))
-        metrics = QFontMetricsF(painter.font())
-        for number, offset in enumerate(self._offsets):
-            x = self.x_px(offset)
-            if not box.left() - 1 <= x <= box.right():
-                continue
-            painter.setPen(QPen(QColor(self._theme.border), 1, Qt.PenStyle.DashLine))
-            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-            if number < self._untold:
-                continue
-            painter.setPen(QColor(self._theme.muted))
-            painter.drawText(
-                QPointF(x + 4, box.top() + metrics.ascent() + 2), f"round {number + 1}"
-            )
-
-
-class NameLayer(Overlay):
-    """Whose row it is, at its upper left end and over its samples."""
-
-    def __init__(self, plot: pg.PlotItem, name: str, theme: Theme) -> None:
-        super().__init__(plot)
-        self._name, self._theme = name, theme
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        box = self.boundingRect()
-        painter.setFont(plot_font(-1.0, bold=True))
-        metrics = QFontMetricsF(painter.font())
-        name = metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, box.width() - 8)
-        place = QRectF(
-            box.left() + 2, box.top() + 1, metrics.horizontalAdvance(name) + 4, metrics.height()
-        )
-        ground = QColor(self._theme.base)
-        ground.setAlpha(225)
-        painter.fillRect(place, ground)
-        painter.setPen(QColor(self._theme.text))
-        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, name)
+def _beside(series: Series, number: int, _: int) -> str:
+    """What is known of the machine in a round."""
+    return ""

@@ -13,6 +13,7 @@ from app.cases.columns import BY_NAME, NAMES
 from app.cases.latency_columns import PERCENTILES
 from app.results.figures import number, ranked
 from app.results.series import Series
+from app.results.settings import TELLING
 from app.results.text import CLOCK_TEXT, significant
 
 Kind = Literal["text", "count", "lower", "higher"]
@@ -104,19 +105,6 @@ DEFAULT: tuple[str, ...] = (
 )
 """What is shown until somebody chooses otherwise."""
 
-TELLING: tuple[str, ...] = (
-    "sequence_length",
-    "threads",
-    "scenario",
-    "gap_us",
-    "rate_hz",
-    "at_once",
-    "period_us",
-    "wait_policy",
-    "condition",
-    "batcher",
-)
-"""What a sweep may vary beside the default columns: shown by itself where it does."""
 _PLACED = (*DEFAULT[:4], *TELLING, *DEFAULT[4:])
 
 COLUMNS: tuple[Column, ...] = tuple(

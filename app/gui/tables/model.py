@@ -15,7 +15,7 @@ from app.cases.status import FAILED, WELL
 from app.cases.verdict import BAND
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
-from app.gui.tables.columns import COLUMNS, TELLING, Column, columns_of
+from app.gui.tables.columns import COLUMNS, Column, columns_of
 from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
@@ -23,6 +23,7 @@ from app.results.doubts import standing
 from app.results.figures import number, ranked
 from app.results.measured import COMPARED
 from app.results.series import Series
+from app.results.settings import TELLING
 from app.results.text import significant
 from app.results.verdicts import Pair, Sides, judged
 from app.results.warned import sentences

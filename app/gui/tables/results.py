@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -77,8 +77,9 @@ class ResultsTable(QWidget):
         self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._own_baselines: list[str] = []
         self._baselines: tuple[Baseline, ...] = ()
+        self.row_actions: list[QAction] = []
         self._lent: set[str] = set()
-        self._judged = False
+        self._judged = self._quiet = False
         self.columns_menu = QMenu(self.columns_button)
         self.columns_button.setMenu(self.columns_menu)
         self.count_label = QLabel()
@@ -263,14 +264,21 @@ class ResultsTable(QWidget):
         rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
         return [self._series_at(row).key for row in rows]
 
-    def select(self, keys: Sequence[str] | set[str]) -> None:
-        """Select the rows of these cases, where they are shown."""
-        selection = self.view.selectionModel()
-        selection.clearSelection()
-        flags = selection.SelectionFlag.Select | selection.SelectionFlag.Rows
+    def select(self, keys: Sequence[str] | set[str], *, quiet: bool = False) -> None:
+        """Select the rows of these cases, where they are shown, and scroll to the first of them.
+
+        `quiet`: whoever listens to `selected` is not told.
+        """
+        selection, chosen = self.view.selectionModel(), QItemSelection()
         for row in range(self.filter.rowCount()):
             if self._series_at(row).key in keys:
-                selection.select(self.filter.index(row, 0), flags)
+                chosen.select(*[self.filter.index(row, 0)] * 2)
+        self._quiet = quiet
+        flags = selection.SelectionFlag.ClearAndSelect | selection.SelectionFlag.Rows
+        selection.select(chosen, flags)
+        self._quiet = False
+        if not chosen.isEmpty():
+            self.view.scrollTo(chosen.indexes()[0])
 
     def _series_at(self, row: int) -> Series:
         return self.model.series[self.filter.mapToSource(self.filter.index(row, 0)).row()]
@@ -342,10 +350,16 @@ class ResultsTable(QWidget):
             [column.raw(self._series_at(row)) for column in shown] for row in rows
         ]
 
+    def current_key(self) -> str:
+        """The key of the row that the keyboard is on; "" of none."""
+        index = self.view.currentIndex()
+        return self._series_at(index.row()).key if index.isValid() else ""
+
     def _context_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
-        menu.addActions([self.baseline_action, self.copy_action])
-        menu.exec(self.view.viewport().mapToGlobal(at))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addActions([self.baseline_action, self.copy_action, *self.row_actions])
+        menu.popup(self.view.viewport().mapToGlobal(at))
 
     def _filter_changed(self, *_: object) -> None:
         self.filter.set_text(self.filter_box.text())
@@ -353,7 +367,8 @@ class ResultsTable(QWidget):
         self._count()
 
     def _selection_changed(self, *_: QModelIndex) -> None:
-        self.selected.emit(self.selected_keys())
+        if not self._quiet:
+            self.selected.emit(self.selected_keys())
 
     def _count(self) -> None:
         shown, total = self.filter.rowCount(), len(self.model.series)

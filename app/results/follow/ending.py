@@ -2,35 +2,65 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.cases.status import FAILED, FITS, STATUSES, Tone
 from app.results.follow.state import RunState
 from app.results.live import Live
 
 _BROKEN = 1
+_NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+_FULL_BELOW_BYTES = 1 << 20
+"""With less room than this the next file of a run does not fit: its journal, `live.json`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """`tone` is None while the run goes on."""
+    """`tone` is None while the run goes on; `word` says it at a glance, "" of one that does."""
 
     text: str
     tone: Tone | None
+    word: str = ""
+
+
+_DISK_FULL = Ending("no room on the disk: free space, then resume the run", "bad", "DISK FULL")
 
 
 def ending(state: RunState, live: Live) -> Ending:
     """Of a run that goes on what it does, else how it ended and what can be done about it."""
     if not state.over:
+        if state.alive and live.state == "paused":
+            return Ending("paused", "doubtful", "PAUSED")
         if state.alive:
-            return Ending(live.state, "doubtful" if live.state == "paused" else None)
-        return Ending("interrupted, can be resumed", "bad")
+            return Ending(live.state, None)
+        if _is_full(state.folder):
+            return _DISK_FULL
+        return Ending("interrupted, can be resumed", "bad", "INTERRUPTED")
     if live.state == "stopped":
+        if live.exit_code == _BROKEN and _is_full(state.folder):
+            return _DISK_FULL
+        if live.disk_error:
+            full = any(words in live.disk_error for words in _NO_ROOM)
+            text = f"{live.disk_error}; can be resumed"
+            return Ending(text, "bad", "DISK FULL" if full else "DISK ERROR")
         if live.exit_code == _BROKEN:
-            return Ending("broken off by an error, the log says which; can be resumed", "bad")
-        return Ending("stopped, can be resumed", "doubtful")
+            text = "broken off by an error, the log says which; can be resumed"
+            return Ending(text, "bad", "BROKEN OFF")
+        return Ending("stopped, can be resumed", "doubtful", "STOPPED")
     return _finished(state)
+
+
+def _is_full(folder: Path) -> bool:
+    """Of a run that was cut off: who could not write could not say why either."""
+    try:
+        return shutil.disk_usage(folder).free < _FULL_BELOW_BYTES
+    except OSError:
+        return False
 
 
 def _finished(state: RunState) -> Ending:
@@ -38,14 +68,15 @@ def _finished(state: RunState) -> Ending:
     total = len(state.series)
     failed = sum(count for status, count in ends.items() if status in FAILED)
     if total and failed == total:
-        return Ending("finished: every case failed, see Reason in the table", "bad")
+        return Ending("finished: every case failed, see Reason in the table", "bad", "FAILED")
     if total and not any(status in FITS for status in ends):
-        return Ending("finished: nothing could be measured, see Reason in the table", "bad")
+        text = "finished: nothing could be measured, see Reason in the table"
+        return Ending(text, "bad", "FAILED")
     without = sum(count for status, count in ends.items() if _is_missing(status)) - failed
     told = [f"{failed:,} of {total:,} cases failed"] if failed else []
     told += [f"{without:,} not measured"] if without else []
     tone: Tone = "bad" if failed else "doubtful" if without else "good"
-    return Ending(", ".join(["finished", *told]), tone)
+    return Ending(", ".join(["finished", *told]), tone, "FINISHED")
 
 
 def _is_missing(status: str) -> bool:

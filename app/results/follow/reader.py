@@ -20,6 +20,7 @@ from app.cases.round import RoundResult
 from app.machine.available import clock_of
 from app.results.clock import mean_clock_mhz
 from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
+from app.results.follow.attention import Attention
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
 from app.results.follow.reference import reference_figures
@@ -65,6 +66,7 @@ class RunReader:
         self._current = ""
         self._reading = False
         self._all_summarised = False
+        self._attention = Attention()
         self._state = RunState(folder, self._journal.ledger.manifest)
 
     def choose(self, keys: Sequence[str]) -> None:
@@ -109,12 +111,14 @@ class RunReader:
             return None
         for key in changed & self._cases.keys():
             self._series[key] = self._one(self._cases[key], running, alive)
+        series = tuple(self._series[key] for key in self._cases)
         self._state = RunState(
             folder=self.folder,
             manifest=self._journal.ledger.manifest,
             live=live,
             alive=alive,
-            series=tuple(self._series[key] for key in self._cases),
+            series=series,
+            noticed=() if alive else self._attention.of(series, self._waits),
             shown=shown,
             revision=before.revision + told,
             samples_in_flight=self._in_flight(live),
@@ -126,8 +130,12 @@ class RunReader:
     @property
     def is_moving(self) -> bool:
         """Whether something new is to be expected soon."""
-        waits = len(self._answered) < len(self._asked) and not self._summaries.died
-        return self._state.alive or self._reading or waits
+        return self._state.alive or self._reading or self._waits
+
+    @property
+    def _waits(self) -> bool:
+        """Whether summaries that were asked for have not come yet."""
+        return len(self._answered) < len(self._asked) and not self._summaries.died
 
     def close(self) -> None:
         """End the summary process."""

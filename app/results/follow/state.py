@@ -10,6 +10,7 @@ from typing import Any
 from app.results.follow.details import CaseDetails
 from app.results.live import Live
 from app.results.manifest import Manifest
+from app.results.noticing.notice import Notice
 from app.results.series import Series
 
 
@@ -29,7 +30,7 @@ class RunState:
     once their model was exported, details. `environments` are by host, of who measured.
     `revision` grows when more changed than samples being added. `alive` says that some
     process is writing the folder now. `problem` is there when the folder can't be read any
-    more; what was read before stays.
+    more; what was read before stays. `noticed` is what to look at, once nobody writes the folder.
     """
 
     folder: Path
@@ -43,6 +44,7 @@ class RunState:
     problem: Problem | None = None
     details: Mapping[str, CaseDetails] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    noticed: tuple[Notice, ...] = ()
 
     def of(self, key: str) -> Series | None:
         """The series of one case."""

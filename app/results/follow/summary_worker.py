@@ -18,6 +18,7 @@ from app.cases.errors import ResultsError
 from app.results.reader import JournalReader
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.soundness import sound
 from exporters.codec import to_json
 
 
@@ -42,7 +43,13 @@ def _answers(run: Run, case_ids: list[str]) -> Iterator[dict[str, Any]]:
         answer: dict[str, Any] = {"case_id": case.case_id, "row": {}, "summary": None}
         try:
             rows = Rows()
-            alone = replace(run, manifest=replace(run.manifest, cases=(case,)), tried=())
+            alone = replace(
+                run,
+                manifest=replace(run.manifest, cases=(case,)),
+                tried=(),
+                rounds={case.case_id: run.rounds.get(case.case_id, {})},
+            )
+            alone = sound(alone)
             answer["row"] = rows.of(alone)[0]
             summary = rows.summary(alone, case)
             answer["summary"] = to_json(summary) if summary else None

@@ -125,7 +125,8 @@ class Work(ABC):
 
     @abstractmethod
     def advance(self) -> News:
-        """Hear what there is, watch its limits; sets `over` with `ended` or `dropped`."""
+        """Hear what there is, watch its limits; sets `over` with `ended`, and with `dropped` unless
+        it begins again."""
 
     @abstractmethod
     def stop(self, now: bool) -> None:

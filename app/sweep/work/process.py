@@ -36,7 +36,7 @@ class ProcessWork(Work):
 
     def start(self, place: Place) -> None:
         self._talk = place.start(self.kind, self._environment)
-        self._deadline = time.monotonic() + self.time_limit_s
+        self._deadline, self._kill_at = time.monotonic() + self.time_limit_s, None
         self._talk.send(json.dumps(self._job()))
 
     def due(self) -> float:

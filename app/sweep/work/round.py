@@ -10,7 +10,7 @@ from typing import Any
 from app.cases.case import Case
 from app.cases.errors import DiskError
 from app.cases.reading import Reading
-from app.cases.round import MeasureJob, RoundResult
+from app.cases.round import SLEPT, MeasureJob, RoundResult
 from app.cases.status import FAILED, Status
 from app.machine.available import runtime
 from app.results import text
@@ -67,10 +67,12 @@ class RoundWork(ProcessWork):
         self.phase = "start"
         self._readings: tuple[Reading, ...] = ()
         self._watcher: Watch | None = None
-        self._disk_full = False
+        self._disk_full = self._again = False
+        self._place: Place | None = None
         self._started_at_utc = ""
 
     def start(self, place: Place) -> None:
+        self._place = place
         super().start(place)
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._watcher = Watch(
@@ -78,16 +80,23 @@ class RoundWork(ProcessWork):
         )
 
     def due(self) -> float:
-        return min(super().due(), self._eye.due())
+        return 0.0 if self._again else min(super().due(), self._eye.due())
 
     def advance(self) -> News:
+        if self._again:
+            return self._begin_again()
         news = super().advance()
-        if self.over:
+        if self.over or self._again:
             return news
         self._readings = self._eye.look()
         if self._eye.too_large:
             self._worker.kill()
         return "told" if self._readings else news
+
+    def stop(self, now: bool) -> None:
+        self._stopping = True
+        if not self._again:  # between two processes there is nothing to end
+            super().stop(now)
 
     def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.tried:
@@ -145,11 +154,25 @@ class RoundWork(ProcessWork):
         result = self.result or self._without_result()
         if self._stopping or result.stop_reason == "stopped":
             self._why_dropped, self.result = STOPPED, None
+        elif result.stop_reason == SLEPT:
+            self._why_dropped = f"{result.reason}, it begins again"
+            self._again, self.over, self.phase = True, False, "start"
+            self.result = self.progress = None
+            self._readings = ()
         elif result.stop_reason == "disk_full":
             self._why_dropped, self.result = result.reason, None
             self._disk_full = True
         else:
             self.result = self._without_result() if self._broke_its_limit(result) else result
+
+    def _begin_again(self) -> News:
+        assert self._place is not None, "work is started before it is advanced"
+        self._again, self._why_dropped = False, ""
+        if self._stopping:
+            self.over, self._why_dropped = True, STOPPED
+            return "dropped"
+        self.start(self._place)
+        return "told"
 
     @property
     def _eye(self) -> Watch:

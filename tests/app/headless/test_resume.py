@@ -7,11 +7,15 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from app.cases.round import RECORD
+from app.results.reader import read_run
+from app.results.rows import Rows
 from tests.app.headless.batch import (
     FAKE,
     launch,
@@ -60,13 +64,15 @@ def test_resuming_a_finished_run_measures_nothing(work: Path) -> None:
     assert samples_of(work / "run") == before
 
 
-@pytest.mark.parametrize("how", ["signal", "line"])
-def test_a_stop_ends_the_run_in_order_and_it_resumes(work: Path, how: str) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP, None])
+def test_a_stop_ends_the_run_in_order_and_it_resumes(
+    work: Path, how: signal.Signals | None
+) -> None:
     process = launch("--headless", "--models", "add.onnx", *FAKE, "--rounds", "3", "--out", "run")
     wait_for_rounds(work / "run", 1, process)
     assert process.stdin
-    if how == "signal":
-        process.send_signal(signal.SIGINT)
+    if how is not None:
+        process.send_signal(how)
         out, log = process.communicate(timeout=60)
     else:
         out, log = process.communicate("stop\n", timeout=60)
@@ -79,6 +85,59 @@ def test_a_stop_ends_the_run_in_order_and_it_resumes(work: Path, how: str) -> No
     assert len(list((work / "run" / "samples").iterdir())) == recorded(work / "run")
     assert run("--resume", "run")[0] == 0
     assert recorded(work / "run") == 3
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does, and children inherit it
+    try:
+        process = launch(
+            "--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run"
+        )
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    wait_for_rounds(work / "run", 1, process)
+    process.send_signal(signal.SIGHUP)
+    out, log = process.communicate(timeout=60)
+    assert process.returncode == 0, (out, log)
+    assert recorded(work / "run") == 2
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: -RECORD.itemsize])
+
+
+def _zeroed(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def _one_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-RECORD.itemsize] ^= 1  # the last run was due a nanosecond earlier
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("harm", [_cut, _zeroed, _one_bit, Path.unlink])
+def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
+    work: Path, harm: Callable[[Path], None]
+) -> None:
+    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    assert run(*asked)[0] == 0
+    damaged, whole = sorted((work / "run" / "samples").iterdir())
+    kept = whole.read_bytes()
+    harm(damaged)
+    (row,) = Rows().of(read_run(work / "run"))
+    assert row["rounds"] == 1
+    assert "the samples of round 1 do not count" in str(row["warnings"])
+    code, _, log = run("--resume", "run")
+    assert code == 0
+    assert "add.onnx fake round 1 is measured again: its samples are damaged" in log
+    assert whole.read_bytes() == kept
+    (row,) = Rows().of(read_run(work / "run"))
+    assert row["rounds"] == 2
+    assert "do not count" not in str(row["warnings"])
+    assert run("--verify", "run")[0] == 0
 
 
 def test_pause_and_resume_through_standard_input(work: Path) -> None:

@@ -39,21 +39,25 @@ BESIDE = {"neighbour_per_s": 4000.0, "neighbour_at_work": 1.0}
 SHAPES = Shapes(("batch",), ((1,), (8,)), (3.0, 1.0))
 
 
-def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case]:
-    """A batcher's, a sustained one, one beside another and one of several shapes; each case of the
-    folder has a twin."""
+def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case]:
+    """A batcher's, a sustained one, one beside another, one of several shapes, and one that jumps
+    between two levels and stalls at a beat; each case of the folder has a twin."""
     arriving = replace(plain, scenario=Scenario.parse("poisson:2000/s"))
     return (
         replace(arriving, batcher=Batcher(2, 100.0)),
         replace(plain, condition=Condition.parse("sustained:2s")),
         replace(plain, condition=Condition.parse("with:mlp")),
         replace(plain, axes={}, condition=Condition("shapes", file="mix.csv", shapes=SHAPES)),
+        replace(plain, threads=3),
     )
 
 
 def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: float) -> None:
-    batched, sustained, beside, shaped = cases_asked_for(plain)
+    batched, sustained, beside, shaped, jumping = cases_asked_for(plain)
+    two_levels = [latency_us, 1.5 * latency_us] * 600
     for number in range(rounds):
+        stalled = [(9 * us if k % 50 == 0 else us) + k % 7 for k, us in enumerate(two_levels)]
+        record(folder, jumping, number, stalled)
         record(folder, null_case(plain), number, [latency_us / 10] * 600)
         _record_batches(folder, batched, number)
     slower = [latency_us] * 1700 + [1.2 * latency_us] * 1700
@@ -69,7 +73,8 @@ def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: floa
 def _record_shapes(folder: RunFolder, case: Case, latency_us: float) -> None:
     """The second shape's runs take twice as long, and those before anything was seen far longer."""
     latencies = [10 * latency_us] * FIRST + [latency_us, 2 * latency_us] * 600
-    record(folder, case, 0, latencies, facts={"shapes_sha256": "b" * 64})
+    facts = {"shapes_sha256": "b" * 64}
+    record(folder, case, 0, latencies, facts=facts, iterations=len(latencies) - FIRST)
     path = folder.samples / samples_name(case.case_id, 0)
     records = np.fromfile(path, RECORD)
     records["phase"][:FIRST] = FIRST_SEEN

@@ -43,12 +43,12 @@ def record(
     **facts: Any,
 ) -> RoundResult:
     """Write one round with back-to-back runs of these latencies, after `warmup` slow ones."""
+    facts = {"iterations": len(latencies_us), **facts}
     result = RoundResult(
         case_id=case.case_id,
         round=number,
         status=status,
         samples=write_samples(folder.samples, case, number, latencies_us, warmup),
-        iterations=len(latencies_us),
         warmup_iterations=warmup,
         duration_s=sum(latencies_us) / 1e6,
         **facts,

@@ -58,7 +58,10 @@ def row_of(path: Path, records: np.ndarray, policy: WaitPolicy = "sleep") -> Row
         folder.begin(ENVIRONMENT)
         folder.record(Exported(case.model, case.precision, MODEL))
         (folder.samples / "one.bin").write_bytes(records.tobytes())
-        folder.record(RoundResult(case.case_id, 0, "ok", samples="one.bin"))
+        counting = int(np.sum(records["phase"] == MEASURED))
+        lanes = int(records["lane"].max()) + 1
+        result = RoundResult(case.case_id, 0, "ok", samples="one.bin", iterations=counting)
+        folder.record(replace(result, concurrency=lanes))
     return Rows().of(read_run(path / "run"))[0]
 
 

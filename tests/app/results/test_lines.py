@@ -13,7 +13,7 @@ from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
-from app.results.lines import KINDS, Exported, Line, Operators, Tried, Writer, read, written
+from app.results.lines import KINDS, Exported, Line, Operators, Tried, Voided, Writer, read, written
 from tests.app.sweep.sweeps import exported_add
 
 CHECK = Check("torch", 0.5, 0.25, 0.9, 1e-4, False, "y", lane=2)
@@ -26,6 +26,7 @@ def lines_of_every_kind(folder: Path) -> list[Line]:
         Writer("w", 7, "host", "0.1.0", {"cpu": "one", "load_1min": 0.5}),
         Exported("add", "fp32", exported_add(folder)),
         ROUND,
+        Voided("case", 1, "holds 1 of 2 samples"),
         AccuracyResult("subject", "digits", 0.9, 360, 64),
         Tried(CASE),
         Operators("case", "device", 9, file="operators/case.csv", total_us=4.0),

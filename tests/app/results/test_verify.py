@@ -88,8 +88,8 @@ def _other_lane(path: Path) -> None:
     [
         (Path.unlink, "can't be read (No such file or directory)"),
         (_cut, "holds 4 of 5 samples"),
-        (_turned, "runs end before they start"),
-        (_other_phase, "its measured runs are not as many as the journal counted"),
+        (_turned, "has runs that end before they start"),
+        (_other_phase, "has other measured runs than the journal counted"),
         (_other_lane, "has lanes beyond the 1 that there were"),
     ],
 )
@@ -102,6 +102,23 @@ def test_samples_that_are_not_what_was_measured_are_told(
     assert found.damaged
     assert finding.file == f"samples/{CASE.case_id}.0.bin"
     assert said in finding.what
+
+
+def _renamed(run: Path, name: str) -> None:
+    lines = journal(run).read_bytes().splitlines(keepends=True)
+    line = {**json.loads(lines[0]), "samples": name}
+    journal(run).write_bytes(b"".join([json.dumps(line).encode() + b"\n", *lines[1:]]))
+
+
+@pytest.mark.parametrize("name", ["../../secret", "/dev/zero", "..", "a/../../b", "sub/a.bin"])
+def test_a_name_in_a_journal_never_leads_out_of_the_folder(
+    run: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _renamed(run, name)
+    assert main(["--verify", str(run)]) == 1
+    assert "lies outside the run folder" in capsys.readouterr().out
+    assert main(["--compare", str(run), str(run)]) == 2
+    assert "lies outside the run folder" in capsys.readouterr().err
 
 
 def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:

@@ -76,8 +76,10 @@ def test_cases_of_the_run_are_baselines_several_and_named(
     first = "baseline mlp · fake · 1 thread"
     assert _grey(monday) == [first]
     assert len(monday.plots) == 2, "the strip of ratios is below"
-    qtbot.waitUntil(lambda: bool(monday._strip.moved), timeout=20_000)
-    by_key = dict(zip([one.key for one in monday.series[1:]], monday._strip.moved, strict=True))
+    qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
+    by_key = dict(
+        zip([one.key for one in monday.series[1:]], monday.strip.layer.moved, strict=True)
+    )
     for key, times in ((CASES[1].case_id, 2.0), (CASES[2].case_id, 3.0)):
         median = next(one for one in by_key[key].shifts if one.quantile == 0.5)
         assert median.ratio == pytest.approx((100.0 * times + 3) / 103.0, rel=2e-3)
@@ -114,7 +116,7 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
     qtbot.waitUntil(lambda: _grey(monday) == ["baseline tuesday"], timeout=20_000)
     behind = [one.key for one in monday._grey(monday.series)]
     assert behind == [CASES[0].case_id, CASES[1].case_id], "the third is not in that run"
-    qtbot.waitUntil(lambda: bool(monday._strip.moved), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
     for view in ("cumulative", "percentiles", "boxes"):
         window.docks.show(view)
         shown = window.views.by_key[view]

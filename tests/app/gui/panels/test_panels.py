@@ -14,7 +14,7 @@ from app.gui.launch.control import RunControl
 from app.gui.launch.queue import SweepQueue
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
-from app.gui.panels.progress import ProgressPanel
+from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
 from app.plan.plan import parse_plan
 from app.results.follow.reader import RunReader
@@ -52,24 +52,38 @@ def state(tmp_path: Path) -> RunState:
 
 
 def test_progress_is_never_wider_than_the_window(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressPanel()
+    panel = ProgressLine()
     qtbot.addWidget(panel)
     panel.show()
     panel.show_run(state)
     for width in (1200, 560, 460):
-        panel.resize(width, 90)
+        panel.resize(width, panel.sizeHint().height())
         QApplication.processEvents()
         shown = [label for label in panel.values.values() if label.isVisible()]
-        assert all(label.geometry().right() <= width for label in shown)
-        assert panel.values["eta"].isVisible() and panel.values["case"].isVisible()
-    panel.resize(1200, 90)
+        for label in shown:
+            right = label.mapTo(panel, label.rect().topRight()).x()
+            assert right < panel.bar.geometry().left(), label.accessibleName()
+        assert panel.values["case"].isVisible() and panel.bar.isVisible()
+    panel.resize(1200, panel.sizeHint().height())
     assert all(label.isVisible() for label in panel.values.values())
+
+
+def test_progress_is_one_line_whatever_the_font(qtbot: QtBot, state: RunState) -> None:
+    for share in (1.0, 1.75):
+        panel = ProgressLine()
+        qtbot.addWidget(panel)
+        font = panel.font()
+        font.setPointSizeF(share * font.pointSizeF())
+        panel.setFont(font)
+        panel.show()
+        panel.show_run(replace(state, alive=True))
+        assert panel.sizeHint().height() < 2 * panel.fontMetrics().height()
 
 
 def test_a_run_in_which_every_case_failed_is_not_just_finished(
     qtbot: QtBot, state: RunState
 ) -> None:
-    panel = ProgressPanel()
+    panel = ProgressLine()
     qtbot.addWidget(panel)
     live = replace(state.live or Live("finished"), state="finished", cases_failed=1)
     crashed = tuple(replace(one, status="crashed") for one in state.series)
@@ -79,7 +93,7 @@ def test_a_run_in_which_every_case_failed_is_not_just_finished(
 
 
 def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressPanel()
+    panel = ProgressLine()
     qtbot.addWidget(panel)
     panel.resize(1200, 90)
     panel.show()
@@ -88,9 +102,7 @@ def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> N
     assert shown["case"] == "cnn_tiny · fake"
     assert shown["phase"] == "measuring"
     assert shown["rounds"] == "2 of 4"
-    assert shown["samples"] == "100"
     assert shown["missing"] == f"{needed_samples(0.99) - 100} samples"
-    assert shown["p50"] == "24.1 µs"
     assert shown["eta"] == "3 min 20 s"
     assert panel.bar.value() == 1 and panel.bar.maximum() == 4
     panel.show_run(replace(state, samples_in_flight=100_000))
@@ -100,7 +112,7 @@ def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> N
 def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(
     qtbot: QtBot, state: RunState
 ) -> None:
-    panel = ProgressPanel()
+    panel = ProgressLine()
     qtbot.addWidget(panel)
     panel.show_run(replace(state, alive=False))
     assert panel.bar.format() == "1 of 4 rounds, interrupted, can be resumed"
@@ -108,7 +120,7 @@ def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(
 
 
 def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressPanel()
+    panel = ProgressLine()
     qtbot.addWidget(panel)
     live = state.live or Live("finished")
 
@@ -129,7 +141,7 @@ def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
 
 
 def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressPanel()
+    panel = ProgressLine()
     qtbot.addWidget(panel)
     panel.resize(1200, 90)
     panel.show()

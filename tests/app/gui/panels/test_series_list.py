@@ -168,7 +168,7 @@ def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -
         view.refresh()
         colors = {key: style.color.name() for key, style in view.styles().items()}
         assert [key for key in own if colors[key] == own[key]] == [lit]
-    shades = {key: one._style.color.name() for key, one in views[0]._panel.outlines.items()}
+    shades = {key: one._style.color.name() for key, one in views[0].outlined.outlines.items()}
     assert [key for key in own if shades[key] == own[key]] == [lit]
     panel.rows.leaveEvent(QEvent(QEvent.Type.Leave))
     assert views[0].styles() == series_styles(many(4), LIGHT)

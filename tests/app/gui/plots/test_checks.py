@@ -28,10 +28,12 @@ def test_a_click_on_a_place_chooses_its_case(qtbot: QtBot) -> None:
     view = on_screen(qtbot, ChecksView(), checks())
     (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, PlaceLayer))
     for place in layer._places:
-        middle = view.canvas.mapFromScene(layer.mapToScene(layer.rect_of(place).center()))
-        with qtbot.waitSignal(view.chosen) as chosen:
+        middle = view.canvas.mapFromScene(
+            layer.mapToScene(layer.rect_of(place.row, place.column).center())
+        )
+        with qtbot.waitSignal(view.picked) as picked:
             QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
-        assert chosen.args == [place.key]
+        assert picked.args == [(place.key,), False]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

@@ -14,7 +14,8 @@ from app.gui.plots.bars import BarLayer
 from app.gui.plots.batch import BatchView
 from app.gui.plots.compare import CompareView
 from app.gui.plots.devices import DevicesView
-from app.gui.plots.heatmap import HeatmapView, tile_color
+from app.gui.plots.heat_tiles import tile_color
+from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.points import NameLayer
@@ -99,10 +100,12 @@ def test_heat_map_tiles_tell_the_distance_to_the_rows_best_and_failures_their_st
     slow = series("torch-cpu", "m", count=20, latency_p50_us=25.0)
     none = failed("fpga:v80", "m", "unsupported", "too large")
     view = on_screen(qtbot, HeatmapView(), [fast, slow, none])
-    tiles = {tile.column: tile for tile in view._tiles()[2]}
-    assert tiles[0].ratio == 1.0
-    assert tiles[1].ratio == pytest.approx(2.5)
-    assert tiles[2].ratio is None and tiles[2].text == "unsupported"
+    cells = {cell.column: cell for cell in view._pivot().cells}
+    assert cells[0].ratio == 1.0
+    assert cells[1].ratio == pytest.approx(2.5)
+    assert cells[2].ratio is None and view.table()[1] == [
+        ["m", "10.0 µs", "25.0 µs", "unsupported"]
+    ]
     assert tile_color(1.0, LIGHT).name() == LIGHT.accent
     assert tile_color(500.0, LIGHT) == tile_color(10.0, LIGHT)
 

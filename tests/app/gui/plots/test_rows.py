@@ -15,8 +15,9 @@ from app.gui.plots.boxes import BoxesView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import Mark, MarkLayer
 from app.gui.plots.ridges import ROW_PX
+from app.gui.plots.rounds import NameLayer
 from app.gui.plots.rows import RowsView
-from app.gui.plots.timeline import PANEL_PX, NameLayer, TimelineView
+from app.gui.plots.timeline import PANEL_PX, TimelineView
 from app.stats.quantiles import Interval
 from tests.app.gui.plots.grids import many
 from tests.app.gui.plots.views import on_screen
@@ -49,7 +50,7 @@ def _turn_wheel(view: RowsView, steps: int, *, ctrl: bool = False) -> None:
 @pytest.mark.parametrize(("count", "filled"), [(1, True), (3, True), (4, False), (12, False)])
 def test_fills_are_left_out_where_they_would_mix(qtbot: QtBot, count: int, filled: bool) -> None:
     view = on_screen(qtbot, HistogramView(), many(count))
-    assert {one._filled for one in view._panel.outlines.values()} == {filled}
+    assert {one._filled for one in view.outlined.outlines.values()} == {filled}
 
 
 def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: QtBot) -> None:
@@ -58,8 +59,8 @@ def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: Q
     names = plot.getAxis("left")
     assert isinstance(names, NamesAxis)
     assert list(names.names) == [f"batch {k}" for k in range(1, 13)]
-    assert len(view._rows.ridges.ridges) == 12
-    tall = abs(view._rows.ridges.y_px(1.0) - view._rows.ridges.y_px(0.0))
+    assert len(view.rows.ridges.ridges) == 12
+    tall = abs(view.rows.ridges.y_px(1.0) - view.rows.ridges.y_px(0.0))
     assert tall >= 0.9 * ROW_PX
     assert "all rows to one scale" in names.labelText
 
@@ -93,11 +94,11 @@ def test_the_wheel_zooms_with_ctrl_and_where_nothing_is_to_be_scrolled(qtbot: Qt
 
 def test_a_ridge_is_as_high_as_its_samples_on_the_scale_of_all(qtbot: QtBot) -> None:
     view = _stacked(qtbot, 3)
-    highest = [float(ridge.heights.max()) for ridge in view._rows.ridges.ridges]
+    highest = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
     assert max(highest) == pytest.approx(1.0)
     view.log_box.setChecked(False)
     counts = [int(one.counts.max()) for one in view.series]
-    heights = [float(ridge.heights.max()) for ridge in view._rows.ridges.ridges]
+    heights = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
     assert heights == pytest.approx([count / max(counts) for count in counts])
 
 
@@ -131,11 +132,11 @@ def test_box_plots_of_forty_scroll_and_go_by_what_sets_them_apart(qtbot: QtBot) 
 
 def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(2))
-    told = [mark.text for mark in view._panel.marks._marks]
+    told = [mark.text for mark in view.outlined.marks._marks]
     assert all(text.startswith(("batch 1 p", "batch 2 p")) for text in told)
     view.set_series(many(1))
     view.refresh()
-    assert all(mark.text.startswith("p") for mark in view._panel.marks._marks)
+    assert all(mark.text.startswith("p") for mark in view.outlined.marks._marks)
 
 
 def _marks(*places_us: float) -> list[Mark]:
@@ -147,7 +148,7 @@ def _marks(*places_us: float) -> list[Mark]:
 
 def test_intervals_of_two_series_do_not_fuse(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(2))
-    layer = view._panel.marks
+    layer = view.outlined.marks
     assert isinstance(layer, MarkLayer)
     painted: list[tuple[float, float]] = []
     plain = layer._band
@@ -168,7 +169,7 @@ def test_intervals_of_two_series_do_not_fuse(qtbot: QtBot) -> None:
 
 def test_a_percentile_keeps_its_text_beside_published_figures(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(1))
-    layer = view._panel.marks
+    layer = view.outlined.marks
     color = QColor(LIGHT.text)
     crowd = [Mark((99.0 + k) * 1e-6, "published " * 6, color, "published") for k in range(8)]
     own = Mark(103.5e-6, "p50 103 µs", color, "measured")

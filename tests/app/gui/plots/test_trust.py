@@ -14,7 +14,7 @@ from app.gui.plots.bars import BarLayer
 from app.gui.plots.batch import BatchView
 from app.gui.plots.compare import CompareView
 from app.gui.plots.devices import DevicesView
-from app.gui.plots.heatmap import HeatmapView, Tile
+from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.style import legend_text, series_styles
@@ -48,7 +48,7 @@ def test_doubted_series_are_hollow_and_wrong_ones_crossed_out() -> None:
 def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
     wrong = series(key="c", count=2000, status="wrong_output")
     view = on_screen(qtbot, HistogramView(), [series(key="a", count=2000, seed=2), wrong])
-    marks = [mark.text for mark in view._panel.marks._marks if mark.text]
+    marks = [mark.text for mark in view.outlined.marks._marks if mark.text]
     assert sum("wrong output" in text for text in marks) == len(marks) // 2
     assert any("wrong output" in entry.text for entry in view.legend._entries)
 
@@ -56,7 +56,7 @@ def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
 def test_a_warning_that_comes_with_the_row_empties_what_was_filled(qtbot: QtBot) -> None:
     measuring = series(key="a", count=2000, finished=False)
     view = on_screen(qtbot, HistogramView(), [measuring])
-    (layer,) = (one for one in view._panel.outlines.values())
+    (layer,) = (one for one in view.outlined.outlines.values())
     assert isinstance(layer, OutlineLayer)
     assert layer._style.fill().style() == Qt.BrushStyle.SolidPattern
     view.set_series([replace(measuring, row={**measuring.row, "warnings": BUSY})])
@@ -96,14 +96,16 @@ def test_the_best_of_a_row_is_of_one_clock_and_one_precision(
     qtbot: QtBot, rivals: list[Series]
 ) -> None:
     view = on_screen(qtbot, HeatmapView(), rivals)
-    _, columns, tiles = view._tiles()
+    found = view._pivot()
+    columns = list(found.columns)
     assert columns == ["ort-cpu", "torch-cpu", "openvino-cpu", "fpga:v80"], "simulated ones last"
-    by_name: dict[str, Tile] = {columns[tile.column]: tile for tile in tiles}
-    ratios = {name: tile.ratio for name, tile in by_name.items()}
+    by_name = {columns[cell.column]: cell for cell in found.cells}
+    ratios = {name: cell.ratio for name, cell in by_name.items()}
     assert ratios == {"ort-cpu": 1.0, "torch-cpu": 2.5, "openvino-cpu": 1.0, "fpga:v80": 1.0}
-    assert by_name["ort-cpu"].doubted and not by_name["torch-cpu"].doubted
+    doubted = {name: view._tile(cell).doubted for name, cell in by_name.items()}
+    assert doubted["ort-cpu"] and not doubted["torch-cpu"]
     view.simulated_box.setChecked(False)
-    assert "fpga:v80" not in view._tiles()[1]
+    assert "fpga:v80" not in view._pivot().columns
 
 
 def test_a_simulated_card_does_not_set_the_scale_of_what_was_measured(

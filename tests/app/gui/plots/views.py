@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.card.run import CardRun
 from app.gui.plots.accuracy import AccuracyView
+from app.gui.plots.against import AgainstView
 from app.gui.plots.base import PlotView
 from app.gui.plots.batch import BatchView
 from app.gui.plots.boxes import BoxesView
@@ -190,6 +191,7 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "timeline": lambda _: _set(TimelineView(), live()),
     "boxes": lambda _: _set(BoxesView(), live()),
     "batch": lambda _: _set(BatchView(), finished()),
+    "against": lambda _: _set(AgainstView(), finished()),
     "load": lambda _: _set(LoadView(), loaded()),
     "devices": lambda _: _set(DevicesView(), finished()),
     "largest": lambda _: _set(LargestBatchView(), finished()),
@@ -204,5 +206,5 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
 EMPTY: tuple[type[PlotView], ...] = (
     HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, BatchView, DevicesView,
     LargestBatchView, AccuracyView, HeatmapView, OperatorsView, ScheduleView, CompareView,
-    GraphView, LoadView, ChecksView,
+    GraphView, LoadView, ChecksView, AgainstView,
 )  # fmt: skip

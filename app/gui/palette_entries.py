@@ -1,0 +1,72 @@
+"""What the palette finds in a window: its actions, views and cases, models, terms, recent runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtGui import QAction, QKeySequence
+
+from app.gui.docks import Docks
+from app.gui.editor.models import ModelPicker
+from app.gui.look.terms import TERMS
+from app.gui.panels.palette import Entry
+from app.gui.run_feed import RunFeed
+from app.gui.tables.results import ResultsTable
+from app.gui.views import PAGES, VIEWS
+from exporters.models import catalogue
+
+
+def of_actions(actions: Iterable[QAction]) -> Iterator[Entry]:
+    """All that menus hold; what can't be done now is listed too, and says so."""
+    for action in actions:
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        text = action.text().replace("&", "").rstrip("…")
+        yield Entry(text, "action", action.trigger, keys, action.statusTip(), action.isEnabled())
+
+
+def of_docks(docks: Docks, views: Mapping[str, object]) -> Iterator[Entry]:
+    """Views by the pages on which they stand, then the panels beside them."""
+    for spec in VIEWS:
+        kind = f"view of {PAGES[spec.page][0]}"
+        hint = str(getattr(views[spec.key], "hint", ""))
+        yield Entry(spec.title, kind, partial(docks.show, spec.key), "", hint)
+    for key, dock in docks.docks.items():
+        if key not in views:
+            yield Entry(dock.windowTitle(), "panel", partial(docks.show, key))
+
+
+def of_cases(feed: RunFeed, table: ResultsTable) -> Iterator[Entry]:
+    """Those of the open run; choosing one selects its row."""
+
+    def choose(key: str) -> None:
+        table.filter_by("")
+        table.select([key])
+
+    for one in feed.state.series if feed.state else ():
+        hint = f"Select it: plots show this case ({one.status.replace('_', ' ')})"
+        yield Entry(one.label, "case", partial(choose, one.key), "", hint)
+
+
+def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:
+    """The catalogue's; choosing one checks it in the editor."""
+
+    def choose(name: str) -> None:
+        show()
+        picker.choose(name)
+
+    for suite, definitions in catalogue.by_suite().items():
+        for one in definitions:
+            hint = f"Add it to the sweep (suite {suite}, family {one.family})"
+            yield Entry(one.name, "model", partial(choose, one.name), "", hint)
+
+
+def of_runs(folders: Iterable[Path], open_run: Callable[[Path], None]) -> Iterator[Entry]:
+    for folder in folders:
+        yield Entry(folder.name, "recent run", partial(open_run, folder), "", str(folder))
+
+
+def of_terms(show: Callable[[str], object]) -> Iterator[Entry]:
+    for term, sentence in sorted(TERMS.items()):
+        yield Entry(term, "term", partial(show, term), "", sentence)

@@ -1,0 +1,131 @@
+"""Find anything by a few letters: actions, views, cases, models, terms, recent runs.
+
+The line keeps the focus, arrows move through what was found, Enter does it, Escape ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.look.fuzzy import best
+
+_MOST = 60
+"""Who has not found it among so many types another letter."""
+_MOVES = frozenset({Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`act` does it; `kind` says what it is, `keys` how it is reached without the palette."""
+
+    text: str
+    kind: str
+    act: Callable[[], object]
+    keys: str = ""
+    hint: str = ""
+    enabled: bool = True
+
+
+class Palette(QDialog):
+    """Over the window that it is opened from, as wide as half of it."""
+
+    def __init__(self, entries: Sequence[Entry], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Find anything")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._entries = entries
+        self._searched = [f"{entry.text} {entry.kind}" for entry in entries]
+        self.line = QLineEdit(placeholderText="An action, view, case, model, term or recent run")
+        self.line.setAccessibleName("find anything")
+        self.line.setClearButtonEnabled(True)
+        self.found = QTreeWidget()
+        self.found.setAccessibleName("what was found")
+        self.found.setColumnCount(3)
+        self.found.setHeaderHidden(True)
+        self.found.setRootIsDecorated(False)
+        self.found.setUniformRowHeights(True)
+        self.found.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.found.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        header = self.found.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for column in (1, 2):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        self.hint = QLabel(wordWrap=True)
+        self.hint.setProperty("muted", True)
+        self.hint.setAccessibleName("what it does")
+        self.hint.setMinimumHeight(2 * self.fontMetrics().height())
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.line)
+        layout.addWidget(self.found, 1)
+        layout.addWidget(self.hint)
+        self.line.textChanged.connect(self._find)
+        self.line.returnPressed.connect(self.choose)
+        self.line.installEventFilter(self)
+        self.found.itemClicked.connect(self.choose)
+        self.found.currentItemChanged.connect(self._tell)
+        self._find("")
+        line = self.fontMetrics().height()
+        width = min(parent.width() - 40, max(parent.width() // 2, 36 * line))
+        self.resize(width, min(parent.height() - 60, 30 * line))
+
+    def choose(self, *_: object) -> None:
+        """Close, then do what is chosen; one that can't be done now stays and says so."""
+        entry = self._current()
+        if entry is None or not entry.enabled:
+            return
+        self.accept()
+        entry.act()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        pressed = event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent)
+        if pressed and event.key() in _MOVES:
+            QApplication.sendEvent(self.found, event)
+            return True
+        return super().eventFilter(watched, event)
+
+    def _find(self, query: str) -> None:
+        self.found.clear()
+        for place in best(query, self._searched, _MOST):
+            entry = self._entries[place]
+            item = QTreeWidgetItem(self.found, [entry.text, entry.kind, entry.keys])
+            item.setData(0, Qt.ItemDataRole.UserRole, place)
+            item.setToolTip(0, entry.hint or entry.text)
+            muted = self.palette().placeholderText()
+            for column in (1, 2) if entry.enabled else (0, 1, 2):
+                item.setForeground(column, muted)
+        self.found.setCurrentItem(self.found.topLevelItem(0))
+        self._tell()
+
+    def _current(self) -> Entry | None:
+        item = self.found.currentItem()
+        return self._entries[item.data(0, Qt.ItemDataRole.UserRole)] if item else None
+
+    def _tell(self, *_: object) -> None:
+        """What Enter would do, in words below the list and for who hears the line read."""
+        entry = self._current()
+        if entry is None:
+            self.hint.setText("Nothing is called so." if self.line.text() else "")
+        else:
+            unable = "" if entry.enabled else "It can't be done now. "
+            self.hint.setText(f"{unable}{entry.hint}")
+        words = (entry.text, entry.kind, entry.keys, entry.hint) if entry else (self.hint.text(),)
+        self.line.setAccessibleDescription(", ".join(filter(None, words)))
+        changed = QAccessibleEvent(self.line, QAccessible.Event.DescriptionChanged)
+        QAccessible.updateAccessibility(changed)

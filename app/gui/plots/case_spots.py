@@ -1,0 +1,40 @@
+"""What the crosshair reads at the mark of a case: its name, its figures and their intervals."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QColor
+
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.spots import Spot
+from app.gui.plots.style import legend_text
+from app.results.figures import interval_columns, number
+from app.results.series import Series
+from app.results.text import interval, latency, rate_text
+
+
+def figure_text(series: Series, column: str, name: str) -> str:
+    """`p50 20.1 µs, 95 %: 20.05 to 20.14 µs`; "" for a figure that the case has not."""
+    value = number(series, column)
+    if value is None:
+        return ""
+    low, high = (number(series, end) for end in interval_columns(column))
+    is_rate = column.endswith("_per_s")
+    told = f"{name} {rate_text(value) if is_rate else latency(value)}"
+    if low is None or high is None:
+        return told
+    within = f"{rate_text(low)} to {rate_text(high)}" if is_rate else interval(low, high)
+    return f"{told}, 95 %: {within}"
+
+
+def case_spot(
+    series: Series,
+    x: float,
+    y: float,
+    lines: tuple[str, ...],
+    color: QColor | None = None,
+    reach: tuple[float, float] = (0.0, 0.0),
+) -> Spot:
+    """A click chooses the case, a double click shows all its iterations."""
+    told = tuple(filter(None, lines))
+    opens, keys = Brush("latency", keys=(series.key,)), (series.key,)
+    return Spot(x, y, legend_text(series), told, keys, color, reach, opens)

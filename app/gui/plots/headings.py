@@ -1,0 +1,63 @@
+"""The names above the columns of a matrix: beside each other, or upright where they would touch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from app.gui.plots.axes import SolidAxis
+from app.gui.plots.legend import plot_font
+
+_LONGEST_PX = 190.0
+_GAP_PX = 8.0
+
+
+class HeadingsAxis(SolidAxis):
+    """A top axis whose columns 0, 1, 2 … carry names."""
+
+    def __init__(self, names: Sequence[str], ink: QColor) -> None:
+        super().__init__("top")
+        self._names, self._ink = tuple(names), ink
+        self._upright = False
+        self._box: pg.ViewBox | None = None
+
+    def stand_over(self, box: pg.ViewBox, column_px: float) -> float:
+        """Over the columns of this box, each of which is so wide; tells how high that makes it."""
+        metrics = QFontMetricsF(plot_font())
+        widest = max(map(metrics.horizontalAdvance, self._names), default=0.0)
+        self._box, self._upright = box, widest + _GAP_PX > column_px
+        height = _GAP_PX + (min(widest, _LONGEST_PX) if self._upright else metrics.height())
+        self.setHeight(height)
+        self.update()
+        return height
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        if self._box is None:
+            return
+        (low, high), _ = self._box.viewRange()
+        rect, room = self._box.rect(), self.boundingRect()
+        column_px = rect.width() / (high - low)
+        metrics = QFontMetricsF(plot_font())
+        painter.setFont(plot_font())
+        painter.setPen(self._ink)
+        for place, name in enumerate(self._names):
+            if not low <= place <= high:
+                continue
+            at = self.mapFromItem(self._box, QPointF((place - low) * column_px + rect.left(), 0.0))
+            longest = room.height() - _GAP_PX if self._upright else column_px - _GAP_PX
+            text = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, longest)
+            if not self._upright:
+                cell = QRectF(at.x() - column_px / 2, room.top(), column_px, room.height())
+                painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, text)
+                continue
+            painter.save()
+            painter.translate(at.x() + metrics.ascent() / 2.0, room.bottom() - _GAP_PX / 2.0)
+            painter.rotate(-90.0)
+            painter.drawText(QPointF(0.0, 0.0), text)
+            painter.restore()

@@ -1,0 +1,185 @@
+"""The crosshair of a view: follows mouse and keys, is pinned by a click, and says what it reads.
+
+A view hands it a reader for each plot as it is drawn; what clicks mean further is told by signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QObject, QPoint, Signal
+from PySide6.QtWidgets import QGraphicsView
+
+from app.gui.look.theme import LIGHT, Theme
+from app.gui.plots.read.cross import CrossLayer
+from app.gui.plots.read.geometry import bring, column, coordinates, middle, place, room
+from app.gui.plots.read.hands import Hands
+from app.gui.plots.read.reading import Line, Reader, Reading
+from app.gui.plots.read.readout import Readout
+
+
+class Crosshair(QObject):
+    picked = Signal(tuple, bool)
+    """The keys of cases that were clicked, and whether they are added to those selected."""
+    opened = Signal(object)
+    """The Reading that was double-clicked."""
+    marked = Signal(object, float, float, bool)
+    """In which plot, from which to which x and whether that is all, with Shift and the mouse."""
+    scrolled = Signal()
+    """Keys have moved a plot to where they read."""
+
+    def __init__(self, canvas: QGraphicsView, title: str, *, at_left: bool) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self.box = Readout(title, canvas, at_left=at_left)
+        self.hands = Hands(canvas)
+        self.hands.moved.connect(self._follow)
+        self.hands.left.connect(self._leave)
+        self.hands.clicked.connect(self._click)
+        self.hands.double_clicked.connect(self._open)
+        self.hands.marked.connect(self._mark)
+        self.hands.stepped.connect(self.step)
+        self._theme = LIGHT
+        self._readers: dict[pg.PlotItem, Reader] = {}
+        self._layers: dict[pg.PlotItem, CrossLayer] = {}
+        self._told: tuple[Line, ...] = ()
+        self._at: tuple[int, float, float] | None = None
+        self._drawn = True
+        self.reading: Reading | None = None
+        self.pinned = False
+
+    def apply_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self.box.apply_theme(theme)
+
+    def let_read(self, plot: pg.PlotItem, reader: Reader) -> None:
+        """From now on this is what stands in a plot."""
+        self._readers[plot] = reader
+        if plot not in self._layers:
+            self._layers[plot] = CrossLayer(plot, self._theme)
+
+    def clear(self) -> None:
+        """The plots are gone; where it stood is read again once there are as many anew."""
+        self._readers, self._layers, self.reading = {}, {}, None
+
+    def set_drawn(self, drawn: bool) -> None:
+        """Draw its lines, or leave them out, as in a picture of the view."""
+        self._drawn = drawn
+        self._show(self.reading)
+
+    def forget(self) -> None:
+        """Read nothing."""
+        self.pinned = False
+        self._at = None
+        self._show(None)
+
+    def tell(self, marked: Sequence[Line]) -> None:
+        """What is said of a marked range, below what is read."""
+        self._told = tuple(marked)
+        self._show(self.reading)
+
+    def renew(self) -> None:
+        """Read the same place again, as there may be other data now."""
+        if self._at is None:
+            return
+        if self._at[0] < len(self._readers):
+            self._read(*self._at)
+        else:
+            self.forget()
+
+    def step(self, right: int, up: int) -> None:
+        """To the next bin, sample or mark; between plots that stand one below another too."""
+        plots = list(self._readers)
+        if not plots:
+            return
+        if self._at is None:
+            found: tuple[int, float, float] | None = (0, *middle(plots[0]))
+        else:
+            number, x, y = self._at
+            there = self._readers[plots[number]].beyond(place(plots[number], x, y), right, up)
+            found = (number, *there) if there else None
+            if found is None and up and 0 <= number - up < len(plots):
+                found = (number - up, x, y)
+        if found is not None:
+            self.pinned = False
+            if bring(plots[found[0]], found[1]):
+                self.scrolled.emit()
+            self._read(*found)
+            self.box.speak()
+
+    def press(self) -> None:
+        """What a click does, where the crosshair stands."""
+        if self.reading is not None:
+            self._pin(False)
+
+    def _follow(self, at: QPoint) -> None:
+        found = None if self.pinned else self._under(at)
+        if found is not None:
+            self._read(*found)
+        elif not self.pinned:
+            self.forget()
+
+    def _leave(self) -> None:
+        if not self.pinned:
+            self.forget()
+
+    def _click(self, at: QPoint, add: bool) -> None:
+        found = self._under(at)
+        if found is None:
+            self.forget()
+            return
+        self._read(*found)
+        if self.reading is not None:
+            self._pin(add)
+
+    def _pin(self, add: bool) -> None:
+        self.pinned = True
+        self._show(self.reading)
+        self.box.speak()
+        if self.reading is not None and self.reading.keys:
+            self.picked.emit(self.reading.keys, add)
+
+    def _open(self, at: QPoint) -> None:
+        found = self._under(at)
+        if found is not None:
+            self._read(*found)
+        if self.reading is not None and self.reading.keys:
+            self.opened.emit(self.reading)
+
+    def _mark(self, begun: QPoint, ended: QPoint, let_go: bool) -> None:
+        found = self._under(begun)
+        if found is None:
+            return
+        number, x, _ = found
+        plot = list(self._readers)[number]
+        far = coordinates(self._canvas, plot, ended)[0]
+        self.marked.emit(plot, min(x, far), max(x, far), let_go)
+
+    def _read(self, number: int, x: float, y: float) -> None:
+        plot, reader = list(self._readers.items())[number]
+        self._at = (number, x, y)
+        reading = reader.at(place(plot, x, y))
+        if reading is not None:
+            x = x if reading.x is None else reading.x
+            self._at = (number, x, y if reading.y is None else reading.y)
+        self._show(reading)
+
+    def _show(self, reading: Reading | None) -> None:
+        self.reading = reading
+        plots = list(self._readers)
+        here = plots[self._at[0]] if self._at and self._at[0] < len(plots) else None
+        for plot, layer in self._layers.items():
+            if plot is here and reading is not None and self._drawn:
+                layer.move_to(reading.x, reading.y, self.pinned)
+            else:
+                layer.move_to(None, None, False)
+        pointer = column(self._canvas, here, self._at[1]) if self._at and here else None
+        self.box.tell(reading, self._told, room(self._canvas, plots), pointer)
+
+    def _under(self, at: QPoint) -> tuple[int, float, float] | None:
+        scene = self._canvas.mapToScene(at)
+        for number, plot in enumerate(self._readers):
+            if plot.getViewBox().sceneBoundingRect().contains(scene):
+                return (number, *coordinates(self._canvas, plot, at))
+        return None

@@ -1,0 +1,147 @@
+"""Which samples a brush has: found once for each case, and looked at by every view.
+
+Of a round that grows they are found anew; nothing is kept but indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from PySide6.QtGui import QColor
+
+from app.cases.round import MEASURED
+from app.gui.look.csv_file import Table
+from app.gui.plots.read.brush import Brush
+from app.results.parts import Part, part_ns
+from app.results.series import Series
+
+
+@dataclass(frozen=True)
+class LitSamples:
+    """Of one case: `rounds` holds the indices of lit records, one array [n] for each round.
+
+    `spent_ns` [m] are the parts of all of them. `of_samples` and `of_ns` are how many samples
+    were measured, and what their parts sum up to. `gaps_s` [k] are the times from the start of
+    one lit sample to that of the next in its round.
+    """
+
+    rounds: tuple[np.ndarray, ...]
+    spent_ns: np.ndarray
+    gaps_s: np.ndarray
+    of_samples: int
+    of_ns: int
+
+    @property
+    def samples(self) -> int:
+        return len(self.spent_ns)
+
+    @property
+    def share(self) -> float:
+        """Of the measured samples."""
+        return self.samples / max(1, self.of_samples)
+
+    @cached_property
+    def time_share(self) -> float:
+        """Of the sum of all measured parts."""
+        return float(self.spent_ns.sum()) / self.of_ns if self.of_ns > 0 else 0.0
+
+
+class Lit:
+    """A brush with what it has of each case; `of` answers from memory until a round grows."""
+
+    def __init__(self, brush: Brush) -> None:
+        self.brush = brush
+        self._found: dict[str, tuple[list[int], LitSamples]] = {}
+
+    def of(self, series: Series) -> LitSamples:
+        lengths = [len(records) for records in series.rounds]
+        known = self._found.get(series.key)
+        if known is None or known[0] != lengths:
+            known = lengths, self._find(series)
+            self._found[series.key] = known
+        return known[1]
+
+    def values_ns(self, series: Series, part: Part) -> np.ndarray:
+        """What lit samples of a case took [m], or waited: the part that a view shows."""
+        found = self.of(series)
+        if part == self.brush.part:
+            return found.spent_ns
+        due = series.case.scenario.is_open_loop
+        pairs = zip(series.rounds, found.rounds, strict=True)
+        values = [part_ns(records[lit], part, due) for records, lit in pairs]
+        return np.concatenate([_NONE, *values])
+
+    def _find(self, series: Series) -> LitSamples:
+        due = series.case.scenario.is_open_loop
+        wanted = not self.brush.keys or series.key in self.brush.keys
+        rounds, taken, gaps = [], [_NONE], [np.empty(0)]
+        total, total_ns = 0, 0
+        for number, records in enumerate(series.rounds):
+            spent = part_ns(records, self.brush.part, due)
+            measured = records["phase"] == MEASURED
+            total += int(measured.sum())
+            total_ns += int(spent.sum(where=measured))
+            lit = self._within(spent, measured, series.key, number) if wanted else _NONE
+            rounds.append(lit)
+            taken.append(spent[lit])
+            gaps.append(np.diff(records["started_ns"][lit]) * 1e-9)
+        return LitSamples(
+            tuple(rounds), np.concatenate(taken), np.concatenate(gaps), total, total_ns
+        )
+
+    def _within(self, spent: np.ndarray, measured: np.ndarray, key: str, number: int) -> np.ndarray:
+        brush = self.brush
+        low_ns, high_ns = brush.low_s * 1e9, brush.high_s * 1e9
+        inside = measured & (spent >= low_ns - _HALF_NS) & (spent < high_ns - _HALF_NS)
+        if not brush.spans:
+            return np.flatnonzero(inside)
+        parts = [
+            span.first + np.flatnonzero(inside[span.first : span.last + 1])
+            for span in brush.spans
+            if (span.key, span.round) == (key, number)
+        ]
+        return np.unique(np.concatenate(parts)) if parts else _NONE
+
+
+def lit_places(
+    lit: Lit | None, series: Sequence[Series], part: Part, colors: Mapping[str, QColor]
+) -> list[tuple[np.ndarray, QColor]]:
+    """Where the lit samples of each drawn case lie, in log10 seconds [n], to 1/400 of a decade."""
+    if lit is None:
+        return []
+    found = [(lit.values_ns(one, part), colors[one.key]) for one in series if one.key in colors]
+    return [(_places(values), color) for values, color in found if len(values)]
+
+
+def samples_table(lit: Lit, series: Sequence[Series]) -> Table:
+    """Every lit sample as a row; times are the run's own, of its clock."""
+    part = lit.brush.part
+    rows: list[list[object]] = []
+    for one in series:
+        due = one.case.scenario.is_open_loop
+        pairs = zip(one.rounds, lit.of(one).rounds, strict=True)
+        for number, (records, indices) in enumerate(pairs):
+            found = records[indices]
+            spent_us = part_ns(found, part, due) / 1e3
+            columns = (indices, found["started_ns"], found["finished_ns"], spent_us)
+            rows += [
+                [one.label, one.clock, number, *values]
+                for values in zip(*(column.tolist() for column in columns), strict=True)
+            ]
+    header = ["case", "clock", "round", "iteration", "started_ns", "finished_ns", f"{part}_us"]
+    return header, rows
+
+
+def _places(values_ns: np.ndarray) -> np.ndarray:
+    """Each once: a million samples are a few hundred places."""
+    numbers = np.rint(np.log10(np.maximum(values_ns, 1) * 1e-9) * 400.0).astype(np.int64)
+    lowest = int(numbers.min())
+    return (np.flatnonzero(np.bincount(numbers - lowest)) + lowest) / 400.0
+
+
+_NONE = np.empty(0, np.int64)
+_HALF_NS = 0.5
+"""Samples are whole nanoseconds: so a limit that was one of them before it became seconds is."""

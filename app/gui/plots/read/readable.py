@@ -1,0 +1,121 @@
+"""What makes a view readable: its crosshair, the range that is marked, and its context menu.
+
+The samples that are marked are the same in all views of a window; whoever owns the views hands
+them on.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QGraphicsView, QMenu, QWidget
+
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.crosshair import Crosshair
+from app.gui.plots.read.lit import Lit
+from app.gui.plots.read.reading import Line, Reader, Reading
+from app.gui.plots.read.told import brush_text, lit_text
+from app.results.series import Series
+
+
+class ReadableView(QWidget):
+    """Subclasses draw `self.lit`, and say what a plot reads and what a marked range means."""
+
+    title: ClassVar[str]
+    reads_at_left: ClassVar[bool] = False
+    """The readout stands in the upper left corner, where this view has the least to show."""
+    stale = Signal()
+    """There is something to draw, or somebody looks at it now: the next beat is to come."""
+    picked = Signal(tuple, bool)
+    """The keys of cases that were clicked, and whether they are added to those selected."""
+    opened = Signal(str)
+    """The key of a case that was double-clicked: its iterations are asked for."""
+    brushed = Signal(object)
+    """The Brush of what was marked, None for nothing any more."""
+    samples_asked = Signal()
+    """The samples that are marked are to be written to a file."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.series: tuple[Series, ...] = ()
+        self.lit: Lit | None = None
+        self.lit_stale = False
+
+    def make_readable(self, canvas: QGraphicsView) -> None:
+        """Read what is drawn on this canvas."""
+        self._canvas = canvas
+        self.crosshair = Crosshair(canvas, self.title, at_left=self.reads_at_left)
+        self.crosshair.picked.connect(self.picked)
+        self.crosshair.opened.connect(self._open)
+        self.crosshair.marked.connect(self._mark)
+        self.crosshair.hands.menu_asked.connect(self._show_menu)
+
+    def let_read(self, plot: pg.PlotItem, reader: Reader) -> None:
+        """What the crosshair is to read in this plot; to be said anew with other data."""
+        self.crosshair.let_read(plot, reader)
+
+    def show_brush(self, brush: Lit | None) -> None:
+        """Light up the samples that are marked; None for nothing any more."""
+        self.lit = brush
+        self.lit_stale = True
+        self.stale.emit()
+
+    def light_up(self) -> None:
+        self.lit_stale = False
+        self.draw_lit()
+        self.crosshair.tell(self._marked_lines())
+
+    def draw_lit(self) -> None:
+        """Draw what `self.lit` has of the series, or nothing; in views that can."""
+
+    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
+        """What is marked from one x to another of a plot; None in views without samples."""
+        return None
+
+    def _mark(self, plot: pg.PlotItem, low: float, high: float, let_go: bool) -> None:
+        brush = self.brush_between(plot, low, high)
+        if brush is not None:
+            self.brushed.emit(brush)
+
+    def _marked_lines(self) -> list[Line]:
+        """What is said of the marked samples of each case; nothing of those without samples."""
+        if self.lit is None:
+            return []
+        found = [(one, self.lit.of(one)) for one in self.series if any(map(len, one.rounds))]
+        named = len(found) > 1
+        told = [
+            Line(f"{one.label}: {lit_text(lit)}" if named else lit_text(lit))
+            for one, lit in found
+            if lit.samples
+        ]
+        return [Line(f"Marked: {brush_text(self.lit.brush)}"), *told] if found else []
+
+    def _open(self, reading: Reading) -> None:
+        if reading.opens is not None:
+            self.brushed.emit(reading.opens)
+        self.opened.emit(reading.keys[0])
+
+    def copy_readout(self) -> None:
+        """What the box says, as text; what was copied before stays if it says nothing."""
+        if self.crosshair.box.plain:
+            QGuiApplication.clipboard().setText(self.crosshair.box.plain)
+
+    def drop_readout(self) -> None:
+        """Unpin what is read, and drop the marked range."""
+        self.crosshair.forget()
+        if self.lit is not None:
+            self.brushed.emit(None)
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        copy = menu.addAction("Copy readout", self.copy_readout)
+        copy.setEnabled(bool(self.crosshair.box.plain))
+        export = menu.addAction("Export these samples…", self.samples_asked.emit)
+        drop = menu.addAction("Drop the marked range", self.drop_readout)
+        for action in (export, drop):
+            action.setEnabled(self.lit is not None)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self._canvas.viewport().mapToGlobal(at))

@@ -1,0 +1,124 @@
+"""A view of rows and columns of tiles, which scrolls under its headings where they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QWheelEvent
+from PySide6.QtWidgets import QGridLayout, QScrollBar, QWidget
+
+from app.gui.plots.axes import NamesAxis
+from app.gui.plots.base import PlotView
+from app.gui.plots.headings import HeadingsAxis
+from app.gui.plots.legend import plot_font
+from app.gui.plots.overlay import Overlay
+
+_WIDEST_FIGURE = "1,000 µs"
+_LEAST_HEIGHT, _MOST_HEIGHT = 26.0, 60.0
+_NOTCH = 120
+
+
+class TileGrid(PlotView):
+    """Subclasses make the plot with `show_grid` and lay a `TileOverlay` over it."""
+
+    def _framed(self, canvas: QWidget) -> QWidget:
+        self._grid = (0, 0)
+        self._headings: HeadingsAxis | None = None
+        self._bars = [QScrollBar(Qt.Orientation.Horizontal), QScrollBar(Qt.Orientation.Vertical)]
+        frame = QWidget()
+        layout = QGridLayout(frame)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(canvas, 0, 0)
+        for bar, place, what in zip(self._bars, ((1, 0), (0, 1)), ("columns", "rows"), strict=True):
+            bar.setAccessibleName(f"{self.title}: {what} that are shown")
+            bar.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            bar.valueChanged.connect(self._scroll)
+            bar.hide()
+            layout.addWidget(bar, *place)
+        self.canvas.viewport().installEventFilter(self)
+        self.fit_button.hide()
+        return frame
+
+    def show_grid(self, rows: Sequence[str], columns: Sequence[str]) -> pg.PlotItem:
+        """An empty plot with a name before each row, the first on top, and above each column."""
+        self.reset()
+        self._grid = (len(columns), len(rows))
+        names = NamesAxis()
+        names.set_names(list(rows))
+        plot = self.add_plot(0, 0, None, names)
+        self._headings = HeadingsAxis(columns, QColor(self.theme.text))
+        plot.setAxisItems({"top": self._headings})
+        plot.hideAxis("bottom")
+        plot.showGrid(x=False, y=False)
+        names.setPen(QColor(0, 0, 0, 0))
+        names.setTextPen(self.theme.text)
+        names.setTickFont(plot_font())
+        box = plot.getViewBox()
+        box.setMouseEnabled(False, False)
+        box.invertY(True)
+        self.body.layout.setAlignment(plot, Qt.AlignmentFlag.AlignTop)
+        box.sigResized.connect(self._fit_range)
+        box.sigRangeChanged.connect(self._follow_range)
+        self._fit_range()
+        return plot
+
+    def reset(self) -> None:
+        super().reset()
+        self._grid, self._headings = (0, 0), None
+        for bar in self._bars:
+            bar.hide()
+
+    def _fit_range(self, *_: object) -> None:
+        """Show as many columns and rows as there is room for, and let the rest be scrolled to."""
+        if not self.plots or self._headings is None:
+            return
+        room = self.plots[0].getViewBox().rect()
+        least_px = QFontMetricsF(plot_font()).horizontalAdvance(_WIDEST_FIGURE) + 12.0
+        sizes = (room.width() / least_px, room.height() / _LEAST_HEIGHT)
+        for bar, count, fitting in zip(self._bars, self._grid, sizes, strict=True):
+            shown = min(count, max(1, int(fitting)))
+            bar.setPageStep(shown)
+            bar.setRange(0, count - shown)
+            bar.setVisible(shown < count)
+        columns = max(1, self._bars[0].pageStep())
+        high_px = self._headings.stand_over(self.plots[0].getViewBox(), room.width() / columns)
+        # Few rows stand on top, and not spread over all of the view.
+        self.plots[0].setMaximumHeight(high_px + _MOST_HEIGHT * self._grid[1])
+        self._scroll()
+
+    def _scroll(self, *_: object) -> None:
+        if self.plots:
+            across, down = (
+                (bar.value() - 0.5, bar.value() + bar.pageStep() - 0.5) for bar in self._bars
+            )
+            self.plots[0].setRange(xRange=across, yRange=down, padding=0)
+
+    def _follow_range(self, *_: object) -> None:
+        """Keys that read a tile out of sight have moved the plot to it."""
+        for bar, seen in zip(self._bars, self.plots[0].viewRange(), strict=True):
+            bar.setValue(round(seen[0] + 0.5))
+        if self._headings is not None:
+            self._headings.update()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """The wheel over the tiles turns a bar: nothing in here zooms."""
+        if not isinstance(event, QWheelEvent):
+            return super().eventFilter(watched, event)
+        turned = event.angleDelta()
+        sideways = turned.x() or event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        bar = self._bars[0] if sideways or self._bars[1].isHidden() else self._bars[1]
+        bar.setValue(bar.value() - round((turned.x() or turned.y()) / _NOTCH))
+        return True
+
+
+class TileOverlay(Overlay):
+    """Paints tiles, of which each has its row and its column."""
+
+    def rect_of(self, row: int, column: int) -> QRectF:
+        """Where a tile lies, in this item's pixels."""
+        left, right = self.x_px(column - 0.5), self.x_px(column + 0.5)
+        top, bottom = self.y_px(row - 0.5), self.y_px(row + 0.5)
+        return QRectF(left, top, right - left, bottom - top).adjusted(1.5, 1.5, -1.5, -1.5)

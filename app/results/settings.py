@@ -1,0 +1,133 @@
+"""By what the cases of a run differ: model, runtime, columns of the sweep, options and sizes.
+
+Each is one way to sort the cases into groups, lines of a plot, or rows and columns of a matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.cases.columns import BY_NAME
+from app.results.series import Series
+
+TELLING: tuple[str, ...] = (
+    "sequence_length",
+    "threads",
+    "scenario",
+    "gap_us",
+    "rate_hz",
+    "at_once",
+    "period_us",
+    "wait_policy",
+    "condition",
+    "batcher",
+)
+"""The columns that a sweep may vary beside model, runtime, precision and batch."""
+_USUAL = ("model", "runtime", "precision", "batch_size")
+_NONE_TELLS = ("condition", "batcher")
+"""Of what tells rows apart, that whose absence is a value like others."""
+_SIZES_WITH_COLUMNS = ("batch", "sequence")
+Of = Literal["column", "option", "axis"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A column of the row, an option of the case, or a size of its model, by its `name`.
+
+    `numeric`: all of its values here are numbers.
+    """
+
+    of: Of
+    name: str
+    numeric: bool
+
+    @property
+    def key(self) -> str:
+        """The same for the same setting of any run: a column's name, `option:…` or `axis:…`."""
+        return self.name if self.of == "column" else f"{self.of}:{self.name}"
+
+    @property
+    def title(self) -> str:
+        return BY_NAME[self.name].title if self.of == "column" else self.name
+
+    def value(self, series: Series) -> str | None:
+        """As the case has it; an option that it leaves to its runtime as the rounds told it."""
+        if self.of == "column":
+            found = _column(series, self.name)
+            return ("none" if self.name in _NONE_TELLS else None) if found == "" else found
+        own = series.case.options if self.of == "option" else series.case.axes
+        if self.name in own:
+            return str(own[self.name])
+        pairs = (pair.partition("=") for pair in str(series.row.get("options") or "").split())
+        told = (value for name, _, value in pairs if self.of == "option" and name == self.name)
+        return next(told, None)
+
+
+def settings(series: Sequence[Series]) -> list[Setting]:
+    """All by which these differ, the usual ones first."""
+    names = (*_USUAL, *TELLING)
+    columns = [_setting(series, "column", name) for name in names if differs(series, name)]
+    return [*columns, *own_settings(series)]
+
+
+def own_settings(series: Sequence[Series]) -> list[Setting]:
+    """One for each option by which cases of one runtime differ, and each size that differs.
+
+    Options belong to a runtime, so the same word of another's sets nothing apart.
+    """
+    return [*_own(series, "option"), *_own(series, "axis")]
+
+
+def differs(series: Sequence[Series], name: str) -> bool:
+    """Whether a column tells these apart; a size or a gap that some lack sets none apart, a
+    condition or a batcher does."""
+    values = {_column(one, name) for one in series}
+    return len(values if name in _NONE_TELLS else values - {""}) > 1
+
+
+def in_order(setting: Setting, values: Sequence[str]) -> list[str]:
+    """Each once: numbers by their size, words as they first came."""
+    distinct = list(dict.fromkeys(values))
+    return sorted(distinct, key=float) if setting.numeric else distinct
+
+
+def _column(series: Series, name: str) -> str:
+    own = {"model": series.model, "runtime": series.runtime}.get(name)
+    found = series.row.get(name) if own is None else own
+    if found in (None, "") and name == "precision":
+        found = series.case.precision
+    return "" if found is None else str(found)
+
+
+def _setting(series: Sequence[Series], of: Of, name: str) -> Setting:
+    values = [value for one in series if (value := Setting(of, name, False).value(one))]
+    return Setting(of, name, all(map(_is_number, values)))
+
+
+def _own(series: Sequence[Series], of: Of) -> Iterator[Setting]:
+    for name in dict.fromkeys(name for one in series for name in _names(one, of)):
+        setting = _setting(series, of, name)
+        groups: dict[str, set[str | None]] = {}
+        for one in series:
+            group = one.runtime if of == "option" else ""
+            groups.setdefault(group, set()).add(setting.value(one))
+        values = {value for found in groups.values() for value in found if value is not None}
+        if max(map(len, groups.values() if of == "option" else [values])) > 1:
+            yield setting
+
+
+def _names(series: Series, of: Of) -> Sequence[str]:
+    if of == "option":
+        return list(series.case.options)
+    own = (*_SIZES_WITH_COLUMNS, series.batch_axis)
+    return [name for name in series.case.axes if name not in own]
+
+
+def _is_number(value: str) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return False

@@ -1,0 +1,59 @@
+"""Whether the samples of a round are those that its journal line tells of.
+
+A line is on disk after its samples, so what differs was changed since: cut, overwritten, gone.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult
+from app.results.run import SAMPLES, Run, read_records
+from exporters.types import GraphlapError
+
+
+def damage(run: Path, result: RoundResult) -> str:
+    """What is wrong with a round's samples, in words that follow the file's name; else ""."""
+    if not result.samples:
+        return ""
+    path = run / SAMPLES / result.samples
+    try:
+        records = read_records(path)
+    except GraphlapError as error:
+        return error.cause.removeprefix(f"{path} ")
+    wanted = result.warmup_iterations + result.iterations
+    if len(records) < wanted:
+        return f"holds {len(records):,} of {wanted:,} samples"
+    phases = records["phase"]
+    # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
+    known = np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
+    if not known or np.sum(phases == MEASURED) != result.iterations:
+        return "has other measured runs than the journal counted"
+    if (records["finished_ns"] < records["started_ns"]).any():
+        return "has runs that end before they start"
+    by_shape = "shapes_sha256" in result.facts
+    if not by_shape and not np.isin(records["lane"], np.arange(result.concurrency)).all():
+        return f"has lanes beyond the {result.concurrency} that there were"
+    if result.samples_crc32 is not None and zlib.crc32(records.data) != result.samples_crc32:
+        return "is not what was measured: its checksum differs"
+    return ""
+
+
+def sound(run: Run) -> Run:
+    """The run without its damaged rounds, which it names with what is wrong."""
+    damaged = {
+        case_id: found
+        for case_id, rounds in run.rounds.items()
+        if (found := {n: what for n, r in rounds.items() if (what := damage(run.path, r))})
+    }
+    if not damaged:
+        return run
+    whole = {
+        case_id: {n: r for n, r in rounds.items() if n not in damaged.get(case_id, {})}
+        for case_id, rounds in run.rounds.items()
+    }
+    return replace(run, rounds=whole, damaged=damaged)

@@ -1,0 +1,229 @@
+"""The crosshair: what is read is what was measured, by mouse, by keys, and as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.gui.plots.base import PlotView
+from app.gui.plots.boxes import BoxesView
+from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.export import export_png
+from app.gui.plots.heatmap import HeatmapView
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.percentiles import PercentileView
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.lit import Lit
+from app.gui.plots.timeline import TimelineView
+from app.stats.histogram import EDGES_S
+from tests.app.gui.plots.views import FILLED, finished, live, on_screen
+from tests.app.gui.synthetic import series, summary_of
+
+LEFT = Qt.MouseButton.LeftButton
+_WITHOUT = ("schedule", "graph")
+"""These draw no figures of cases; a node has its own tooltip."""
+
+
+def at(view: PlotView, x: float, y: float, plot: int = 0) -> QPoint:
+    """The pixel of the canvas at these coordinates of a plot."""
+    for _ in range(2):  # axes learn their width while they are painted
+        view.canvas.grab()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+    box = view.plots[plot].getViewBox()
+    (left, right), (low, high) = view.plots[plot].viewRange()
+    rect = box.sceneBoundingRect()
+    up = (y - low) / (high - low)
+    down = up if box.yInverted() else 1.0 - up
+    across = (x - left) / (right - left)
+    scene = QPointF(rect.left() + across * rect.width(), rect.top() + down * rect.height())
+    return view.canvas.mapFromScene(scene)
+
+
+def hover(view: PlotView, where: QPoint) -> str:
+    QTest.mouseMove(view.canvas.viewport(), where - QPoint(1, 0))
+    QTest.mouseMove(view.canvas.viewport(), where)
+    return view.crosshair.box.plain
+
+
+def drag(view: PlotView, begun: QPoint, ended: QPoint) -> None:
+    """With Shift held."""
+    canvas, shift = view.canvas.viewport(), Qt.KeyboardModifier.ShiftModifier
+    QTest.mousePress(canvas, LEFT, shift, begun)
+    QTest.mouseMove(canvas, (begun + ended) / 2)
+    QTest.mouseMove(canvas, ended)
+    QTest.mouseRelease(canvas, LEFT, shift, ended)
+
+
+@pytest.mark.parametrize("name", [name for name in FILLED if name not in _WITHOUT])
+def test_every_view_is_read_by_the_arrow_keys(qtbot: QtBot, name: str, tmp_path: Path) -> None:
+    view = on_screen(qtbot, FILLED[name](tmp_path))
+    read = set()
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
+        QTest.keyClick(view.canvas, key)
+        read.add(view.crosshair.box.plain)
+    told = " ".join(read)
+    assert len(read - {""}) >= 2, "the keys go on to the next mark"
+    assert any(character.isdigit() for character in told)
+    assert view.crosshair.box.accessibleDescription() == view.crosshair.box.plain
+
+
+def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
+    one = series(count=5000, finished=False)
+    view = on_screen(qtbot, HistogramView(), [one])
+    number = int(np.argmax(one.counts))
+    middle = 0.5 * (np.log10(EDGES_S[number]) + np.log10(EDGES_S[number + 1]))
+    told = hover(view, at(view, middle, 1.0))
+    latency = np.concatenate([r["finished_ns"] - r["started_ns"] for r in one.rounds])
+    latency = latency[np.concatenate([r["phase"] for r in one.rounds]) == 1]
+    bins = view.outlined._drawn[0].bins
+    k = int(np.searchsorted(bins.edges_s, 10.0**middle, side="right")) - 1
+    low, high = bins.edges_s[k : k + 2] * 1e9
+    count = int(((latency >= low) & (latency < high)).sum())
+    faster = 100.0 * float((latency < low).mean())
+    assert f"{count:,} samples" in told
+    assert f"slower than {faster:.1f}"[:-1] in told
+    # To a pixel: the plot is over a thousand of them wide, for less than a decade.
+    assert float(told.partition(" µs")[0]) == pytest.approx(10.0**middle * 1e6, rel=0.005)
+
+
+def test_a_click_pins_what_is_read_and_escape_lets_go(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, CumulativeView(), live()[:1])
+    with qtbot.waitActive(view):
+        view.activateWindow()
+    where = at(view, np.log10(20e-6), 50.0)
+    first = hover(view, where)
+    QTest.mouseClick(view.canvas.viewport(), LEFT, pos=where)
+    assert view.crosshair.pinned
+    assert hover(view, where + QPoint(90, 0)) == first, "it does not follow the mouse any more"
+    QTest.keyClick(view.canvas, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == first
+    QTest.keyClick(view.canvas, Qt.Key.Key_Escape)
+    assert not view.crosshair.pinned and not view.crosshair.box.isVisible()
+    assert hover(view, where + QPoint(90, 0)) != first
+
+
+def test_a_pin_stays_where_it_is_while_samples_arrive(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, BoxesView(), live()[:1])
+    QTest.mouseClick(view.canvas.viewport(), LEFT, pos=at(view, np.log10(20e-6), 0.0))
+    before = view.crosshair.box.plain
+    view.set_series([series("ort-cpu", seed=1, count=5000, median_us=20.5)])
+    view.refresh()
+    assert view.crosshair.pinned and view.crosshair.box.isVisible()
+    assert view.crosshair.box.plain != before, "and reads what is there now"
+
+
+def test_the_readout_is_a_corner_box_that_makes_way_for_the_pointer(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), live()[:1])
+    box = view.crosshair.box
+    for share in (0.05, 0.95):
+        (low, high), (bottom, top) = view.plots[0].viewRange()
+        where = at(view, low + share * (high - low), 0.5 * (bottom + top))
+        hover(view, where)
+        assert not box.geometry().adjusted(-8, 0, 8, 0).contains(where.x(), box.y() + 1)
+
+
+def test_the_percentile_plot_reads_percentiles_with_their_intervals(qtbot: QtBot) -> None:
+    one = series(count=5000)
+    view = on_screen(qtbot, PercentileView(), [one])
+    told = hover(view, at(view, 2.0, np.log10(20e-6)))
+    value, interval = summary_of(one).value_us("p99"), summary_of(one).interval_us("p99")
+    assert value is not None and interval is not None
+    assert told.startswith("p99") and f"{value:.2f} µs" in told
+    assert f"{interval.low:.2f} to {interval.high:.2f} µs" in told
+
+
+def test_the_timeline_reads_the_sample_that_is_pointed_at(qtbot: QtBot) -> None:
+    one = series(count=3000, rounds=2, tail=0.0)
+    one.rounds[1]["finished_ns"][1500] += 900_000
+    one.rounds[1]["started_ns"][1501:] += 900_000
+    one.rounds[1]["finished_ns"][1501:] += 900_000
+    view = on_screen(qtbot, TimelineView(), [one])
+    starts = one.rounds[1]["started_ns"]
+    length = (one.rounds[0]["finished_ns"][-1] - one.rounds[0]["started_ns"][0]) * 1e-9
+    x = length + (starts[1500] - starts[0]) * 1e-9
+    told = hover(view, at(view, x, np.log10(920e-6)))
+    assert told.startswith("iteration 1,500 of round 2")
+    assert "measured" in told and f"{(starts[1500] - starts[0]) * 1e-9:.6f} s" in told
+    QTest.keyClick(view.canvas, Qt.Key.Key_Right)
+    assert view.crosshair.box.plain.startswith("iteration 1,501 of round 2")
+    QTest.keyClick(view.canvas, Qt.Key.Key_Left)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Left)
+    assert view.crosshair.box.plain.startswith("iteration 1,499 of round 2")
+
+
+def test_shift_and_the_mouse_mark_a_range_and_a_plain_drag_moves_the_plot(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), live()[:1])
+    marked: list[Brush] = []
+    view.brushed.connect(marked.append)
+    whole = view.plots[0].viewRange()[0]
+    drag(view, at(view, np.log10(25e-6), 1.0), at(view, np.log10(40e-6), 1.0))
+    assert view.plots[0].viewRange()[0] == whole
+    width = (whole[1] - whole[0]) / view.plots[0].getViewBox().sceneBoundingRect().width()
+    assert np.log10(marked[-1].low_s) == pytest.approx(np.log10(25e-6), abs=2 * width)
+    assert np.log10(marked[-1].high_s) == pytest.approx(np.log10(40e-6), abs=2 * width)
+    assert len(marked) >= 2, "the range is told while it is drawn"
+
+
+@pytest.mark.parametrize("view_class", [HistogramView, CumulativeView, TimelineView])
+def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
+    qtbot: QtBot, view_class: type[PlotView]
+) -> None:
+    view = on_screen(qtbot, view_class(), live()[:1])
+    view.brushed.connect(lambda brush: view.show_brush(Lit(brush) if brush else None))
+    (left, right), (low, high) = view.plots[0].viewRange()
+    middle = 0.5 * (low + high)
+    before = view.canvas.grab().toImage()
+    drag(view, at(view, left + 0.2 * (right - left), middle), at(view, right, middle))
+    view.refresh()
+    assert view.lit is not None
+    assert f"{view.lit.of(view.series[0]).samples:,} samples" in view.crosshair.box.plain
+    assert view.canvas.grab().toImage() != before
+    view.drop_readout()
+    view.refresh()
+    assert view.lit is None and not view.crosshair.box.isVisible()
+
+
+def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HeatmapView(), finished())
+    tile = next(tile for tile in view._tiles()[2] if tile.spot and tile.ratio)
+    assert tile.spot is not None
+    where = at(view, tile.spot.x, tile.spot.y)
+    for modifier in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier):
+        with qtbot.waitSignal(view.picked) as picked:
+            QTest.mouseClick(view.canvas.viewport(), LEFT, modifier, where)
+        assert picked.args == [tile.spot.keys, modifier == Qt.KeyboardModifier.ControlModifier]
+
+
+def test_a_double_click_on_a_percentile_opens_the_iterations_behind_it(qtbot: QtBot) -> None:
+    one = series(count=5000)
+    view = on_screen(qtbot, BoxesView(), [one])
+    header, rows = view.table()
+    place = float(np.log10(float(str(rows[0][header.index("p99_us")])) * 1e-6))
+    brushes: list[Brush] = []
+    view.brushed.connect(brushes.append)
+    with qtbot.waitSignal(view.opened) as opened:
+        QTest.mouseDClick(view.canvas.viewport(), LEFT, pos=at(view, place, 0.0))
+    assert opened.args == [one.key]
+    (brush,) = brushes
+    assert brush.low_s == pytest.approx(10.0**place) and brush.keys == (one.key,)
+    assert Lit(brush).of(one).share == pytest.approx(0.01, rel=0.3)
+
+
+def test_a_picture_of_a_view_has_the_marked_range_and_no_crosshair(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    view = on_screen(qtbot, CumulativeView(), live()[:1])
+    export_png(view, tmp_path / "before.png", scale=1.0)
+    QTest.mouseClick(view.canvas.viewport(), LEFT, pos=at(view, np.log10(30e-6), 60.0))
+    export_png(view, tmp_path / "pinned.png", scale=1.0)
+    assert (tmp_path / "pinned.png").read_bytes() == (tmp_path / "before.png").read_bytes()
+    assert view.crosshair.pinned and view.crosshair.box.isVisible()
+    view.show_brush(Lit(Brush("latency", 25e-6)))
+    export_png(view, tmp_path / "marked.png", scale=1.0)
+    assert (tmp_path / "marked.png").read_bytes() != (tmp_path / "before.png").read_bytes()

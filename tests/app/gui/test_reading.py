@@ -1,0 +1,112 @@
+"""Reading and marking in the whole window: plots, table and timeline choose the same cases."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.cases.case import Case
+from app.gui.plots.read.brush import Brush
+from app.gui.window import MainWindow
+from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
+
+CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2, 3))
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def opened(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> MainWindow:
+    """Three cases; in the first every hundredth sample stalls for a millisecond."""
+    with new_run(tmp_path / "run", CASES) as folder:
+        stalled = [1000.0 if k % 100 == 99 else 50.0 + k % 7 for k in range(1000)]
+        record_round(folder, CASES[0], 0, records(stalled))
+        for case in CASES[1:]:
+            record_round(folder, case, 0, records([80.0 + k % 9 for k in range(400)]))
+    open_run(window, qtbot, tmp_path / "run")
+    wait_for_summaries(window, qtbot)
+    return window
+
+
+def test_what_is_clicked_in_a_plot_is_selected_in_the_table_and_the_rest_stays(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
+    first, second, third = (case.case_id for case in CASES)
+    boxes = opened.views.by_key["boxes"]
+    boxes.picked.emit((second,), False)
+    assert opened.table.selected_keys() == [second]
+    boxes.picked.emit((third,), True)
+    assert opened.table.selected_keys() == [second, third]
+    qtbot.wait(250)
+    assert seen(opened).shown == (first, second, third), "a click takes nothing out of the plots"
+    opened.table.select([first])
+    qtbot.waitUntil(lambda: seen(opened).shown == (first,), timeout=10_000)
+    boxes.picked.emit((third,), False)
+    qtbot.waitUntil(lambda: seen(opened).shown == (third,), timeout=10_000)
+
+
+def test_a_marked_range_lights_the_same_iterations_in_every_view(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
+    opened.views.by_key["histogram"].brushed.emit(Brush("latency", 500e-6, 2e-3))
+    for key in ("histogram", "cumulative", "percentiles", "timeline"):
+        opened.docks.show(key)
+        view = opened.views.by_key[key]
+        qtbot.waitUntil(lambda view=view: not view.lit_stale and bool(view.plots))
+        assert view.lit is opened.feed.lit
+        told = view.crosshair.box.plain
+        assert "10 samples, 1.0 % of the samples" in told and "every 6.25 ms" in told, key
+    timeline = opened.views.by_key["timeline"]
+    timeline.drop_readout()
+    assert opened.feed.lit is None
+    assert all(view.lit is None for view in opened.views.shown)
+
+
+def test_a_double_click_leads_to_the_iterations_in_the_timeline(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
+    opened.docks.go_to("results")
+    stalled = CASES[0].case_id
+    boxes = opened.views.by_key["boxes"]
+    boxes.brushed.emit(Brush("latency", 500e-6, keys=(stalled,)))
+    boxes.opened.emit(stalled)
+    timeline = opened.views.by_key["timeline"]
+    assert opened.docks.page == "measure"
+    qtbot.waitUntil(timeline.isVisible, timeout=10_000)
+    state = opened.feed.state
+    assert state is not None and opened.feed.lit is not None
+    one = state.of(stalled)
+    assert one is not None
+    assert opened.feed.lit.of(one).rounds[0].tolist() == list(range(99, 1000, 100))
+
+
+def test_marked_samples_are_exported_with_case_round_iteration_and_start(
+    opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.actions_by_key["export_samples"].trigger()
+    assert "Shift" in dialogs(opened)[0].text, "nothing is marked yet"
+    dialogs(opened)[0].close()
+    opened.feed.show_brush(Brush("latency", 500e-6))
+    path = tmp_path / "stalls.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    opened.actions_by_key["export_samples"].trigger()
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["iteration"]) for row in rows] == list(range(99, 1000, 100))
+    assert {float(row["latency_us"]) for row in rows} == {1000.0}
+    starts = np.array([int(row["started_ns"]) for row in rows])
+    assert np.diff(starts).min() > 5_900_000
+
+
+def test_another_run_has_nothing_marked(opened: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    opened.feed.show_brush(Brush("latency", 500e-6))
+    with new_run(tmp_path / "second", CASES[:1]) as folder:
+        record_round(folder, CASES[0], 0, records([50.0] * 400))
+    open_run(opened, qtbot, tmp_path / "second")
+    assert opened.feed.lit is None

@@ -1,0 +1,202 @@
+"""What to look at in a run: said where it holds, not where it might, and the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.cases.case import Case
+from app.cases.scenario import Scenario
+from app.results.folder import RESULTS, RunFolder
+from app.results.measured import Measured
+from app.results.noticed import MOST, noticed
+from app.results.noticing.notice import Notice
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import read_rows, to_csv
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.simulated.levels import TWO_LEVELS, with_stalls
+
+Timed = tuple[Case, Sequence[Sequence[float]], dict[str, Any]]
+ORT, OV = Case("mlp", "ort-cpu"), Case("mlp", "openvino-cpu")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+def steady(median_us: float, runs: int = 40) -> list[list[float]]:
+    """Four rounds whose medians are within 1 % of each other."""
+    return [
+        [median_us * (1.0 + r / 400 + k / 1e5) for k in range(runs)] for r in (-1, 1, -0.5, 0.5)
+    ]
+
+
+def measured(path: Path, *timed: Timed) -> Path:
+    cases = [case for case, _, _ in timed]
+    with RunFolder.create(path, manifest_of(cases, 4)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, rounds, facts in timed:
+            for number, latencies in enumerate(rounds):
+                record(folder, case, number, latencies, **{"precision": case.precision, **facts})
+    return path
+
+
+def by_kind(path: Path) -> Mapping[str, Notice]:
+    return {one.kind: one for one in noticed(Rows().measured(read_run(path)))}
+
+
+def test_steady_rows_that_overlap_are_only_not_told_apart(path: Path) -> None:
+    found = by_kind(measured(path, (ORT, steady(50.0), {}), (OV, steady(50.05), {})))
+    assert list(found) == ["not_told_apart"]
+    one = found["not_told_apart"]
+    assert one.sentence.startswith("mlp: ort-cpu and openvino-cpu can't be told apart")
+    assert one.case_ids == (ORT.case_id, OV.case_id)
+
+
+def test_a_single_row_and_an_empty_run_have_nothing_to_say(path: Path) -> None:
+    assert not noticed([])
+    assert not by_kind(measured(path, (ORT, steady(50.0), {})))
+
+
+def test_two_levels_and_stalls_are_told_with_their_figures(path: Path) -> None:
+    rng = np.random.default_rng(31)
+    jumping = [TWO_LEVELS["1.36 times, even, 5 %"](rng, 4000).tolist() for _ in range(4)]
+    plain = [25.0 * np.exp(0.05 * rng.standard_normal(4000)) for _ in range(4)]
+    stalled = [with_stalls(rng, one, 3_000.0, 10_000.0).tolist() for one in plain]
+    many = [with_stalls(rng, one, 1_000.0, 8_000.0).tolist() for one in plain]
+    torch = Case("mlp", "torch-cpu")
+    found = by_kind(measured(path, (ORT, jumping, {}), (OV, stalled, {}), (torch, many, {})))
+    assert found["bimodal"].sentence.startswith("mlp · ort-cpu: bimodal, 25.")
+    assert " and 34." in found["bimodal"].sentence
+    assert (found["bimodal"].view, found["bimodal"].case_ids) == ("histogram", (ORT.case_id,))
+    told = found["stalls"].sentence
+    assert told.startswith("2 cases (openvino-cpu, torch-cpu): stalls at even distances")
+    assert "mlp · openvino-cpu: stalls of " in told
+    assert "every 10.0 ms" in told
+    assert (found["stalls"].view, found["stalls"].case_ids) == (
+        "timeline",
+        (OV.case_id, torch.case_id),
+    )
+
+
+def test_a_tail_is_told_of_a_closed_loop_alone(path: Path) -> None:
+    far = [[20.0] * 950 + [900.0] * 50] * 4
+    found = by_kind(measured(path, (ORT, far, {})))
+    assert "the slowest 1 % take 45 times the median, 900 µs or more" in found["tail"].sentence
+    queued = replace(ORT, scenario=Scenario.parse("poisson:100/s"))
+    assert "tail" not in by_kind(measured(path.with_name("open"), (queued, far, {})))
+
+
+@pytest.mark.parametrize(("int8_us", "told"), [(90.0, True), (50.0, False), (51.0, False)])
+def test_a_narrow_precision_that_is_slower_is_told(path: Path, int8_us: float, told: bool) -> None:
+    int8 = replace(ORT, precision="int8")
+    found = by_kind(measured(path, (ORT, steady(50.0), {}), (int8, steady(int8_us), {})))
+    assert ("precision" in found) == told
+    if told:
+        one = found["precision"]
+        assert one.sentence == "mlp · ort-cpu · int8: 1.80 times as slow as in fp32"
+        assert one.case_ids == (int8.case_id, ORT.case_id)
+
+
+def test_threads_that_cost_are_told(path: Path) -> None:
+    more = replace(ORT, threads=4)
+    found = by_kind(measured(path, (ORT, steady(50.0), {}), (more, steady(75.0), {})))
+    assert found["threads"].sentence.endswith("1.50 times as slow as on 1")
+
+
+def test_batches_that_gain_nothing_are_told_from_the_first_on(path: Path) -> None:
+    latency = {1: 10.0, 4: 20.0, 16: 80.0, 64: 318.0}
+    cases = {size: replace(ORT, axes={"batch": size}) for size in latency}
+    rows: list[Timed] = [(cases[size], steady(median), {}) for size, median in latency.items()]
+    one = by_kind(measured(path, *rows))["batch"]
+    assert one.sentence.startswith("mlp · ort-cpu · batch 4: gains nothing beyond batch 4: at most")
+    assert one.view == "batch"
+    assert set(one.case_ids) == {case.case_id for case in cases.values()}
+
+
+def test_batches_that_gain_are_not_told(path: Path) -> None:
+    rows: list[Timed] = [
+        (replace(ORT, axes={"batch": size}), steady(median), {})
+        for size, median in {1: 10.0, 4: 20.0, 16: 60.0}.items()
+    ]
+    assert "batch" not in by_kind(measured(path, *rows))
+
+
+def test_an_option_that_changes_nothing_is_told_and_one_that_does_is_not(path: Path) -> None:
+    def case(mode: str, arena: str) -> Case:
+        return replace(ORT, options={"mode": mode, "arena": arena})
+
+    rows: list[Timed] = [
+        (
+            case(mode, arena),
+            steady(50.0 if mode == "all" else 70.0),
+            {"options": {"mode": mode, "arena": arena}},
+        )
+        for mode in ("all", "off")
+        for arena in ("on", "off")
+    ]
+    found = by_kind(measured(path, *rows))
+    assert "arena changes nothing, p50 is the same within" in found["no_effect"].sentence
+    assert len(found["no_effect"].case_ids) == 4
+
+
+def test_much_the_best_is_told_with_whom_it_beats(path: Path) -> None:
+    found = by_kind(measured(path, (ORT, steady(50.0), {}), (OV, steady(110.0), {})))
+    one = found["best"]
+    assert one.sentence == "mlp · ort-cpu: 2.20 times as fast as the next, openvino-cpu"
+    simulated = Case("mlp", "fpga:v80")
+    other = measured(
+        path.with_name("card"),
+        (ORT, steady(50.0), {}),
+        (simulated, steady(2.0), {"clock": "simulated"}),
+    )
+    assert "best" not in by_kind(other), "a simulated card beats nobody"
+
+
+def test_two_rounds_compare_nothing(path: Path) -> None:
+    rows: list[Timed] = [
+        (ORT, steady(50.0)[:2], {}),
+        (replace(ORT, precision="int8"), steady(90.0)[:2], {}),
+    ]
+    assert not by_kind(measured(path, *rows))
+
+
+def test_five_sentences_at_most_and_settings_are_heard_of(path: Path) -> None:
+    rng = np.random.default_rng(32)
+    stalled = with_stalls(rng, np.full(4000, 25.0), 2_000.0, 9_000.0)
+    jumping = TWO_LEVELS["1.36 times, even, 5 %"](rng, 4000)
+    slowing = np.linspace(40.0, 60.0, 4000) + 0.1 * rng.standard_normal(4000)
+    tail = np.where(rng.random(4000) < 0.05, 5_000.0, 25.0 + 0.1 * rng.standard_normal(4000))
+    rows: list[Timed] = [
+        (replace(ORT, threads=number), [own.tolist()] * 4, {})
+        for number, own in enumerate((stalled, jumping, slowing, tail), start=1)
+    ]
+    rows += [(Case("cnn", name), steady(us), {}) for name, us in (("ort-cpu", 9.0), ("x", 20.0))]
+    rows += [(Case("gru", name), steady(us), {}) for name, us in (("ort-cpu", 9.0), ("x", 9.0))]
+    found = noticed(Rows().measured(read_run(measured(path, *rows))))
+    kinds = [one.kind for one in found]
+    assert kinds[:3] == ["bimodal", "stalls", "tail"]
+    assert len(kinds) == MOST
+    assert {"threads", "best"} <= set(kinds)
+
+
+def test_rows_that_were_written_say_the_same_as_rows_that_are_made(path: Path) -> None:
+    rng = np.random.default_rng(33)
+    jumping = [TWO_LEVELS["1.36 times, even, 5 %"](rng, 2000).tolist() for _ in range(4)]
+    int8 = replace(ORT, precision="int8")
+    run = read_run(
+        measured(path, (ORT, jumping, {}), (OV, steady(9.0), {}), (int8, steady(90.0), {}))
+    )
+    made = Rows().measured(run)
+    (path / RESULTS).write_bytes(to_csv([one.row for one in made]))
+    written = read_rows(path / RESULTS)
+    read = [Measured(one.case, written[one.case.case_id], None) for one in made]
+    assert noticed(read) == noticed(made)
+    assert len(noticed(made)) >= 3

@@ -1,0 +1,88 @@
+"""Cases over two of their settings: who stands where, who is the best, and whose rival is who."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.results.pivot import VARIANT, Cell, Pivot, pivot, sides
+from app.results.series import Series
+from runtimes.execution import Clock
+from tests.app.gui.synthetic import failed, series
+
+P50 = "latency_p50_us"
+
+
+def _case(runtime: str, p50_us: float, batch: int = 1, clock: Clock = "wall", **row: Any) -> Series:
+    key = f"{runtime} {batch} {row}"
+    one = series(
+        runtime, "m", key=key, count=20, rounds=1, clock=clock, finished=False, batch_size=batch,
+        **row,
+    )  # fmt: skip
+    return replace(one, row={**one.row, P50: p50_us})
+
+
+def _at(found: Pivot, row: str, column: str) -> Cell:
+    place = (found.rows.index(row), found.columns.index(column))
+    (cell,) = (cell for cell in found.cells if (cell.row, cell.column) == place)
+    return cell
+
+
+@pytest.fixture
+def cases() -> list[Series]:
+    """Two runtimes at three batch sizes on one and two threads; a card, and one that failed."""
+    grid = [
+        _case(name, base * batch / threads, batch, threads=threads, options=f"mode={mode}")
+        for name, base in (("ort-cpu", 10.0), ("torch-cpu", 30.0))
+        for batch in (16, 2, 1)
+        for threads in (1, 2)
+        for mode in ("all", "off")
+    ]
+    card = _case("fpga:v80", 0.5, clock="simulated", threads=1)
+    return [*grid, card, failed("ort-cuda", "m", "unavailable", "no GPU", batch_size=1, threads=1)]
+
+
+def test_whatever_differs_can_be_a_side(cases: list[Series]) -> None:
+    wanted = ["model", VARIANT, "runtime", "batch_size", "threads", "option:mode"]
+    assert list(sides(cases)) == wanted
+    assert list(sides([])) == ["model", VARIANT]
+
+
+def test_numbers_are_in_their_order_and_simulated_columns_last(cases: list[Series]) -> None:
+    found = pivot(cases, "batch_size", "runtime", P50, highest=False)
+    assert found.rows == ("1", "2", "16")
+    assert found.columns == ("ort-cpu", "torch-cpu", "ort-cuda", "fpga:v80")
+
+
+def test_a_place_has_the_best_of_its_cases_and_says_how_many_they_are(cases: list[Series]) -> None:
+    found = pivot(cases, "batch_size", "runtime", P50, highest=False)
+    cell = _at(found, "2", "ort-cpu")
+    assert (cell.value, cell.many, cell.ratio) == (10.0, 4, 1.0)
+    assert _at(found, "2", "torch-cpu").ratio == pytest.approx(3.0)
+    highest = pivot(cases, "batch_size", "runtime", P50, highest=True)
+    assert _at(highest, "2", "ort-cpu").value == 20.0
+
+
+def test_a_simulated_card_and_a_failure_are_nobodys_rivals(cases: list[Series]) -> None:
+    found = pivot(cases, "batch_size", "runtime", P50, highest=False)
+    assert _at(found, "1", "fpga:v80").ratio == 1.0
+    assert _at(found, "1", "ort-cpu").ratio == 1.0
+    missing = _at(found, "1", "ort-cuda")
+    assert (missing.value, missing.ratio, missing.case.status) == (None, None, "unavailable")
+
+
+def test_a_setting_that_a_case_has_not_is_a_column_of_its_own(cases: list[Series]) -> None:
+    found = pivot(cases, "runtime", "option:mode", P50, highest=False)
+    assert found.columns == ("all", "off", "none", "none")
+    assert [cell.simulated for cell in found.cells if cell.column == 3] == [True]
+
+
+def test_precisions_are_rivals_only_where_they_are_a_side() -> None:
+    both = [_case("ort-cpu", us, precision=name) for name, us in (("fp32", 10.0), ("int8", 5.0))]
+    both = [replace(b, case=replace(b.case, precision=b.row["precision"])) for b in both]
+    apart = pivot(both, "model", VARIANT, P50, highest=False)
+    assert [cell.ratio for cell in apart.cells] == [1.0, 1.0]
+    over = pivot(both, "model", "precision", P50, highest=False)
+    assert sorted(cell.ratio or 0.0 for cell in over.cells) == [1.0, 2.0]

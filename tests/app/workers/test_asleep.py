@@ -1,0 +1,88 @@
+"""A round that the machine slept through is told from one that it was awake in."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from app.cases.round import SLEPT
+from app.machine.environment import describe_host
+from app.plan.plan import Plan, Sweep
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.sweep.begin import begin
+from app.sweep.events import Dropped
+from app.sweep.place import ThisMachine
+from app.sweep.run import SweepRun
+from app.workers.asleep import has_slept, slept_s
+from exporters import own
+from tests.app.sweep.sweeps import write_add_graph
+from tests.app.workers.conftest import SHORT, Measure
+
+
+def test_a_machine_that_is_awake_has_not_slept() -> None:
+    before_s = slept_s()
+    time.sleep(0.2)
+    assert has_slept(before_s) == 0.0
+
+
+def test_what_comes_between_two_readings_is_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    before_s, real = slept_s(), time.clock_gettime
+    interrupted = iter([1.0])
+
+    def read(clock: int) -> float:
+        return real(clock) + (next(interrupted, 0.0) if clock == time.CLOCK_BOOTTIME else 0.0)
+
+    monkeypatch.setattr(time, "clock_gettime", read)
+    assert has_slept(before_s) == 0.0
+
+
+# The one clock that counts sleep: half a minute of it, half a second after it was first read.
+NAP = """
+import time
+real, begun = time.clock_gettime, []
+def read(clock):
+    if clock != time.CLOCK_BOOTTIME:
+        return real(clock)
+    begun.append(time.monotonic())
+    return real(clock) + (30.0 if begun[-1] > begun[0] + 0.5 else 0.0)
+time.clock_gettime = read
+"""
+LONG_ENOUGH = replace(SHORT, min_s=1.0, max_s=2.0)
+
+
+def test_a_round_in_which_the_machine_slept_does_not_count(measure: Measure) -> None:
+    result, _, _ = measure("fake", said_first=NAP, limits=LONG_ENOUGH)
+    assert (result.status, result.stop_reason) == ("cancelled", SLEPT)
+    assert result.reason == "the machine slept for 30 s in it"
+
+
+def test_a_sweep_begins_such_a_round_again_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    graph, slept = write_add_graph(tmp_path / "add.onnx"), tmp_path / "slept"
+    once = (
+        f"from pathlib import Path\nslept = Path({str(slept)!r})\n"
+        f"if not slept.exists():\n    slept.touch()\n{indent(NAP, '    ')}\n"
+        f"import runpy\n"
+        f"runpy.run_module({own.module_name('app.workers.measure')!r}, run_name='__main__')"
+    )
+    place = ThisMachine(commands={"round": [sys.executable, "-c", once]})
+    plan = Plan(rounds=1, sweeps=(Sweep(models=(str(graph),), runtimes=("fake",)),))
+    told = []
+    with (
+        begin(plan, tmp_path / "run") as folder,
+        SweepRun(folder, describe_host(), place=place) as run,
+    ):
+        while not run.finished:
+            told += [event.work.text() for event in run.step(0.2) if isinstance(event, Dropped)]
+        run.close(0)
+    assert told == ["round dropped: the machine slept for 30 s in it, it begins again"]
+    (row,) = Rows().of(read_run(tmp_path / "run"))
+    assert (row["status"], row["rounds"]) == ("ok", 1)
