@@ -18,21 +18,17 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.look.flow import FlowLayout
-from app.gui.look.theme import LIGHT, Theme
-from app.gui.plots.arrangement import Arrangement
+from app.gui.look.theme import Theme
+from app.gui.plots.arranged import ArrangedView
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.read.readable import ReadableView
-from app.gui.plots.style import SeriesStyle
-from app.results.labels import apart
-from app.results.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
 _ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."
 
 
-class PlotView(ReadableView):
+class PlotView(ArrangedView):
     """A titled plot. Subclasses give `draw`, `table`, and `reset` if they keep items.
 
     `draw` puts its plots into `self.body` and returns "", or says in one sentence what is
@@ -41,15 +37,9 @@ class PlotView(ReadableView):
 
     title: ClassVar[str]
     hint: ClassVar[str]
-    tells_apart: ClassVar[bool] = False
-    """Its series go by what sets them apart, and its heading says what they share."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.theme = LIGHT
-        self._fed: tuple[Series, ...] = ()
-        self.arrangement = Arrangement()
-        self._shared, self._called = "", dict[str, str]()
         self._part = ""
         self.plots: list[pg.PlotItem] = []
         self._layers: list[Overlay] = []
@@ -175,28 +165,6 @@ class PlotView(ReadableView):
         """What the first plot shows, if somebody chose it by zooming or moving."""
         return None if self.follows or not self.plots else self.plots[0].viewRange()
 
-    def set_series(self, series: Sequence[Series]) -> None:
-        """Show these; drawn at the next `refresh`."""
-        self._fed = tuple(series)
-        self._shared, self._called = apart({one.key: one.label for one in series})
-        self.series = self.arrangement.drawn(self._fed)
-        self.mark_dirty()
-
-    def arrange(self, how: Arrangement) -> None:
-        """Show the series so from now on."""
-        if how != self.arrangement:
-            self.arrangement = how
-            self.series = how.drawn(self._fed)
-            self.mark_dirty()
-
-    def styles(self) -> dict[str, SeriesStyle]:
-        """How each series looks, by key."""
-        return self.arrangement.styles(self._fed, self.theme)
-
-    def name_of(self, series: Series) -> str:
-        """What sets it apart from the others that are shown; what they share is in the heading."""
-        return self._called.get(series.key, series.label)
-
     def show_part(self, part: str) -> None:
         """Say in the heading which part of the cases is shown; "" for all of them."""
         if part != self._part:
@@ -217,7 +185,7 @@ class PlotView(ReadableView):
     def draw_now(self) -> None:
         """Draw, seen or not."""
         self._dirty = False
-        missing = _ALL_HIDDEN if self._fed and not self.series else self.draw()
+        missing = _ALL_HIDDEN if self.all_hidden else self.draw()
         if missing:
             self.show_heading("")
         self._missing.setText(missing)
@@ -298,7 +266,6 @@ class PlotView(ReadableView):
         self.legend.set_entries(told, self.theme)
 
     def show_heading(self, title: str, note: str = "") -> None:
-        shared = self._shared if self.tells_apart else ""
-        parts = (self._part, shared) if title else ()
+        parts = (self._part, self.shared) if title else ()
         told = "; ".join(filter(None, (*parts, note)))
         self.heading.set_text(title, told, self.theme)

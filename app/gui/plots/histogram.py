@@ -16,13 +16,7 @@ from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, tim
 from app.gui.plots.behind import Behind, behind, behind_entries
 from app.gui.plots.histogram_panel import MOST_FILLED, HistogramPanel
 from app.gui.plots.histogram_rows import RowPanel, RowReader
-from app.gui.plots.marks import (
-    Mark,
-    MarkLayer,
-    mark_entries,
-    percentile_marks,
-    published_marks,
-)
+from app.gui.plots.marks import Mark, MarkLayer, mark_entries, percentile_marks, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
 from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, fixed_bins
 from app.gui.plots.read.brush import Brush
@@ -36,7 +30,6 @@ from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
-_LONGEST_CALLED = 22
 _ALL_NAMES = ("p50", "p90", "p99", "p99.9")
 
 
@@ -192,7 +185,7 @@ class HistogramView(RowsView):
     ) -> list[Mark]:
         if not self.marks_box.isChecked():
             return []
-        called = _brief(self.name_of(one)) if named else ""
+        called = self.name_of(one) if named else ""
         return percentile_marks(one, styles[one.key].color, names, called)
 
     def _grey(self, shown: Sequence[Series], *, each: bool = False) -> list[Behind]:
@@ -301,8 +294,3 @@ class HistogramView(RowsView):
         if self.part_choice.part != "latency":
             ends = [f"{self.part_choice.part}_{end}" for end in ends]
         return ["series", "clock", *ends, "samples", "share"], rows
-
-
-def _brief(name: str) -> str:
-    """Short enough to stand before a percentile: its end tells more than its beginning."""
-    return name if len(name) <= _LONGEST_CALLED else f"…{name[1 - _LONGEST_CALLED :]}"

@@ -33,7 +33,7 @@ SHOWN: dict[str, tuple[str, float]] = {
 }
 """The percentiles that plots mark, by their key in a Summary: printed name and quantile."""
 
-_ROWS = 4
+_ROWS, _LONGEST_CALLED = 4, 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def percentile_marks(
 
     `called` tells whose they are, where there are others beside them.
     """
-    whose = f"{called} " if called else ""
+    whose = f"{_brief(called)} " if called else ""
     failed = f", {series.status.replace('_', ' ')}" if standing(series) == "failed" else ""
     return [
         Mark(
@@ -112,6 +112,11 @@ def percentile_marks(
         for p in percentiles(series)
         if p.name in names
     ]
+
+
+def _brief(name: str) -> str:
+    """Short enough to stand before a percentile: its end tells more than its beginning."""
+    return name if len(name) <= _LONGEST_CALLED else f"…{name[1 - _LONGEST_CALLED :]}"
 
 
 def _written(percentile: Percentile) -> str:
