@@ -17,6 +17,7 @@ from app.gui.card.run import CardRun
 from app.gui.follow.baselines import Baselines
 from app.gui.follow.compared_run import ComparedRun
 from app.gui.follow.follower import Follower
+from app.gui.follow.past import PastRuns
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
@@ -57,9 +58,13 @@ class RunFeed(QObject):
         self._detailed: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
+        self.past = PastRuns(self)
+        for past in views.past:
+            self.past.found.connect(past.set_history)
         self.baselines = Baselines(self)
         self.baselines.failed.connect(self.failed)
         self.baselines.moved.connect(self.wake)
+        self.baselines.needed.connect(self.summarise_all)
         self.compared = ComparedRun(self)
         self.compared.failed.connect(self.failed)
         self.compared.moved.connect(self.wake)
@@ -114,17 +119,6 @@ class RunFeed(QObject):
         self.compared.open(folder)
         self.summarise_all()
 
-    def hold_against(self, keys: Sequence[str]) -> None:
-        """Hold all cases against these of their own run, and against the other runs as before."""
-        self.baselines.set_own(keys)
-        if keys:
-            self.summarise_all()
-
-    def hold_against_run(self, folder: Path) -> None:
-        """Hold the cases against another run too."""
-        self.baselines.add_run(folder)
-        self.summarise_all()
-
     def summarise_all(self) -> None:
         """Have the rounds' own figures of every case, as comparing takes them."""
         if self._follower is not None:
@@ -148,6 +142,7 @@ class RunFeed(QObject):
         """Stop the beat, the threads and every process."""
         self._closed = True
         self._timer.stop()
+        self.past.close()
         self.compared.close()
         self.baselines.close()
         self._drop_next()
@@ -201,6 +196,7 @@ class RunFeed(QObject):
             self._take(state)
         self._show_details()
         self._show_pair()
+        self._look_back()
         baselines = self.baselines.told(self.state) if self.state else None
         if baselines is not None:
             self.held_against.emit(baselines)
@@ -246,6 +242,15 @@ class RunFeed(QObject):
         if sides is not None:
             for view in self._views.pair:
                 view.set_runs(*sides)
+
+    def _look_back(self) -> None:
+        """Read the runs beside this one, once somebody looks at their history."""
+        seen = [view for view in self._views.past if isinstance(view, QWidget) and _is_seen(view)]
+        case = self.state.of(self._case_in_focus(self.state)) if self.state and seen else None
+        if self.state is not None and case is not None:
+            self.past.look(self.state)
+            for view in seen:
+                view.set_case(case.case.identity_id, case.label)
 
     def _show_details(self) -> None:
         """Look into one case, once somebody looks at a view that shows it."""

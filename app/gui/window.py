@@ -155,8 +155,8 @@ class MainWindow(QMainWindow):
         compare = self.views.by_key["compare"]
         if isinstance(compare, CompareView):
             compare.asked.connect(self.files.compare_run)
-        self.table.baselines_chosen.connect(self.feed.hold_against)
-        self.files.baseline_run_chosen.connect(self.feed.hold_against_run)
+        self.table.baselines_chosen.connect(self.feed.baselines.set_own)
+        self.files.baseline_run_chosen.connect(self.feed.baselines.add_run)
         self.feed.held_against.connect(self.series_list.set_baselines)
         self.feed.held_against.connect(self.table.set_baselines)
         self.docks.page_changed.connect(self._page_changed)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import socket
+import subprocess
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,7 @@ _PACKAGES = (
     "tensorrt-rtx-cu12-bindings",
     "torch",
 )
+_DRIVER = re.compile(r"\d+\.\d+(\.\d+)?")
 _CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
 
 
@@ -52,6 +55,8 @@ def describe_host() -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "governor": _read(_CPUFREQ / "scaling_governor"),
         "turbo_disabled": _read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo")),
+        "gpu_driver": _gpu_driver(),
+        "commit": _commit(),
         "virtual_machine": "hypervisor" in _cpu_flags(),
         "packages": installed_versions(),
         "load_1min": os.getloadavg()[0],
@@ -67,6 +72,27 @@ def installed_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def _gpu_driver() -> str | None:
+    """The version of NVIDIA's kernel module, as `580.65.06`; None without one."""
+    told = _read(Path("/proc/driver/nvidia/version")) or ""
+    return next((word for word in told.split() if _DRIVER.fullmatch(word)), None)
+
+
+def _commit() -> str | None:
+    """What is checked out in the current folder; None where that is no git repository."""
+    try:
+        asked = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5.0,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return asked.stdout.strip() or None if asked.returncode == 0 else None
 
 
 def _cpu_flags() -> list[str]:

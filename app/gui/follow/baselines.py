@@ -14,9 +14,11 @@ from app.results.follow.state import RunState
 
 
 class Baselines(QObject):
-    """`failed` carries why a folder is no run; `moved` says that `told` has something new."""
+    """`failed` carries why a folder is no run; `moved` says that `told` has something new,
+    `needed` that verdicts ask for the summaries of every case of the open run."""
 
     failed = Signal(object)
+    needed = Signal()
     moved = Signal()
 
     def __init__(self, parent: QObject) -> None:
@@ -43,10 +45,13 @@ class Baselines(QObject):
         follower.moved.connect(self.moved)
         follower.summarise_all()
         follower.start()
+        self.needed.emit()
 
     def set_own(self, keys: Sequence[str]) -> None:
         """Hold all cases against these of their own run."""
         self._own = tuple(keys)
+        if keys:
+            self.needed.emit()
         self.moved.emit()
 
     def close(self) -> None:

@@ -108,6 +108,8 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
 ) -> None:
     other = _run(tmp_path / "tuesday", 150.0, OTHERS)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(other))
+    with qtbot.waitActive(window):
+        window.activateWindow()
     QTest.keyClick(
         window,
         Qt.Key.Key_B,
@@ -136,7 +138,7 @@ def test_a_folder_that_is_no_run_is_told_and_is_no_baseline(
     window: MainWindow, qtbot: QtBot, monday: HistogramView, tmp_path: Path
 ) -> None:
     (tmp_path / "none").mkdir()
-    window.feed.hold_against_run(tmp_path / "none")
+    window.feed.baselines.add_run(tmp_path / "none")
     qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
     (dialog,) = dialogs(window)
     assert "is no run folder" in dialog.text
