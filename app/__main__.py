@@ -108,6 +108,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.report.page import write_report
 
         return _print(f"wrote {write_report(flags.report, flags.output or 'report.html')}\n")
+    if flags.imports:
+        from app.console.importing import import_files
+        from app.console.width import width_of
+
+        return _print(import_files(flags, width_of(sys.stdout)))
     if flags.export and flags.paths:
         from app.console.exporting import export_stored, formats_of
 

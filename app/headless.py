@@ -12,12 +12,13 @@ import select
 import signal
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from app.cases.column import Row
-from app.cases.errors import DiskError
+from app.cases.errors import DiskError, ResultsError
+from app.cases.imported import is_imported
 from app.cases.status import FAILED, STRICT, Status
 from app.console.check_page import check_page
 from app.console.checks import checked
@@ -26,6 +27,7 @@ from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
 from app.console.extras import extra_tables
 from app.console.gap_svg import gaps_svg
+from app.console.ladder import ladder_code, ladder_tables, write_ladder
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
 from app.console.progress import Display, display_for
@@ -53,9 +55,13 @@ from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
+from app.results.tune_answer import TunesFound, tunes_found
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
@@ -123,7 +129,10 @@ def measure(
         measured = run.measured()
         rows = [one.row for one in measured]
         search = folder.manifest.asked.largest_batch
+        tunes = tunes_found(run.run)
         code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
+        if tunes is not None and not run.stopped and not strict:
+            code = ladder_code(tunes)
         compared = (comparing or Comparing()).of(run.run, measured)
         if compared is not None:
             code = code or compared.code
@@ -132,6 +141,8 @@ def measure(
             rates = rates_found(run.run)
             if rates is not None:
                 write_rates(folder, rates)
+            if tunes is not None:
+                write_ladder(folder, run.run, tunes)
             export(run.run, measured, formats)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
@@ -140,7 +151,7 @@ def measure(
         elif page:
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
         else:
-            report(measured, folder.path, shown, run, sort, compared, rates)
+            report(measured, folder.path, shown, run, sort, compared, rates, tunes)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -179,6 +190,7 @@ def report(
     sort: str = "",
     compared: Outcome | None = None,
     rates: RatesFound | None = None,
+    tunes: TunesFound | None = None,
 ) -> None:
     """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console
@@ -191,7 +203,11 @@ def report(
         console.print()
     asked = run.run.manifest.asked
     percentiles = shown_percentiles(asked.percentiles)
-    told = answer(measured, console.width, sort, asked.band, compared, percentiles)
+    told: Iterable[RenderableType]
+    if tunes is not None:
+        told = ladder_tables(tunes)
+    else:
+        told = answer(measured, console.width, sort, asked.band, compared, percentiles)
     for part in checked(measured, console.width) if asked.check else told:
         console.print(part)
     for line in left_out(run.run, run.wanted):
@@ -261,11 +277,22 @@ def _asked(flags: argparse.Namespace) -> Plan:
     """The plan that the flags say, or that of the run which they name."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        return read_manifest(Path(flags.resume)).asked
+        return _measurable(Path(flags.resume))
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
-        return read_manifest(Path(flags.plan)).asked
+        return _measurable(Path(flags.plan))
     return plan_from_flags(flags)
+
+
+def _measurable(path: Path) -> Plan:
+    """The plan of a run folder; ResultsError for one that holds what another program measured."""
+    manifest = read_manifest(path)
+    if any(is_imported(case.runtime) for case in manifest.cases):
+        raise ResultsError(
+            f"{path} was imported: another program measured it",
+            "import its files again, or use --models",
+        )
+    return manifest.asked
 
 
 def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:

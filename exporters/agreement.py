@@ -19,10 +19,14 @@ TOLERANCE: dict[str, float] = {
     "fp16": 1e-2,
     "bf16": 2e-2,
     "int8": 1e-1,
+    "fp8": 2.0**-3,
 }
 """Largest accepted max|a-b| / max|b| by type; above each lies what a few products in it round off:
-units in the last place of 2^-24, 2^-11, 2^-11, 2^-8 and steps of 1 in 255."""
-_BF16_UNIT = 2.0**-8
+units in the last place of 2^-24, 2^-11, 2^-11, 2^-8, steps of 1 in 255, and 2^-3."""
+_UNITS = {"bf16": 2.0**-8, "fp8": 2.0**-3}
+"""The distance of two neighbours in E8M7 and E4M3, relative to the smaller, at most."""
+_MOST = 0.5
+"""Outputs of zeros are off by 1: what may be off by more than half of that is hardly checked."""
 _PART = 2**18
 
 
@@ -30,16 +34,17 @@ def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]
     """What outputs may be off by: of the coarsest of the types that they were computed in.
 
     An output in float16 has 11 bits of mantissa, whatever it was computed in. A product in bf16
-    rounds two operands by up to 2^-9 of themselves each. Those of `depth` products in a row are
-    independent and add up to the root of their number (N. Higham and T. Mary, A new approach to
-    probabilistic rounding error analysis, 2019), so that deep graphs are given 2^-8 sqrt(depth)
-    where that is more. The other types' bounds are above theirs at any depth that there is.
+    rounds two operands by up to 2^-9 of themselves each, one in fp8 (E4M3) by up to 2^-4. Those
+    of `depth` products in a row are independent and add up to the root of their number (N. Higham
+    and T. Mary, A new approach to probabilistic rounding error analysis, 2019), so that deep
+    graphs are given 2^-8 sqrt(depth), or 2^-3 sqrt(depth), where that is more, and never more
+    than 0.5. The other types' bounds are above theirs at any depth that there is.
     Types that are not known count for nothing.
     """
     named = {*types, *("fp16" for spec in outputs if spec.dtype == "float16")}
     known = [TOLERANCE[name] for name in named if name in TOLERANCE]
-    deep = _BF16_UNIT * sqrt(depth) if "bf16" in named else 0.0
-    return max(TOLERANCE["fp32"], deep, *known)
+    deep = [unit * sqrt(depth) for name, unit in _UNITS.items() if name in named]
+    return min(_MOST, max([TOLERANCE["fp32"], *deep, *known]))
 
 
 @dataclass(frozen=True, slots=True)

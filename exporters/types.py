@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-Precision = Literal["fp32", "fp16", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "int8")
+Precision = Literal["fp32", "fp16", "bf16", "int8", "fp8"]
+PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "bf16", "int8", "fp8")
 
 Dimension = int | str
 """A fixed size, or the name of the axis that sets it."""
@@ -120,7 +120,8 @@ class Definition:
     and outputs are in the order of the module's forward arguments and results.
     `layers` and `width` are what the source table calls so, None where it does not.
     `labelled` names a `module:callable` that gives images and labels to measure top-1
-    accuracy on, empty where none belong to the definition.
+    accuracy on, empty where none belong to the definition. With `in_fp64` the expected outputs are
+    computed in double precision, so that a row's error is the whole of its rounding.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Definition:
     width: int | None = None
     aliases: tuple[str, ...] = ()
     labelled: str = ""
+    in_fp64: bool = False
 
 
 def axes_key(axes: Mapping[str, int]) -> str:
@@ -161,8 +163,8 @@ class ExportedModel:
     for ONNX's reference evaluator, `onnxruntime unoptimised` where that cannot, `packaged`
     for data that came with the file), empty for nobody. `uncompared` is why outputs are not
     to be compared with it, empty where they are.
-    `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`) among the graph's weights
-    and products, `depth` how many products follow each other on its longest path.
+    `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
+    weights and products, `depth` how many products follow each other on its longest path.
     `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
     `parameters` are counted as torch does, `parameters_with_buffers` adds every norm's
     running mean and variance; `macs` are at the default axes. `batch` and `sequence` are

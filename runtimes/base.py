@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Sampl
 from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
 from runtimes.options import Option, Settings, checked_options
 from runtimes.request import Request, input_shapes
+from runtimes.usage import Usage, Used
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -52,8 +54,9 @@ CheckedAs = Literal["opened", "built"]
 class Checked:
     """What compiling without running told.
 
-    `execution` and `memory` are of the session that was opened, None where an engine was only
-    built. `plan_bytes` is the size of the engine as a file, None where the engine has none.
+    `execution` and `memory` are of the session that was opened. Of an engine that was only built
+    `execution` is what its builder said, None where it said nothing. `plan_bytes` is the size of
+    the engine as a file, None where the engine has none.
     """
 
     checked_as: CheckedAs
@@ -80,7 +83,14 @@ class Lane(ABC):
 
     run: Callable[[], object]
     calls: tuple[Call, ...] = ()
-    """The same run as calls for the loop in C; empty where the engine offers none."""
+    """The same run as calls for the loop in C; empty where the engine offers none. Of a lane with a
+    queue the last of them waits, and those before it put the run into the queue."""
+    enqueue: Callable[[], object] | None = None
+    """Puts a run into the device's queue and returns; None where a run is waited for by itself."""
+    synchronize: Callable[[], object] | None = None
+    """Waits until all that was queued is complete; None where nothing is."""
+    first_run_alone: bool = False
+    """Whether the first run of each thread must have the device for itself."""
 
     @abstractmethod
     def bind(self, inputs: Arrays) -> None:
@@ -184,7 +194,8 @@ class Runtime(ABC):
 
     `summary` is one line for lists and forms, `options` the one table of settings, beside which
     with `any_option` the engine is handed every other that is given, `clock` what times its
-    runs. `only_when_named` keeps a runtime out of sweeps that name none.
+    runs. `unexecuted` is what hinders precisions that it lacks, after the word "which".
+    `only_when_named` keeps a runtime out of sweeps that name none.
     `default_device` is the device of a case that names none, empty where there is no choice.
     `accelerator` is the kind of device that a case has for itself beside the host (`gpu`),
     empty for none; its number is the case's device. `operator_environment` is what the
@@ -197,6 +208,7 @@ class Runtime(ABC):
     summary: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32",)
+    unexecuted: ClassVar[Mapping[Precision, str]] = {"fp8": "TensorRT alone multiplies"}
     clock: ClassVar[Clock] = "wall"
     any_option: ClassVar[bool] = False
     only_when_named: ClassVar[bool] = False
@@ -219,6 +231,23 @@ class Runtime(ABC):
         the loaded engine knows them."""
         return ()
 
+    def device_uuid(self, device: str) -> str:
+        """The device's own identifier, by which tools of the machine know it too; "" for none."""
+        return ""
+
+    def cores_near(self, device: str) -> str:
+        """The cores of the device's own node, as `0-31`; "" where all are alike."""
+        return ""
+
+    def limited(
+        self, device: str, settings: Settings, limit_bytes: int
+    ) -> AbstractContextManager[None]:
+        """While it is entered, sessions find so much of the device's memory free, 0 for all of it.
+
+        A device that has no memory of its own has no such limit.
+        """
+        return nullcontext()
+
     def loaded_devices(self) -> tuple[Device, ...]:
         """The same after `load`, which is for a process that an engine may end."""
         return self.devices()
@@ -228,6 +257,11 @@ class Runtime(ABC):
         known = {option.name for option in self.options}
         more = sorted({*named} - {*known, ""}) if self.any_option else ()
         return (*self.options, *(Option(n, "", "handed to the engine as it is") for n in more))
+
+    def environment(self, settings: Settings) -> Mapping[str, str | None]:
+        """What the environment of a process for such a case must say, None for what it must not,
+        before anything is asked of the runtime there: engines read it once, as they are loaded."""
+        return self.operator_environment if settings.operator_times else {}
 
     def load(self) -> None:  # noqa: B027 - an engine without an import has nothing to do
         """Import the engine, so that the time of `compile` is compilation alone."""
@@ -286,11 +320,16 @@ class Runtime(ABC):
         self._refuse(request)
         return self._check(request)
 
+    def usage(self, used: Used) -> Usage:
+        """How a program uses the runtime with these settings, as far as it can be told."""
+        return Usage()
+
     def refuse_precision(self, precision: Precision) -> None:
         """Raise Unsupported for a precision that this runtime never executes."""
         if precision not in self.precisions:
             known = " or ".join(self.precisions)
-            raise Unsupported(f"{self.name} does not execute {precision}", f"use {known}")
+            why = f", which {self.unexecuted[precision]}" if precision in self.unexecuted else ""
+            raise Unsupported(f"{self.name} does not execute {precision}{why}", f"use {known}")
 
     def refuse_device(self, device: str, release: str) -> None:
         """Raise NotAvailable for a device or a release that is not there; empty ones always are."""

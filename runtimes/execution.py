@@ -11,7 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-Clock = Literal["wall", "device", "simulated"]
+Clock = Literal["wall", "device", "simulated", "imported"]
+"""`imported` is that of another program, whose figures were read from a file: no session has it."""
 Boundary = Literal["host", "device"]
 
 
@@ -61,12 +62,15 @@ class Execution:
 class Memory:
     """Peak bytes that the engine itself accounts for; None where it does not say.
 
-    `of_process` where the engine counts all of its sessions in this process together.
+    `of_process` where the engine counts all of its sessions in this process together. `told_by` is
+    what was asked for the device's: an `allocator` counts tensors alone, `sizes` what is known to
+    be laid out, `free memory` all that is gone since.
     """
 
     device_peak_bytes: int | None = None
     host_peak_bytes: int | None = None
     of_process: bool = False
+    told_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ OptionValue = bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting of a runtime: it serves flags, forms, messages and tuning alike."""
+    """One setting of a runtime: it serves flags, forms, messages and tuning alike.
+
+    Not `tuned` is what changes the task, or how it is timed, and not how fast it is done.
+    """
 
     name: str
     default: OptionValue
@@ -25,6 +28,7 @@ class Option:
     choices: tuple[OptionValue, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    tuned: bool = True
 
     def parse(self, text: str) -> OptionValue:
         """The typed value of `text`; ValueError with one sentence if it is not one."""

@@ -48,6 +48,7 @@ from runtimes.faults import (
 from runtimes.options import SESSIONS, Option, OptionValue, Settings
 from runtimes.request import Request
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
+from runtimes.usage import Usage, Used
 
 __all__ = [
     "SESSIONS",
@@ -88,6 +89,8 @@ __all__ = [
     "TensorSpec",
     "Unavailable",
     "Unsupported",
+    "Usage",
+    "Used",
     "aligned_empty",
     "input_buffers",
 ]

@@ -116,7 +116,7 @@ AXES: tuple[Axis, ...] = (
         "--scenario",
         "S,…",
         "closed_loop (default), paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, "
-        "multistream:8 or offline",
+        "multistream:8, offline or ahead:8 (queued on a GPU)",
         lambda word: str(Scenario.parse(word)),
         Scenario.parse,
         _scenario_words,

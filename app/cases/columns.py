@@ -13,6 +13,8 @@ from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.engine_columns import ENGINE
+from app.cases.gpu_columns import GPU
+from app.cases.imported_columns import IMPORTED
 from app.cases.late_columns import LATE
 from app.cases.latency_columns import BASELINE, LATENCY
 from app.cases.load_columns import LOAD
@@ -73,17 +75,23 @@ _CASE = (
     text("scenario", "Scenario", "When the next run begins: at once, after a gap, or on time."),
     number("gap_us", "Gap (µs)", "us", "The pause asked for between two runs."),
     number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second."),
-    count("at_once", "At once", "How many requests arrive together."),
+    count("at_once", "At once", "How many requests arrive together, or are queued together."),
     number("period_us", "Period (µs)", "us", "The time from burst to burst."),
     text("condition", "Condition", "What held beside the scenario, such as polluted caches."),
     text("wait_policy", "Wait policy", "How the pause is waited out: spin, hybrid or sleep."),
     text(
         "clock",
         "Clock",
-        "Wall clock, the device's own clock, or simulated: never compare them blindly.",
+        "Wall clock, the device's own clock, or simulated: never compare them blindly. Of another "
+        "program its own, in words.",
     ),
     text("call_path", "Call path", "Through which entry point of the engine a run is called."),
-    text("boundary", "Boundary", "Where the outputs are complete: in host or device memory."),
+    text(
+        "boundary",
+        "Boundary",
+        "Where the outputs are complete: in host or device memory. Of another program what lies "
+        "between its readings of the clock.",
+    ),
     count("rounds", "Rounds", "How many processes gave timings."),
     count("seed", "Seed", "Draws the order of the rounds and all data."),
     text("fidelity", "Fidelity", "Whether the card's model was calibrated on such a graph."),
@@ -99,7 +107,11 @@ _MEASURING = (
         "Stopped by",
         "What ended the rounds, and with precise what the case had reached when it ended.",
     ),
-    count("iterations", "Samples", "Measured runs, of all rounds; of multistream its queries."),
+    count(
+        "iterations",
+        "Samples",
+        "Measured runs, of all rounds; of multistream its queries, of ahead its waits.",
+    ),
     number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
     number("gap_had_p50_us", "Gap p50 (µs)", "us", "The median of the pauses between two runs."),
     number("gap_had_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
@@ -123,6 +135,14 @@ _RESOURCES = (
         "Power (W)",
         "W",
         "Mean power of the whole device; a round of less than half a second tells none.",
+    ),
+    Column(
+        "throughput_per_s_per_kw",
+        "number",
+        "Inputs/s per kW",
+        "Inputs in a second over the power; empty where no device tells its power.",
+        "1/s/kW",
+        "higher",
     ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     text("throttle", "Throttle", "What held the device's clock down, or none."),
@@ -205,10 +225,12 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Against the null twin": NULL,
     "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
+    "On a GPU": GPU,
     "What came between": _INTERFERENCE,
     "Of a check": CHECKING,
     "Outputs": _OUTPUT,
     "The simulated card": _CARD,
+    "Of another program": IMPORTED,
     "How it ended": _ENDING,
 }
 COLUMNS: tuple[Column, ...] = tuple(column for group in GROUPS.values() for column in group)

@@ -51,6 +51,7 @@ LATENCY = (
         for name, shown in PERCENTILES.items()
     ),
     _latency("max", "Slowest", "The slowest sample."),
+    less("max_over_p50", "Slowest to p50", "", "The slowest sample over the median."),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
         "ci_method",
@@ -149,7 +150,8 @@ LATENCY = (
         "number",
         "Inputs/s",
         "Inputs in a second: of a closed loop concurrency times batch over the mean latency, of "
-        "multistream a query's over its mean, of offline a block's over the time it took.",
+        "multistream a query's over its mean, of offline a block's over the time it took, of ahead "
+        "what is queued together over the mean time until it is complete.",
         "1/s",
         "higher",
     ),

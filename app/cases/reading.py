@@ -14,7 +14,8 @@ class Reading:
 
     `time_ns` is `time.perf_counter_ns`. `energy_mj` counts from an unknown beginning, so
     that only differences mean something. `throttle` are the words for what holds the clock
-    down. `process_memory_mb` is what the measuring process has on the device, in MiB.
+    down. `process_memory_mb` is what the measuring process has on the device, in MiB, and
+    `other_processes` how many others have it open; a container may hide which process is which.
     """
 
     time_ns: int
@@ -25,3 +26,5 @@ class Reading:
     temperature_c: float | None = None
     throttle: tuple[str, ...] | None = None
     process_memory_mb: float | None = None
+    memory_clock_mhz: float | None = None
+    other_processes: int | None = None

@@ -15,6 +15,7 @@ import numpy as np
 
 from app.cases.batcher import Batcher
 from app.cases.condition import NO_CONDITION, Condition
+from app.cases.imported import Imported
 from app.cases.interference import Interference
 from app.cases.neighbour import NeighbourJob
 from app.cases.open_loop import OpenLoop
@@ -84,6 +85,7 @@ class MeasureJob:
     run on, () for any; `shared` says that the batch process could not leave those that were
     chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
     `batcher`, ascending, `shapes` all axes of each shape that the one session serves.
+    `device_memory_limit_bytes` is what may be held of the device's memory, 0 for all of it.
     """
 
     case_id: str
@@ -108,6 +110,7 @@ class MeasureJob:
     batches: tuple[ExportedModel, ...] = ()
     neighbour: NeighbourJob | None = None
     shapes: tuple[Mapping[str, int], ...] = ()
+    device_memory_limit_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ class RoundResult:
     many runs were in flight at once: the lanes of its session. `interference` is None where
     nothing was timed on this machine, `open_loop` for a round that is none. `engine_path` is the
     file that was loaded as the engine, `engine_distribution` the installed package that it is of.
+    `imported` says who measured the round, where another program did.
     `samples_crc32` is the checksum of the samples' file as it was written.
     """
 
@@ -181,4 +185,5 @@ class RoundResult:
     open_loop: OpenLoop | None = None
     engine_distribution: str = ""
     engine_path: str = ""
+    imported: Imported | None = None
     samples_crc32: int | None = None

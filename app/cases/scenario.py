@@ -8,7 +8,9 @@ from typing import Literal, Self, get_args
 
 from app.cases.microseconds import MICROSECONDS, TIME, microseconds
 
-ScenarioKind = Literal["closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline"]
+ScenarioKind = Literal[
+    "closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline", "ahead"
+]
 WaitPolicy = Literal["spin", "hybrid", "sleep"]
 WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
 
@@ -25,9 +27,11 @@ _FORMS: dict[ScenarioKind, str] = {
     "burst": rf":(?P<count>\d+)@{TIME}",
     "multistream": r":(?P<count>\d+)",
     "offline": "",
+    "ahead": r":(?P<count>\d+)",
 }
 _EXAMPLES = (
-    "closed_loop, paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, multistream:8 or offline"
+    "closed_loop, paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, multistream:8, offline or "
+    "ahead:8"
 )
 
 
@@ -38,7 +42,8 @@ class Scenario:
     `closed_loop`: at once after the last; `paced`: `gap_us` after it. `rate`: `rate_hz` times a
     second, evenly; `poisson`: at drawn times, so often on average; `burst`: `count` at once
     every `period_us`. `multistream`: `count` at once, the next as many when all are answered.
-    `offline`: all at once.
+    `offline`: all at once. `ahead`: `count` are queued on a device one after another, the next as
+    many when all are complete.
     """
 
     kind: ScenarioKind = "closed_loop"
@@ -99,6 +104,7 @@ class Scenario:
             "poisson": f":{_plain(self.rate_hz)}/s",
             "burst": f":{self.count}@{period}",
             "multistream": f":{self.count}",
+            "ahead": f":{self.count}",
         }
         return self.kind + figures.get(self.kind, "")
 

@@ -22,6 +22,7 @@ Status = Literal[
     "partial",
     "cancelled",
     "compiles",
+    "imported",
     "ok",
 ]
 Tone = Literal["good", "doubtful", "bad"]
@@ -83,6 +84,9 @@ STATUSES: dict[Status, StatusFact] = {
     ),
     "compiles": StatusFact(
         "of a check: the engine took the whole graph; nothing was run", tone="good"
+    ),
+    "imported": StatusFact(
+        "another program measured it, as the row names it: shown, and never ranked", tone="doubtful"
     ),
     "ok": StatusFact("measured, and right", gives_output=True, fits=True, tone="good"),
 }

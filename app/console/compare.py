@@ -9,15 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.cases.errors import PlanError
+from app.cases.imported import is_imported
 from app.console.verdicts import Wanted, as_markdown, as_text, code, files, write
-from app.results.compare import compare_runs, side_of
+from app.results.compare import RunSide, compare_runs, side_of
 from app.results.reader import read_run
 
 
 def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[str, int]:
     """What to print and the exit code; ResultsError for a folder that is none."""
-    found = compare_runs(side_of(read_run(Path(first))), side_of(read_run(Path(second))), band)
+    one, other = (side_of(read_run(Path(path))) for path in (first, second))
+    found = compare_runs(one, other, band)
     if not found.cases and not found.lost:
+        _refuse_imported(one, other)
         raise PlanError(
             f"{first} and {second} have no case in common",
             "compare runs of the same models, runtimes and settings",
@@ -25,3 +28,22 @@ def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[st
     write(files(found, wanted))
     lines = as_markdown(found) if wanted.markdown else as_text(found)
     return "\n".join(lines) + "\n", code(found, wanted.fail_on_slower)
+
+
+def _refuse_imported(one: RunSide, other: RunSide) -> None:
+    """What other programs measured is compared only with what the same program did, by samples."""
+    runtimes = {c.case.runtime for c in (*one.cases, *other.cases) if is_imported(c.case.runtime)}
+    if not runtimes:
+        return
+    named = ", ".join(sorted(runtimes))
+    if {c.case.identity_id for c in one.cases} & {c.case.identity_id for c in other.cases}:
+        raise PlanError(
+            f"of {named} only figures are known and no single timings, which no verdict can be "
+            "made of",
+            "set the two tables beside each other",
+        )
+    raise PlanError(
+        f"{one.name} and {other.name} have no case in common: {named} was measured on a clock and "
+        "within a boundary of its own",
+        "compare it with rows imported from the same program's file of the same model",
+    )

@@ -103,8 +103,13 @@ def _telemetry() -> Iterator[str]:
     if nvml is None:
         yield "  gpu  no NVIDIA driver answers; a GPU needs one, and pip install 'graphlap[gpu]'"
     else:
-        for number, name in enumerate(nvml.names()):
-            yield f"  gpu:{number}  {name}: power, clock, temperature and memory are recorded"
+        for number, gpu in enumerate(nvml.states()):
+            yield (
+                f"  gpu:{number}  {gpu.name}, driver {gpu.driver}: "
+                "power, clock, temperature and memory are recorded"
+            )
+            if gpu.persistence is False:
+                yield "         its clocks fall between rounds; sudo nvidia-smi -pm 1"
     if open_rapl() is not None:
         yield "  cpu  the energy of the processor packages is recorded"
     elif any(POWERCAP.glob("*/energy_uj")):

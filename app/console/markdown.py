@@ -45,7 +45,8 @@ def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     for sentence in sureness(begun):
         yield f"- {escaped(sentence)}"
     yield ""
-    made = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}, on {where}"
+    made = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
+    made += f", on {where}" if where else ""
     yield f"<sub>{escaped(made)}; run {run.manifest.run_id}</sub>"
 
 

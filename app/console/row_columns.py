@@ -109,6 +109,7 @@ def all_columns(
             for place, name in enumerate(percentiles)
         ),
         _figure("p50 95 % interval", "latency_p50_ci_low_us", _interval, spare=1),
+        *_of_queues(rows),
         *_of_deadline(rows),
         TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
     ]
@@ -194,6 +195,14 @@ def _published_p99(figure: Published) -> str:
 def _interval(row: Row) -> str:
     low, high = (number_of(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
     return text.interval(low, high)
+
+
+def _of_queues(rows: Sequence[Row]) -> list[TableColumn]:
+    """The inputs in a second, where runs were queued that have no latency each."""
+    if all(row["scenario"] != "ahead" for row in rows):
+        return []
+    column = "throughput_per_s"
+    return [_figure("inputs/s", column, lambda row: text.rate_text(number_of(row[column])))]
 
 
 def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:

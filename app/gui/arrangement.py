@@ -26,9 +26,15 @@ def arrange(
         dock.setFloating(False)
         window.removeDockWidget(dock)
     _Placing(window, docks, page).begin(cramped)
+    dress_tabs(window)
+
+
+def dress_tabs(window: QMainWindow) -> None:
+    """Qt makes a bar wherever docks come to stand over one another, without a name."""
     for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
         bar.setElideMode(Qt.TextElideMode.ElideNone)
         bar.setUsesScrollButtons(True)
+        bar.setAccessibleName("views and panels in this place")
 
 
 def views_of(page: Page) -> list[str]:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QVBoxLayout, QWidget
 
-from app.gui.arrangement import arrange, views_of
+from app.gui.arrangement import arrange, dress_tabs, views_of
 from app.gui.look.preferences import LAYOUT_VERSION, Preferences
 from app.gui.views import VIEWS, Page
 
@@ -58,6 +58,7 @@ class Docks(QObject):
         dock = QDockWidget(title, self._window)
         dock.setObjectName(key)
         dock.setAccessibleName(title)
+        dock.setWhatsThis(getattr(widget, "hint", ""))
         dock.setWidget(_stood_in(widget))
         dock.visibilityChanged.connect(widget.setVisible)
         dock.topLevelChanged.connect(self._titles_later)
@@ -163,6 +164,7 @@ class Docks(QObject):
 
     def _dress_titles(self) -> None:
         """A dock among tabs is named by its tab, and dragged by it; others have a title bar."""
+        dress_tabs(self._window)
         for dock in self.docks.values():
             bare = not dock.isFloating() and bool(self._window.tabifiedDockWidgets(dock))
             if bare and dock.titleBarWidget() is None:

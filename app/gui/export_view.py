@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
@@ -14,6 +15,7 @@ from app.gui.tables.results import ResultsTable
 from exporters.types import GraphlapError
 
 Exportable = PlotView | ResultsTable
+ViewT = TypeVar("ViewT", bound=Exportable)
 _KINDS = {".png": "Picture (*.png)", ".svg": "Vector picture (*.svg)", ".csv": "Numbers (*.csv)"}
 
 
@@ -52,7 +54,7 @@ def _writers(view: Exportable) -> dict[str, Callable[[Path], None]]:
     }
 
 
-def in_front(window: QWidget, views: Sequence[Exportable], what: str) -> Exportable | None:
+def in_front(window: QWidget, views: Sequence[ViewT], what: str) -> ViewT | None:
     """The view with the focus, else the one that is seen; of several the user picks one.
 
     `what` is to be done with it, as the title of that question.

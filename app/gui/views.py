@@ -103,6 +103,7 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec(
         "largest", "Largest batch", "results", "all", "app.gui.plots.largest:LargestBatchView"
     ),
+    ViewSpec("ladder", "Ladder", "results", "all", "app.gui.plots.ladder:LadderView"),
     ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
     ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
     ViewSpec("history", "History", "results", "history", "app.gui.plots.history:HistoryView"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from app.cases.imported import RUNTIME
 from app.machine.environments import There, asked
 from runtimes import registry
 from runtimes.base import Availability, Available, Runtime, Unavailable
@@ -77,6 +78,8 @@ def clock_of(spec: str) -> Clock:
     A run folder may hold the runtimes of another release.
     """
     name = registry.parse_spec(spec).name
+    if name == RUNTIME:
+        return "imported"
     return runtime(name).clock if name in registry.names() else "wall"
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import socket
 import subprocess
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 from app.machine.cores import usable_cores
+from app.machine.telemetry import Nvml, open_nvml
 from runtimes import registry
 from runtimes.session.host_cpu import cpu_name
 
@@ -35,10 +36,20 @@ _PACKAGES = (
     "onnxscript",
     "openvino",
     "tensorrt",
+    "tensorrt-cu12",
+    "tensorrt-cu13",
     "tensorrt-rtx-cu12-bindings",
+    "tensorrt-rtx-cu13-bindings",
     "torch",
+    "triton",
+    "nvidia-cublas",
+    "nvidia-cublas-cu12",
+    "nvidia-cuda-runtime",
+    "nvidia-cuda-runtime-cu12",
+    "nvidia-cudnn-cu12",
+    "nvidia-cudnn-cu13",
+    "nvidia-ml-py",
 )
-_DRIVER = re.compile(r"\d+\.\d+(\.\d+)?")
 _CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
 
 
@@ -55,12 +66,19 @@ def describe_host() -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "governor": _read(_CPUFREQ / "scaling_governor"),
         "turbo_disabled": _read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo")),
-        "gpu_driver": _gpu_driver(),
         "commit": _commit(),
         "virtual_machine": "hypervisor" in _cpu_flags(),
         "packages": installed_versions(),
         "load_1min": os.getloadavg()[0],
+        "gpus": _gpus(open_nvml()),
     }
+
+
+def _gpus(nvml: Nvml | None) -> dict[str, Any]:
+    """By the number that the driver gives; how one is connected changes with what it does."""
+    states = nvml.states() if nvml is not None else ()
+    told = [{**asdict(state), "link": ""} for state in states]
+    return {str(number): state for number, state in enumerate(told)}
 
 
 def installed_versions() -> dict[str, str]:
@@ -72,12 +90,6 @@ def installed_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
-
-
-def _gpu_driver() -> str | None:
-    """The version of NVIDIA's kernel module, as `580.65.06`; None without one."""
-    told = _read(Path("/proc/driver/nvidia/version")) or ""
-    return next((word for word in told.split() if _DRIVER.fullmatch(word)), None)
 
 
 def _commit() -> str | None:

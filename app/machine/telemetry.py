@@ -7,13 +7,13 @@ all processes of a machine, and is joined to them by it.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from app.cases.gpu_state import GpuState
 from app.cases.reading import CPU_DEVICE, Reading
 
 LOOK_EVERY_S = 0.1
@@ -35,30 +35,33 @@ class Nvml:
     Raises the module's NVMLError if the driver does not answer.
     """
 
-    def __init__(self, module: Any, visible: str | None = None) -> None:
+    def __init__(self, module: Any) -> None:
         module.nvmlInit()
         self._nvml = module
-        self._visible = os.environ.get("CUDA_VISIBLE_DEVICES") if visible is None else visible
-        self._handles: dict[int, Any] = {}
+        self._handles: dict[str, Any] = {}
         self._reasons = {
             getattr(module, f"nvmlClocksThrottleReason{name}"): word
             for name, word in _REASONS.items()
         }
 
-    def names(self) -> tuple[str, ...]:
+    def states(self) -> tuple[GpuState, ...]:
         """The GPUs of this machine, in the library's order."""
         count = self._nvml.nvmlDeviceGetCount()
-        handles = map(self._nvml.nvmlDeviceGetHandleByIndex, range(count))
-        return tuple(map(self._nvml.nvmlDeviceGetName, handles))
+        return tuple(self._state(self._nvml.nvmlDeviceGetHandleByIndex(n)) for n in range(count))
 
-    def read(self, gpu: int, pid: int) -> Reading | None:
-        """The GPU that CUDA counts as number `gpu`; None if there is no such device."""
-        try:
-            handle = self._handle(gpu)
-        except (self._nvml.NVMLError, IndexError):
+    def state(self, uuid: str) -> GpuState | None:
+        """The GPU that calls itself so; None if there is none."""
+        handle = self._handle(uuid)
+        return None if handle is None else self._state(handle)
+
+    def read(self, gpu: int, uuid: str, pid: int) -> Reading | None:
+        """The same now; CUDA counts it as number `gpu`, in an order of its own."""
+        handle = self._handle(uuid)
+        if handle is None:
             return None
         nvml, told = self._nvml, self._told
         milliwatts = told(nvml.nvmlDeviceGetPowerUsage, handle)
+        processes = told(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
         return Reading(
             time_ns=time.perf_counter_ns(),
             device=f"gpu:{gpu}",
@@ -67,20 +70,40 @@ class Nvml:
             clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
             temperature_c=told(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
             throttle=self._throttle(handle),
-            process_memory_mb=self._memory_mb(handle, pid),
+            process_memory_mb=_memory_mb(processes, pid),
+            memory_clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM),
+            other_processes=_others(processes, pid),
         )
 
-    def _handle(self, gpu: int) -> Any:
-        if gpu not in self._handles:
-            # CUDA renumbers what this variable lets it see; NVML sees all.
-            name = self._visible.split(",")[gpu].strip() if self._visible else str(gpu)
-            by_uuid = not name.isdecimal()
-            find = self._nvml.nvmlDeviceGetHandleByUUID if by_uuid else self._by_index
-            self._handles[gpu] = find(name)
-        return self._handles[gpu]
+    def _state(self, handle: Any) -> GpuState:
+        nvml, told = self._nvml, self._told
+        milliwatts = told(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+        ecc, mig = told(nvml.nvmlDeviceGetEccMode, handle), told(nvml.nvmlDeviceGetMigMode, handle)
+        persistence = told(nvml.nvmlDeviceGetPersistenceMode, handle)
+        generation = told(nvml.nvmlDeviceGetCurrPcieLinkGeneration, handle)
+        width = told(nvml.nvmlDeviceGetCurrPcieLinkWidth, handle)
+        return GpuState(
+            name=told(nvml.nvmlDeviceGetName, handle) or "",
+            uuid=told(nvml.nvmlDeviceGetUUID, handle) or "",
+            driver=told(nvml.nvmlSystemGetDriverVersion) or "",
+            power_limit_w=None if milliwatts is None else milliwatts / 1e3,
+            clock_limit_mhz=told(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
+            persistence=None if persistence is None else bool(persistence),
+            # Both are told as they are and as they will be.
+            ecc=None if ecc is None else bool(ecc[0]),
+            mig=None if mig is None else bool(mig[0]),
+            link=f"PCIe {generation} x{width}" if generation and width else "",
+        )
 
-    def _by_index(self, text: str) -> Any:
-        return self._nvml.nvmlDeviceGetHandleByIndex(int(text))
+    def _handle(self, uuid: str) -> Any:
+        """None for no such device. A part of one is known by another kind of name than a whole."""
+        if uuid not in self._handles:
+            found = (
+                self._told(self._nvml.nvmlDeviceGetHandleByUUID, f"{kind}-{uuid}")
+                for kind in ("GPU", "MIG")
+            )
+            self._handles[uuid] = next((one for one in found if one is not None), None)
+        return self._handles[uuid]
 
     def _throttle(self, handle: Any) -> tuple[str, ...] | None:
         bits = self._told(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
@@ -88,17 +111,23 @@ class Nvml:
             return None
         return tuple(word for bit, word in self._reasons.items() if bits & bit)
 
-    def _memory_mb(self, handle: Any, pid: int) -> float | None:
-        """None also where a container hides which process is which."""
-        processes = self._told(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
-        used = [p.usedGpuMemory for p in processes if p.pid == pid and p.usedGpuMemory]
-        return sum(used) / 2**20 if used else None
-
     def _told(self, ask: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return ask(*arguments)
         except self._nvml.NVMLError:
             return None
+
+
+def _memory_mb(processes: Iterable[Any], pid: int) -> float | None:
+    """None also where a container hides which process is which."""
+    used = [p.usedGpuMemory for p in processes if p.pid == pid and p.usedGpuMemory]
+    return sum(used) / 2**20 if used else None
+
+
+def _others(processes: Iterable[Any], pid: int) -> int | None:
+    """None where ours is not among them, so that nobody can say which are others."""
+    pids = {process.pid for process in processes}
+    return len(pids - {pid}) if pid in pids else None
 
 
 class Rapl:
@@ -148,9 +177,13 @@ class Telemetry:
         """Whether there is anything to read for a round that uses these GPUs."""
         return self.rapl is not None or (self.nvml is not None and bool(gpus))
 
-    def read(self, pid: int, gpus: Sequence[int]) -> tuple[Reading, ...]:
-        """One reading of each device that answers."""
-        found = [self.nvml.read(gpu, pid) for gpu in gpus] if self.nvml else []
+    def state(self, uuid: str) -> GpuState | None:
+        """Of the GPU that calls itself so, where it can be told."""
+        return self.nvml.state(uuid) if self.nvml and uuid else None
+
+    def read(self, pid: int, gpus: Mapping[int, str]) -> tuple[Reading, ...]:
+        """One reading of each device that answers; `gpus` are CUDA's numbers with their uuids."""
+        found = [self.nvml.read(gpu, uuid, pid) for gpu, uuid in gpus.items()] if self.nvml else []
         if self.rapl is not None:
             found.append(self.rapl.read())
         return tuple(reading for reading in found if reading is not None)

@@ -104,8 +104,14 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--check"
     if plan.slo:
         yield from ("--slo", plan.slo)
+    if plan.tune:
+        yield from ("--tune", plan.tune)
+    if plan.max_error is not None:
+        yield from ("--max-error", f"{100 * plan.max_error:.10g}%")
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
+    if plan.device_memory_limit:
+        yield from ("--device-memory-limit", plan.device_memory_limit)
     if plan.cores:
         yield from ("--cores", plan.cores)
     if plan.lock_memory:

@@ -36,6 +36,7 @@ from app.plan.refusals import refuse_cases
 from app.plan.shapes import parts
 from app.plan.slo import refuse_beside_slo
 from app.plan.subjects import Subject, faults_of_the_plan, subjects
+from app.plan.tuning import first_choices, refuse_beside_tune
 from runtimes import registry
 from runtimes.base import Available
 from runtimes.environment import release_of
@@ -50,6 +51,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
     """The plan's cases in its order, each once; PlanError names what it can't resolve."""
     refuse_beside_slo(plan)
     refuse_beside_check(plan)
+    refuse_beside_tune(plan)
     environments = environments_of(plan)
     if plan.accuracy:
         refuse_unusable(plan.accuracy)
@@ -82,6 +84,7 @@ def _of_sweep(
 ) -> Iterator[Case]:
     if plan.largest_batch:
         sweep = _first_tries(sweep)
+    sweep = first_choices(plan, sweep)
     sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
     refuse_unknown_axes(sweep, models)
     named = [_checked_runtime(text, environments, plan.check) for text in sweep.runtimes]

@@ -16,11 +16,14 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
 from app.cases.size import parse_size
 from app.machine.available import all_names
+from app.machine.cores import listed, usable_cores
 from app.plan.checking import of_a_check
 from app.plan.deadline import parse_deadline
 from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan
+from app.tune.values import threads_of
+from exporters.types import PRECISIONS
 
 T = TypeVar("T")
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
@@ -63,7 +66,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if rest:
         names = [name for action in known._actions for name in action.option_strings]
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
-    begins = flags.headless or flags.check
+    if flags.imports:
+        refuse_with_import(flags)
+    begins = flags.headless or flags.check or flags.imports
     if flags.export and not (flags.paths or begins or flags.resume is not None):
         raise PlanError(
             "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
@@ -100,6 +105,12 @@ def refuse_with_check(flags: argparse.Namespace) -> None:
         if getattr(flags, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")
+
+
+def refuse_with_import(flags: argparse.Namespace) -> None:
+    """What is imported has been measured; PlanError for what would say how."""
+    allowed = {"headless", "imports", "out", "export", "sort", "debug"}
+    _refuse_but(allowed, flags, "the measurement behind --import")
 
 
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
@@ -157,7 +168,24 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data = {"sweeps": [{"models": models, **given}]}
     else:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
+    if flags.tune is not None:
+        data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
     return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
+
+
+def _freedoms(flags: argparse.Namespace) -> dict[str, Any]:
+    """What a search may choose that a grid without it would have one value of."""
+    free: dict[str, Any] = {"threads": threads_of(_cores(flags.cores))}
+    if flags.max_error is not None:
+        free["precisions"] = PRECISIONS
+    return free
+
+
+def _cores(text: str | None) -> int:
+    try:
+        return len(listed(text)) if text is not None else len(usable_cores())
+    except ValueError:  # the plan says what is wrong with the list
+        return 1
 
 
 def of_whole_plan(flags: argparse.Namespace) -> dict[str, Any]:
@@ -255,6 +283,10 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["largest_batch"] = True
     if flags.slo is not None:
         given["slo"] = flags.slo
+    if flags.tune is not None:
+        given["tune"] = flags.tune
+    if flags.max_error is not None:
+        given["max_error"] = share_of(flags.max_error, "--max-error")
     if flags.rotate_inputs:
         given["rotate_inputs"] = True
     if flags.save_inputs:
@@ -270,6 +302,9 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.memory_limit is not None:
         size_of(flags.memory_limit, "--memory-limit")
         given["memory_limit"] = flags.memory_limit
+    if flags.device_memory_limit is not None:
+        size_of(flags.device_memory_limit, "--device-memory-limit")
+        given["device_memory_limit"] = flags.device_memory_limit
     if flags.cores is not None:
         given["cores"] = flags.cores
     if flags.lock_memory:

@@ -17,9 +17,13 @@ _SIZES = {"batch": "batch_size", "sequence": "sequence_length"}
 
 def one_case(asked: Plan, case: Case) -> Plan:
     """`asked` is the plan of the run; a null twin is measured with the case that it belongs to."""
-    words = {axis.key: (_word(axis.key, getattr(case, axis.field)),) for axis in AXES}
+    words: dict[str, Any] = {
+        axis.key: (_word(axis.key, getattr(case, axis.field)),) for axis in AXES
+    }
     sizes = {} if case.batcher or case.condition.shapes else dict(case.axes)
-    named = {_SIZES[name]: (sizes.pop(name),) for name in _SIZES if name in sizes}
+    named: dict[str, Any] = {
+        key: (sizes.pop(name),) for name, key in _SIZES.items() if name in sizes
+    }
     runtime = parse_spec(case.runtime).name
     sweep = Sweep(
         models=(original_of(case.model),),

@@ -18,6 +18,7 @@ examples:
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
+  graphlap --headless --models char_cnn --tune throughput --max-error 2% --budget 15m
   graphlap --check --models "nets/*.onnx" --runtimes all
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
@@ -26,6 +27,7 @@ examples:
   graphlap --compare runs/before runs/after --fail-on slower --markdown
   graphlap --export markdown,trace runs/nets
   graphlap --report runs/nets -o nets.html
+  graphlap --import times.json resnet=trt.json --out runs/theirs
   graphlap --history runs --plot runs/history.svg --fail-on slower
 
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured
@@ -89,6 +91,14 @@ def parser() -> argparse.ArgumentParser:
     )
     mode.add_argument(
         "-o", "--output", metavar="FILE", help="of --report: the page; default report.html"
+    )
+    mode.add_argument(
+        "--import",
+        dest="imports",
+        nargs="+",
+        metavar="[NAME=]FILE",
+        help="result files of benchmark_app, onnxruntime_perf_test, trtexec, Polygraphy, LoadGen "
+        "or pyperf as a run folder",
     )
     mode.add_argument(
         "--verify", metavar="DIR", help="what is damaged in a run folder, if anything"
@@ -155,6 +165,17 @@ def parser() -> argparse.ArgumentParser:
         "--slo",
         metavar="P=TIME",
         help="search for the highest rate of requests that keeps a target, such as p99=5ms",
+    )
+    what.add_argument(
+        "--tune",
+        metavar="GOAL",
+        help="search runtimes and their options for the best p99, mean, throughput or "
+        "throughput@p99=10ms",
+    )
+    what.add_argument(
+        "--max-error",
+        metavar="X",
+        help="of --tune: what outputs may be off by, such as 2%%; precisions are searched too",
     )
     what.add_argument(
         "--baseline",
@@ -263,6 +284,11 @@ def parser() -> argparse.ArgumentParser:
         "--memory-limit",
         metavar="SIZE",
         help="of the host's memory that a measuring process may hold, such as 8GiB",
+    )
+    how.add_argument(
+        "--device-memory-limit",
+        metavar="SIZE",
+        help="of the memory of a GPU that a measuring process may hold, such as 16GiB",
     )
     how.add_argument(
         "--cores", metavar="N,…", help="where the measuring process runs, such as 2,3 or 2-5"

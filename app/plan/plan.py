@@ -23,6 +23,7 @@ from app.cases.batcher import NO_BATCHER, Batcher, parsed
 from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
+from app.cases.goal import Goal
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.size import parse_size
@@ -120,12 +121,12 @@ class Plan(_Part):
     `time_limit_s` is when a round or an export is ended, `budget_s` when nothing more is begun.
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
     case the first try of a search, `check` compiles each and runs none. `memory_limit` (`8GiB`) is
-    what a measuring process may hold of the host's memory. `weights`, `inputs` and `calibration`
-    are files of the user's own and hold for all models; `from_nodes` and `to_nodes` cut a part
-    out of each graph. `inputs` may be several files, separated by commas: sets that are fed in
-    turn, from run to run, with `rotate_inputs`. `save_inputs` keeps what was fed in the run folder.
-    `input_range` bounds what is drawn, by input; `states` maps outputs of a graph to the inputs
-    that they become.
+    what a measuring process may hold of the host's memory, `device_memory_limit` of a
+    device's own. `weights`, `inputs` and `calibration` are files of the user's own and hold for all
+    models; `from_nodes` and `to_nodes` cut a part out of each graph. `inputs` may be several files,
+    separated by commas: sets that are fed in turn, from run to run, with `rotate_inputs`.
+    `save_inputs` keeps what was fed in the run folder. `input_range` bounds what is drawn, by
+    input; `states` maps outputs of a graph to the inputs that they become.
     `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: outputs are not
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
     follows from the types that a graph computes in. `baseline` is what every case is compared
@@ -137,8 +138,10 @@ class Plan(_Part):
     where their files are to be. `percentiles` are told beside the default ones. `precise` maps
     percentiles to how far their intervals may reach, as a share: cases get rounds until theirs do
     not reach farther, at most `rounds`. `slo` makes each case a search for the highest rate that
-    keeps this target, of at most `rounds` at a rate. `deadline_us` adds the share of runs that take
-    longer. `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
+    keeps this target, of at most `rounds` at a rate. `tune` makes it one for the options with which
+    this goal is reached best, compared in `rounds` at its end; outputs may be off by `max_error`.
+    `deadline_us` adds the share of runs that take longer.
+    `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
     memory, and `realtime` is its priority among real-time processes. `environments` are the
     interpreters that stand behind the `@` of runtimes, by name.
     """
@@ -154,7 +157,10 @@ class Plan(_Part):
     largest_batch: Annotated[bool, Field(strict=True)] = False
     check: Annotated[bool, Field(strict=True)] = False
     slo: str = ""
+    tune: str = ""
+    max_error: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     memory_limit: str = ""
+    device_memory_limit: str = ""
     cores: str = ""
     lock_memory: Annotated[bool, Field(strict=True)] = False
     realtime: Annotated[int, Field(ge=1, le=HIGHEST_PRIORITY, strict=True)] | None = None
@@ -197,7 +203,15 @@ class Plan(_Part):
         except ValueError as error:
             raise ValueError(f"slo {error}") from None
 
-    @field_validator("memory_limit")
+    @field_validator("tune")
+    @classmethod
+    def _known_goal(cls, text: str) -> str:
+        try:
+            return str(Goal.parse(text)) if text else text
+        except ValueError as error:
+            raise ValueError(f"tune {error}") from None
+
+    @field_validator("memory_limit", "device_memory_limit")
     @classmethod
     def _known_size(cls, text: str) -> str:
         if text:
@@ -257,6 +271,11 @@ class Plan(_Part):
         return Target.parse(self.slo) if self.slo else None
 
     @property
+    def goal(self) -> Goal | None:
+        """What `tune` is to make better."""
+        return Goal.parse(self.tune) if self.tune else None
+
+    @property
     def searched_batchers(self) -> tuple[Batcher | None, ...]:
         """Those with which `slo` searches each case: all grids have the same."""
         return tuple(parsed(word) for word in self.sweeps[0].batcher)
@@ -264,7 +283,7 @@ class Plan(_Part):
     @property
     def is_search(self) -> bool:
         """Whether each case only begins a search, of which nobody knows how long it takes."""
-        return self.largest_batch or bool(self.slo)
+        return self.largest_batch or bool(self.slo or self.tune)
 
     @property
     def input_files(self) -> tuple[str, ...]:
@@ -279,7 +298,13 @@ class Plan(_Part):
         A comparison of a case with itself takes two sides of so many rounds.
         """
         profile = named_lengths()[self.profile]
-        usual = MOST_ROUNDS if self.precise else MOST_AT_A_RATE if self.slo else profile.rounds
+        usual = (
+            MOST_ROUNDS
+            if self.precise
+            else MOST_AT_A_RATE
+            if self.slo or self.tune
+            else profile.rounds
+        )
         rounds = self.rounds or usual
         return Lengths(
             rounds * (2 * self.aa if self.aa else 1),

@@ -31,12 +31,19 @@ def _told(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"{len(cases):,} case{'s' * (len(cases) != 1)}"
     yield _state(folder)
     known = environment if isinstance(environment, dict) else {}
-    for word, key in (("commit", "commit"), ("driver", "gpu_driver")):
-        if known.get(key):
-            yield f"{word} {known[key]}"
+    if known.get("commit"):
+        yield f"commit {known['commit']}"
+    yield from (f"driver {version}" for version in _drivers(known.get("gpus")))
     packages = known.get("packages")
     if isinstance(packages, dict):
         yield from (f"{name} {packages[name]}" for name in _ENGINES if packages.get(name))
+
+
+def _drivers(gpus: object) -> list[str]:
+    """Each version once: those of one machine are the same."""
+    states = gpus.values() if isinstance(gpus, dict) else ()
+    told = (state.get("driver") for state in states if isinstance(state, dict))
+    return list(dict.fromkeys(str(version) for version in told if version))
 
 
 def _state(folder: Path) -> str:

@@ -40,7 +40,7 @@ def gap_warnings(case: Case, row: Row) -> list[str]:
         "spin": "use a longer gap or a quieter machine",
     }[case.wait_policy]
     told = f"{had:.0f}" if had >= 100 else f"{had:.1f}"
-    return [f"the median pause was {told} us and {asked:g} us was asked for: {remedy}"]
+    return [f"the median pause was {told} µs and {asked:g} µs was asked for: {remedy}"]
 
 
 def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | None:

@@ -39,7 +39,7 @@ def standing(series: Series) -> Standing:
     """Whether a case's figures can be taken as they are, are doubted, or are of a failure."""
     if series.status in FAILED:
         return "failed"
-    if series.status == "partial" or is_invalid(series) or series.row.get("warnings"):
+    if series.status in ("partial", "imported") or is_invalid(series) or series.row.get("warnings"):
         return "doubted"
     return "sound"
 

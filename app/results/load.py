@@ -71,7 +71,7 @@ def _late(case: Case, row: Row) -> list[str]:
         if isinstance(late, float) and isinstance(told, float) and late > LATE_SHARE * told:
             remedy = "a quieter machine" if case.wait_policy == "spin" else "--wait spin"
             return [
-                f"the generator was late: of a latency of {told:,.1f} us at {name}, {late:,.1f} us "
+                f"the generator was late: of a latency of {told:,.1f} µs at {name}, {late:,.1f} µs "
                 f"are its own: use {remedy}"
             ]
     return []

@@ -35,7 +35,7 @@ class Published:
 @cache
 def published() -> tuple[Published, ...]:
     """Every published figure, source by source."""
-    return (*_vollo(), *_char_cnn(), *_zoo())
+    return (*_vollo(), *_lowlat(), *_char_cnn(), *_zoo())
 
 
 def published_for(model: str) -> tuple[Published, ...]:
@@ -57,6 +57,19 @@ def _vollo() -> Iterator[Published]:
             device=row["card"],
             conditions=f"{row['pacing']}, {row['release']}",
             runtime=f"fpga:{row['card'].lower()}",
+            mean_us=float(row["mean_us"]),
+            p99_us=float(row["p99_us"]),
+        )
+
+
+def _lowlat() -> Iterator[Published]:
+    """Measured on a GPU of another machine, by a program that is made for these networks."""
+    for row in _table("lowlat_lstm.csv"):
+        yield Published(
+            model=row["model"],
+            source="dl-lowlat-infer",
+            device=row["device"],
+            conditions=f"{row['workload']}, another machine",
             mean_us=float(row["mean_us"]),
             p99_us=float(row["p99_us"]),
         )

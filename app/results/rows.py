@@ -27,6 +27,8 @@ from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.engine import engine_columns, engine_warnings
+from app.results.gpu import gpu_columns, gpu_warnings
+from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
 from app.results.load import doubted, load_columns
@@ -37,6 +39,7 @@ from app.results.operators import operator_warnings
 from app.results.patterns import pattern_columns
 from app.results.placing import placing_columns
 from app.results.plain import one_line
+from app.results.ratios import ratio_columns
 from app.results.run import Run
 from app.results.shapes import shape_columns
 from app.results.stopping import ended_by, rounds_wanted, shortfall
@@ -83,7 +86,7 @@ class Rows:
             Measured(
                 case,
                 self._row(run, case, asked),
-                self.summary(run, case),
+                self._summary(run, case, run.rounds_of(case), asked)[0],
                 timed_rounds(run, case),
                 mean_clock_mhz(run, case),
             )
@@ -121,13 +124,15 @@ class Rows:
         if rounds:
             values |= _round_columns(rounds)
             values |= around | load_columns(rounds, summary) | placing_columns(rounds)
+            values |= gpu_columns(rounds)
             if summary is not None:
                 values |= _latency_columns(case, summary, values)
+                values |= ratio_columns(values)
                 values |= gap_columns(case, summary)
                 values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
                 said = [*sentences(values["warnings"]), *summary.warnings]
                 said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
-                said += sustained_warnings(case, rounds)
+                said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
                 said += operator_warnings(run.operators.get(case.case_id), values)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
@@ -136,6 +141,7 @@ class Rows:
                     values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
                     values["ci_method"] = LOOKED if values["ci_method"] else None
             values |= doubted(case, rounds, values)
+            values |= imported_columns(rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -151,13 +157,15 @@ class Rows:
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
             model = run.models.get((case.model, case.precision))
-            around |= late_columns(asked.deadline_us, samples, confidence)
+            if case.scenario.kind != "ahead":
+                around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
             around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
+            summary = as_told(summary, timed)
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
@@ -307,6 +315,9 @@ def _round_columns(rounds: Sequence[RoundResult]) -> Row:
 
 
 def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
+    if case.scenario.kind == "ahead":
+        # A sample is of many runs: their times together are nobody's latency.
+        return {"drift": summary.drift or None, **throughput_columns(case, summary, known)}
     values: Row = {
         "latency_std_us": summary.std_us,
         "latency_min_us": summary.min_us,

@@ -12,7 +12,7 @@ from app.cases.case import Case
 from app.cases.status import FITS, Status
 from app.plan.subjects import batch_axis
 
-MOST = 2**16
+MOST = 2**24
 """No larger batch is tried."""
 RESOLUTION = 32
 """The search ends once the gap is at most one part in so many of what fits."""
@@ -21,14 +21,16 @@ RESOLUTION = 32
 def next_batch(tried: Mapping[int, Status], first: int = 1) -> int | None:
     """The batch to try after these; None when the search is over.
 
-    Only a want of memory makes a batch too large; any other failure ends the search.
+    However a batch fails, a smaller one may run: engines refuse tensors of more than 2^31 elements,
+    crash on them, or answer wrongly. Only what fails at once, and not for want of memory, is taken
+    for no question of size.
     """
-    if any(status not in FITS and status != "out_of_memory" for status in tried.values()):
-        return None
     fits, too_large = largest_fit(tried), smallest_misfit(tried)
     if too_large is None:
         grown = 2 * fits if fits else first
         return grown if grown <= MOST else None
+    if len(tried) == 1 and tried[too_large] != "out_of_memory":
+        return None
     if too_large - fits <= max(1, fits // RESOLUTION):
         return None
     return (fits + too_large) // 2
@@ -40,14 +42,14 @@ def largest_fit(tried: Mapping[int, Status]) -> int:
 
 
 def smallest_misfit(tried: Mapping[int, Status]) -> int | None:
-    """The smallest batch that found too little memory; None if all did not fail so."""
-    return min((b for b, status in tried.items() if status == "out_of_memory"), default=None)
+    """The smallest batch that failed beyond those that ran; None if none did."""
+    fits = largest_fit(tried)
+    return min((b for b, s in tried.items() if s not in FITS and b > fits), default=None)
 
 
 def stopped_by(tried: Mapping[int, Status]) -> str:
     """What is known beyond the largest batch that ran: `out of memory at 64`."""
-    fits = largest_fit(tried)
-    beyond = min((b for b, s in tried.items() if s not in FITS and b > fits), default=None)
+    beyond = smallest_misfit(tried)
     if beyond is None:
         return "none larger was tried"
     return f"{tried[beyond].replace('_', ' ')} at {beyond}"

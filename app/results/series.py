@@ -15,6 +15,8 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.results.measured import Measured
 from app.results.rates_found import RateAnswer
+from app.results.tune_answer import TuneAnswer
+from app.results.watched import Watched
 from app.stats.summary import Summary
 from runtimes.execution import Clock
 
@@ -43,7 +45,8 @@ class Series:
     provisional. `row` is the case's row of results.csv, by column name, once there is one.
     `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
     the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
-    is of a rate that a search has come to.
+    is of a rate that a search has come to, `ladder` of the default that a search over options
+    began with. `watched` is what was recorded beside each of `rounds`.
     """
 
     key: str
@@ -62,6 +65,8 @@ class Series:
     timed: tuple[int, ...] = ()
     cpu_mhz: float | None = None
     sought: RateAnswer | None = None
+    watched: tuple[Watched, ...] = ()
+    ladder: TuneAnswer | None = None
 
     @property
     def measured(self) -> Measured:

@@ -69,23 +69,25 @@ class Setting:
 def settings(series: Sequence[Series]) -> list[Setting]:
     """All by which these differ, the usual ones first."""
     names = (*_USUAL, *TELLING)
-    columns = [_setting(series, "column", name) for name in names if differs(series, name)]
-    return [*columns, *own_settings(series)]
+    columns = [_setting(series, "column", name) for name in names if _differs(series, name)]
+    return [*columns, *_own(series, "option"), *_own(series, "axis")]
 
 
-def own_settings(series: Sequence[Series]) -> list[Setting]:
-    """One for each option by which cases of one runtime differ, and each size that differs.
-
-    Options belong to a runtime, so the same word of another's sets nothing apart.
-    """
-    return [*_own(series, "option"), *_own(series, "axis")]
-
-
-def differs(series: Sequence[Series], name: str) -> bool:
+def _differs(series: Sequence[Series], name: str) -> bool:
     """Whether a column tells these apart; a size or a gap that some lack sets none apart, a
     condition or a batcher does."""
     values = {_column(one, name) for one in series}
     return len(values if name in _NONE_TELLS else values - {""}) > 1
+
+
+def same_settings(one: Series, other: Series) -> bool:
+    """Whether nothing that a setting is read from has moved."""
+    names = (*_USUAL, *TELLING, "options")
+    return (
+        one.case == other.case
+        and one.batch_axis == other.batch_axis
+        and all(one.row.get(name) == other.row.get(name) for name in names)
+    )
 
 
 def in_order(setting: Setting, values: Sequence[str]) -> list[str]:
@@ -108,6 +110,10 @@ def _setting(series: Sequence[Series], of: Of, name: str) -> Setting:
 
 
 def _own(series: Sequence[Series], of: Of) -> Iterator[Setting]:
+    """One for each option by which cases of one runtime differ, or for each size that differs.
+
+    Options belong to a runtime, so the same word of another's sets nothing apart.
+    """
     for name in dict.fromkeys(name for one in series for name in _names(one, of)):
         setting = _setting(series, of, name)
         groups: dict[str, set[str | None]] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,11 @@ from app.results.folder import TELEMETRY, telemetry_name
 from app.results.run import SAMPLES, read_records
 from exporters.codec import from_json
 
+_OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
+    "gpu_clock_min_mhz": min,
+    "gpu_clock_max_mhz": max,
+    "gpu_others": max,
+}
 LEAST_SPAN_S = 0.5
 """Energy counters move in steps of up to 0.1 s, so a shorter difference says little."""
 
@@ -31,11 +36,16 @@ def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
     throttle = [str(value) for row in found if (value := row.get("throttle")) is not None]
     values: Row = {
         name: statistics.median(known)
-        for name in ("energy_mj_per_inference", "power_w", "gpu_clock_mhz")
+        for name in ("energy_mj_per_inference", "power_w", "gpu_clock_mhz", "gpu_memory_clock_mhz")
         if (known := [float(v) for row in found if (v := row.get(name)) is not None])
     }
     if memory:
         values["device_memory_peak_mb"] = max(map(float, memory))
+        values["device_memory_by"] = "driver"
+    for name, of_all in _OVER_ROUNDS.items():
+        extremes = [value for row in found if isinstance(value := row.get(name), int | float)]
+        if extremes:
+            values[name] = of_all(extremes)
     if throttle:
         words = dict.fromkeys(word for text in throttle for word in text.split(" "))
         held = [word for word in words if word != "none"]
@@ -70,6 +80,13 @@ def _of_round(run: Path, result: RoundResult) -> Row:
     throttles = [reading.throttle for reading in inside if reading.throttle is not None]
     if clocks:
         values["gpu_clock_mhz"] = statistics.median(clocks)
+        values["gpu_clock_min_mhz"], values["gpu_clock_max_mhz"] = min(clocks), max(clocks)
+    memory_clocks = [r.memory_clock_mhz for r in inside if r.memory_clock_mhz is not None]
+    if memory_clocks:
+        values["gpu_memory_clock_mhz"] = statistics.median(memory_clocks)
+    others = [r.other_processes for r in inside if r.other_processes is not None]
+    if others:
+        values["gpu_others"] = max(others)
     if throttles:
         words = dict.fromkeys(word for words in throttles for word in words)
         values["throttle"] = " ".join(words) or "none"

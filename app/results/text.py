@@ -9,6 +9,7 @@ CLOCK_TEXT: dict[str, str] = {
     "wall": "wall clock",
     "device": "device clock",
     "simulated": "simulated",
+    "imported": "another program's clock",
 }
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

@@ -21,7 +21,8 @@ OF_ARRIVAL = (
 
 def throughput_columns(case: Case, summary: Summary, known: Row) -> Row:
     """Of a closed loop all lanes' inputs over the mean of a run, of multistream a query's over the
-    mean of a query; offline's are `block_columns`, and empty what would count from its arrivals."""
+    mean of a query, of ahead what all lanes queue over the mean of a wait; offline's are
+    `block_columns`, and empty what would count from its arrivals."""
     if case.scenario.kind == "offline":
         return dict.fromkeys(OF_ARRIVAL)
     mean, inputs = summary.figures[MEAN], _inputs_at_once(case, known)
@@ -48,8 +49,9 @@ def block_columns(case: Case, rounds: Sequence[Samples], batch_size: object) -> 
 
 def _inputs_at_once(case: Case, known: Row) -> int | None:
     """How many inputs the mean latency is of; None for what has no such figure."""
-    at_once = {"closed_loop": known["concurrency"], "multistream": case.scenario.count}
-    batch_size, count = known["batch_size"], at_once.get(case.scenario.kind)
-    if not isinstance(batch_size, int) or not isinstance(count, int):
+    lanes, batch_size, queued = known["concurrency"], known["batch_size"], case.scenario.count
+    if not isinstance(batch_size, int) or not isinstance(lanes, int):
         return None
-    return count * batch_size
+    at_once = {"closed_loop": lanes, "multistream": queued, "ahead": lanes * queued}
+    count = at_once.get(case.scenario.kind)
+    return None if count is None else count * batch_size

@@ -7,6 +7,7 @@ others, which those of one process are not: `bound.py` has the bound to trust.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import bdtr
@@ -64,6 +65,7 @@ def most_above(count: int, quantile: float) -> int:
     return low
 
 
+@cache
 def needed_for(above: int, quantile: float) -> int:
     """The fewest samples of which so many may lie above: for p99 459, 662 for none, one."""
     low, high = above, above + 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -68,7 +69,7 @@ def movement(medians: Sequence[float] | np.ndarray) -> Movement | None:
     count = len(windows)
     if count < _LEAST_WINDOWS:
         return None
-    level = float(np.median(windows))
+    level = median(windows)
     drift = slope(windows) * (count - 1) / level
     drifts = abs(trend_z(windows)) > _TREND_1 and abs(drift) > _MOVED
     place, step_z = step(windows)
@@ -96,8 +97,8 @@ def noise(windows: np.ndarray) -> float:
 
 def slope(windows: np.ndarray) -> float:
     """Theil and Sen's slope: the median of the slopes between all pairs, in units a window."""
-    rows, columns = np.triu_indices(len(windows), 1)
-    return float(np.median((windows[columns] - windows[rows]) / (columns - rows)))
+    rows, columns = _pairs(len(windows))
+    return median((windows[columns] - windows[rows]) / (columns - rows))
 
 
 def trend_z(windows: np.ndarray) -> float:
@@ -107,7 +108,7 @@ def trend_z(windows: np.ndarray) -> float:
     is n (n - 1) (2 n + 5) / 18.
     """
     count = len(windows)
-    rows, columns = np.triu_indices(count, 1)
+    rows, columns = _pairs(count)
     score = float(np.sign(windows[columns] - windows[rows]).sum())
     variance = count * (count - 1) * (2 * count + 5) / 18.0
     return (score - math.copysign(min(1.0, abs(score)), score)) / math.sqrt(variance)
@@ -140,4 +141,20 @@ def window_medians(
         return np.empty(0)
     edges = np.linspace(started_ns[0], started_ns[-1], windows + 1)[1:-1]
     parts = np.split(latency_ns, np.searchsorted(started_ns, edges))
-    return np.array([np.median(part) for part in parts if len(part)])
+    return np.array([median(part) for part in parts if len(part)])
+
+
+def median(values: np.ndarray) -> float:
+    """As `np.median` of finite values, without what that looks at first: there are many windows."""
+    middle = len(values) // 2
+    if len(values) % 2:
+        return float(np.partition(values, middle)[middle])
+    low, high = np.partition(values, (middle - 1, middle))[middle - 1 : middle + 1]
+    return float((low + high) / 2)
+
+
+@lru_cache(maxsize=64)
+def _pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the second place of each pair of so many."""
+    first, second = np.triu_indices(count, 1)
+    return first, second

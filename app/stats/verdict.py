@@ -70,6 +70,12 @@ def difference(first: Sequence[float], second: Sequence[float], in_turn: bool) -
     return Difference(log, math.sqrt(total), freedom, in_turn)
 
 
+def interval_of(d: Difference, confidence: float) -> Interval:
+    """The t interval of the ratio, second over first."""
+    reach = float(stdtrit(d.freedom, 0.5 + confidence / 2)) * d.error
+    return Interval(math.exp(d.log - reach), math.exp(d.log + reach))
+
+
 def judge(
     differences: Sequence[Difference | None], band: float = BAND, confidence: float = CONFIDENCE
 ) -> list[Verdict]:
@@ -136,9 +142,7 @@ def binomial_interval(count: int, of: int) -> Interval:
 def _verdict(d: Difference | None, beyond: bool, band: float, confidence: float) -> Verdict:
     if d is None:
         return Verdict("undecided", None, None, f"fewer than {LEAST_ROUNDS} rounds")
-    reach = float(stdtrit(d.freedom, 0.5 + confidence / 2)) * d.error
-    ratio = math.exp(d.log)
-    interval = Interval(math.exp(d.log - reach), math.exp(d.log + reach))
+    ratio, interval = math.exp(d.log), interval_of(d, confidence)
     if beyond and not d.in_turn and abs(ratio - 1.0) < APART:
         return Verdict("undecided", ratio, interval, "measured apart")
     if beyond:

@@ -15,9 +15,11 @@ from app.plan.environments import environments_of
 from app.plan.expand import expand
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
+from app.plan.tuning import spelled_out
 from app.results.folder import RunFolder
 from app.results.kept_files import kept_files
 from app.results.manifest import new_manifest
+from exporters.private import OWNER_ALONE
 
 SEARCH_SHARE = 0.75
 """Of the memory that is free when a search begins, so much is its limit if none is given."""
@@ -28,6 +30,7 @@ def begin(plan: Plan, path: Path | None = None) -> RunFolder:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    plan = spelled_out(plan)
     cases = expand(plan)
     plan = plan.model_copy(update={"environments": environments_of(plan)})
     refuse_misplaced(plan)
@@ -60,6 +63,6 @@ def new_path(plan: Plan) -> Path:
         for number in count(1):
             path = first if number == 1 else first.with_name(f"{first.name}-{number}")
             with suppress(FileExistsError):
-                path.mkdir()
+                path.mkdir(mode=OWNER_ALONE)
                 return path
     return first

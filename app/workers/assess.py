@@ -11,7 +11,7 @@ from app.cases.accuracy import AccuracyJob, AccuracyResult
 from app.cases.errors import PlanError
 from app.cases.settings import settings_of
 from app.workers.labelled import Labelled, open_data
-from app.workers.starting import runtime_called, state_of
+from app.workers.starting import prepare, runtime_called, state_of
 from exporters.types import ExportedModel, TensorSpec
 from runtimes.base import Lane
 
@@ -26,8 +26,9 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     shape = source.shape_at(model.axes)
     data = open_data(job.data, source, shape)
     runtime = runtime_called(subject.runtime)
-    state_of(runtime)
     settings = settings_of(subject, job.cache_dir)
+    prepare(runtime, settings)
+    state_of(runtime)
     runtime.refuse(model, model.axes, settings)
     runtime.load()
     with closing(runtime.compile(model, model.axes, settings)) as session:

@@ -39,7 +39,7 @@ def check_lanes(
     whichever is coarser: an engine may compute a narrow graph in a wider type. Leaves the inputs
     bound.
     """
-    types, inputs = (precision, model.narrowest), reference.inputs
+    types, inputs = (*precision.split("+"), model.narrowest), reference.inputs
     allowed = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
     steps = "int8" in types
     checks = [

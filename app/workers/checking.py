@@ -22,6 +22,7 @@ from app.workers.doubts import of_precision
 from app.workers.engine import engine_facts
 from app.workers.executed import executed
 from app.workers.reason import reason_of
+from app.workers.starting import prepare
 from exporters.codec import from_json, to_json
 from exporters.talk import requests_and_replies
 from exporters.types import ExportedModel, GraphlapError
@@ -81,6 +82,7 @@ def _checked(job: CheckJob) -> dict[str, Any]:
     """The fields of the result of a case that compiles, be it in part."""
     spec = registry.parse_spec(job.case.runtime)
     runtime = registry.load(spec.name)
+    prepare(runtime, job.settings)
     state = runtime.check_availability(spec.device)
     if isinstance(state, Unavailable):
         raise NotAvailable(state.reason, state.remedy)

@@ -16,7 +16,7 @@ from app.cases.settings import settings_of
 from app.workers.page_cache import drop, files_in_use
 from app.workers.reason import reason_of
 from app.workers.serve import serve
-from app.workers.starting import in_our_words, limit_threads, runtime_called, state_of
+from app.workers.starting import in_our_words, limit_threads, prepare, runtime_called, state_of
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes.base import Runtime
@@ -51,6 +51,7 @@ def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:
     _prepare(job, settings)
     model = job.model.at(job.subject.axes)
     runtime = runtime_called(job.subject.runtime)
+    prepare(runtime, settings)
     _refuse(runtime)
     runtime.refuse(model, model.axes, settings)
     reference = load_reference(model.references[axes_key(model.axes)])

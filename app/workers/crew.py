@@ -21,8 +21,19 @@ give_way = ctypes.CDLL(None).sched_yield
 """Lets other threads run, and lets go of the interpreter, which os.sched_yield would keep."""
 
 
+def enter(lane: Lane, alone: threading.Lock) -> None:
+    """Have the calling thread run the lane from now on; `alone` is held by one thread at a time.
+
+    An engine that records a thread's first run is disturbed by whatever other threads do then.
+    """
+    lane.enter()
+    if lane.first_run_alone:
+        with alone:
+            lane.run()
+
+
 class Crew:
-    """Who runs the lanes of a session; entering raises what a lane's `enter` raises."""
+    """Who runs the lanes of a session; entering raises what `enter` raises of one."""
 
     def __init__(self, lanes: Sequence[Lane]) -> None:
         several = lanes if len(lanes) > 1 else ()
@@ -33,6 +44,7 @@ class Crew:
         ]
         self._part: Callable[[int], object] = int
         self._failures: list[Exception] = []
+        self._alone = threading.Lock()
         self._switch_s = sys.getswitchinterval()
 
     def __enter__(self) -> Self:
@@ -71,7 +83,7 @@ class Crew:
 
     def _serve(self, number: int, lane: Lane) -> None:
         """What a lane's thread does until the gate is broken."""
-        self._noting(lane.enter)
+        self._noting(lambda: enter(lane, self._alone))
         with suppress(threading.BrokenBarrierError):
             self._gate.wait()
             while True:

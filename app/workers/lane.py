@@ -13,6 +13,7 @@ import numpy as np
 
 from app.cases.round import MEASURED, WARMUP, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
+from app.workers.ahead import ahead_timing
 from app.workers.loop import WAIT, Block
 from app.workers.pollution import Pollution
 from app.workers.timing import Waits, timing
@@ -62,12 +63,14 @@ class TimedLane:
         sets: Sequence[Arrays] = (),
         pollution: Pollution | None = None,
     ) -> None:
-        self.typical_ns = max(first_ns, 1.0)
+        ahead = scenario.kind == "ahead"
+        self.typical_ns = max(first_ns, 1.0) * (scenario.count if ahead else 1)
         gap_ns = round(scenario.gap_us * 1e3)
         # A gap goes on while caches are polluted.
         self._between_ns = max(gap_ns, pollution.pass_ns if pollution else 0)
         polluting = pollution.copies if pollution else ()
-        self._time = timing(lane, gap_ns, wait_policy, waits, streaming, sets, polluting)
+        how = gap_ns, wait_policy, waits, streaming, sets, polluting
+        self._time = ahead_timing(lane, scenario.count) if ahead else timing(lane, *how)
         self._block = Block(1024)
         self._counting = 0
 

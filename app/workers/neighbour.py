@@ -13,7 +13,7 @@ from app.cases.scenario import CLOSED_LOOP
 from app.workers.lane import OneLane
 from app.workers.reason import reason_of
 from app.workers.serve import StopRequest, serve
-from app.workers.starting import runtime_called, state_of
+from app.workers.starting import prepare, runtime_called, state_of
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes.base import Session
@@ -34,6 +34,7 @@ def _work(values: dict[str, Any], tell: Tell) -> NeighbourResult:
     job = from_json(NeighbourJob, values)
     try:
         runtime = runtime_called(job.runtime)
+        prepare(runtime, job.settings)
         state_of(runtime)
         runtime.refuse(job.model, job.model.axes, job.settings)
         runtime.load()

@@ -19,7 +19,7 @@ import numpy as np
 from app.cases.round import MEASURED, WARMUP, latency_ns
 from app.stats.histogram import Histogram
 from app.workers.arriving import Arriving
-from app.workers.crew import SWITCH_S
+from app.workers.crew import SWITCH_S, enter
 from app.workers.lane import counted, rewarming
 from app.workers.loop import Block, clock_ns
 from app.workers.round_schedule import RoundSchedule
@@ -96,6 +96,7 @@ class OpenLoopSampler:
         self._arriving = Arriving(schedule.offsets_ns)
         self._ready = threading.Barrier(len(lanes) + 1, self._begin)
         self._failures: list[Exception] = []
+        self._alone = threading.Lock()
         self._histogram, self._iterations = Histogram(), 0
         self._begun_ns = self._ends_ns = 0
 
@@ -137,7 +138,7 @@ class OpenLoopSampler:
     def _serve(self, number: int) -> None:
         """What a lane's thread does."""
         try:
-            self._lanes[number].enter()
+            enter(self._lanes[number], self._alone)
             self._ready.wait()
             self._serves[number](self._followed[number].block, self._arriving)
         except threading.BrokenBarrierError:

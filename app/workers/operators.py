@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -22,7 +21,7 @@ from app.workers.peak import peaks_of_host
 from app.workers.reason import reason_of
 from app.workers.roof import operators
 from app.workers.serve import serve
-from app.workers.starting import runtime_called, state_of
+from app.workers.starting import prepare, runtime_called, state_of
 from exporters import own
 from exporters.codec import from_json
 from exporters.node_graph import NodeGraph
@@ -56,7 +55,7 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
     case, settings = request.case, request.settings
     model = request.model.at(case.axes)
     runtime = runtime_called(case.runtime)
-    os.environ.update(runtime.operator_environment)
+    prepare(runtime, settings)
     state_of(runtime)
     runtime.refuse(model, model.axes, settings)
     runtime.load()

@@ -11,15 +11,14 @@ import errno
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
-from app.cases.status import Status
+from app.cases.status import FITS, Status
 from app.workers.asleep import has_slept, slept_s
-from app.workers.conditions import peak_rss_mb, round_warnings
+from app.workers.conditions import round_warnings
 from app.workers.doubts import of_crowding, of_precision
 from app.workers.engine import engine_facts
 from app.workers.executed import executed
@@ -27,10 +26,12 @@ from app.workers.placing import refuse_crowd
 from app.workers.reason import reason_of
 from app.workers.shapes import first_axes, first_order
 from app.workers.simulated_round import simulate_round
-from app.workers.starting import in_our_words, runtime_called, state_of
+from app.workers.starting import in_our_words, prepare, runtime_called, state_of
 from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
-from exporters.types import GraphlapError, axes_key, load_reference
+from exporters.codec import to_json
+from exporters.types import GraphlapError, Reference, axes_key, load_reference
+from runtimes import registry
 from runtimes.base import Runtime, Session
 from runtimes.execution import Execution
 from runtimes.options import all_options, sessions_of
@@ -50,20 +51,39 @@ def measure_round(
     `said` are sentences about where this process runs.
     """
     this, slept_before_s = UnderWay(job, tell, stopped, said), slept_s()
-    try:
-        _measure(this)
-    except GraphlapError as error:
-        this.note(status=error.status or "run_failed", reason=reason_of(error))
-    except MemoryError:
-        reason = f"the host ran out of memory in {this.phase}: use a smaller batch"
-        this.note(status="out_of_memory", reason=reason)
-    except Exception as error:
-        this.note(**_unexpected(error, this.phase))
-    this.leave()
-    if asleep_s := has_slept(slept_before_s):
+    with _noted(this):
+        _measure(this, slept_before_s)
+    _note_sleep(this, slept_before_s)
+    return this.so_far()
+
+
+def _note_sleep(this: UnderWay, before_s: float) -> None:
+    if asleep_s := has_slept(before_s):
         reason = f"the machine slept for {asleep_s:.0f} s in it"
         this.note(status="cancelled", stop_reason=SLEPT, reason=reason)
-    return replace(this.result, phases_ms=this.phases_ms, rss_peak_mb=peak_rss_mb())
+
+
+@contextmanager
+def _noted(this: UnderWay) -> Iterator[None]:
+    """What is raised inside becomes the round's status and reason; the first failure stays."""
+    try:
+        yield
+    except Exception as error:
+        found = _told_of(error, this.phase)
+        if this.result.status in FITS:
+            this.note(**found)
+        else:
+            this.warn(f"{this.phase} failed too ({found['reason']})")
+    this.leave()
+
+
+def _told_of(error: Exception, phase: Phase) -> dict[str, Any]:
+    if isinstance(error, GraphlapError):
+        return {"status": error.status or "run_failed", "reason": reason_of(error)}
+    if isinstance(error, MemoryError):
+        reason = f"the host ran out of memory in {phase}: use a smaller batch"
+        return {"status": "out_of_memory", "reason": reason}
+    return _unexpected(error, phase)
 
 
 def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
@@ -80,7 +100,7 @@ def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
     }
 
 
-def _measure(this: UnderWay) -> None:
+def _measure(this: UnderWay, slept_before_s: float) -> None:
     job = this.job
     this.enter("import")
     runtime = _runtime(this)
@@ -90,31 +110,46 @@ def _measure(this: UnderWay) -> None:
     this.leave()
     this.note(**engine_facts(runtime))
     this.enter("compile")
-    with closing(_compiled(runtime, job)) as session:
-        this.leave()
-        this.phases_ms["compile"] -= session.execution.inspection_ms
-        _note_execution(this, session.execution)
-        if session.execution.clock != "simulated":  # a card has one precision, and says so
-            refuse_wider(job.model.precision, session.execution.precision, job.runtime)
-        this.note(concurrency=len(session.lanes))
-        refuse_crowd(len(session.lanes), this.result)
-        for lane in reversed(session.lanes):
-            lane.enter()
-            lane.bind(reference.inputs)
-        with in_our_words(session):
-            this.enter("first_inference")
-            begun = time.perf_counter_ns()
-            session.lanes[0].run()
-            first_ns = float(time.perf_counter_ns() - begun)
-            this.leave()  # what is prepared until the next phase is no inference
-            if session.execution.clock == "simulated":
-                simulate_round(this, session, reference)
-            else:
-                time_round(this, session, reference, first_ns)
-        peak_bytes = session.memory().device_peak_bytes
-        if peak_bytes is not None:
-            this.note(device_memory_peak_mb=peak_bytes / 2**20)
+    device = registry.parse_spec(job.runtime).device
+    with (
+        runtime.limited(device, job.settings, job.device_memory_limit_bytes),
+        closing(_compiled(runtime, job)) as session,
+    ):
+        with _noted(this):
+            _use(this, session, reference)
+        _note_sleep(this, slept_before_s)
+        # A fault of the device may end this process when its memory is given back.
         this.enter("teardown")
+        this.tell({"event": "outcome", **to_json(this.so_far())})
+
+
+def _use(this: UnderWay, session: Session, reference: Reference) -> None:
+    """All that is done with a compiled session; raises what a run of it raises."""
+    job = this.job
+    this.leave()
+    this.phases_ms["compile"] -= session.execution.inspection_ms
+    _note_execution(this, session.execution)
+    if session.execution.clock != "simulated":  # a card has one precision, and says so
+        refuse_wider(job.model.precision, session.execution.precision, job.runtime)
+    this.note(concurrency=len(session.lanes))
+    refuse_crowd(len(session.lanes), this.result)
+    for lane in reversed(session.lanes):
+        lane.enter()
+        lane.bind(reference.inputs)
+    with in_our_words(session):
+        this.enter("first_inference")
+        begun = time.perf_counter_ns()
+        session.lanes[0].run()
+        first_ns = float(time.perf_counter_ns() - begun)
+        this.leave()  # what is prepared until the next phase is no inference
+        if session.execution.clock == "simulated":
+            simulate_round(this, session, reference)
+        else:
+            time_round(this, session, reference, first_ns)
+    memory = session.memory()
+    if memory.device_peak_bytes is not None:
+        facts = {**this.result.facts, "device_memory_by": memory.told_by}
+        this.note(device_memory_peak_mb=memory.device_peak_bytes / 2**20, facts=facts)
 
 
 def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
@@ -128,8 +163,14 @@ def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
 
 def _runtime(this: UnderWay) -> Runtime:
     runtime = runtime_called(this.job.runtime)
-    state = state_of(runtime)
     settings, cores = this.job.settings, len(this.result.environment["affinity"])
+    variables = prepare(runtime, settings)
+    if variables:
+        this.note(environment={**this.result.environment, "variables": variables})
+    state = state_of(runtime)
+    if runtime.accelerator:
+        uuid = runtime.device_uuid(registry.parse_spec(this.job.runtime).device)
+        this.tell({"event": "device", "uuid": uuid})
     sessions = sessions_of(runtime.options, settings.options)
     this.note(
         runtime_version=state.version,

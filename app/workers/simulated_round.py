@@ -63,6 +63,11 @@ def _samples(session: Session, job: MeasureJob) -> tuple[Samples, OpenLoop | Non
         schedule = simulated_schedule(scenario, count, job.arrivals_seed)
         served = session.simulate(Scheduled(schedule.offsets_ns), rng)
         return served, schedule.became(served, lanes=1)
+    if scenario.kind == "ahead":
+        raise Unsupported(
+            f"{scenario} queues runs on a device, and a simulated card has no queue",
+            "use offline, where one follows the other",
+        )
     if scenario.kind in ("multistream", "offline"):
         return simulate_at_once(session, scenario, count, rng), None
     return session.simulate(AfterCompletion(count, round(scenario.gap_us * 1e3)), rng), None

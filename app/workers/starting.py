@@ -10,12 +10,24 @@ from exporters.types import GraphlapError
 from runtimes import registry
 from runtimes.base import Available, Runtime, Session, Unavailable
 from runtimes.faults import NotAvailable
+from runtimes.options import Settings
 
 
 def limit_threads(threads: int) -> None:
     """What engines read as they are loaded; 0 leaves the number to them."""
     if threads:
         os.environ["OMP_NUM_THREADS"] = str(threads)
+
+
+def prepare(runtime: Runtime, settings: Settings) -> dict[str, str | None]:
+    """Have this process's environment say what the runtime needs of it; what that is."""
+    wanted = dict(runtime.environment(settings))
+    for name, value in wanted.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    return wanted
 
 
 def state_of(runtime: Runtime) -> Available:

@@ -12,6 +12,7 @@ import numpy as np
 
 from app.cases.interference import Interference
 from app.stats.sustained import part_s
+from app.workers.ahead import refuse_unqueued
 from app.workers.at_once import AllAtOnce, Queries
 from app.workers.batching import batch_serving, warm_up
 from app.workers.beside import beside
@@ -136,6 +137,8 @@ def _lanes(
     job, lanes, streaming = this.job, session.lanes, bool(this.job.model.states)
     if session.by_shape:
         return InTurn(session, job, first_ns)
+    if job.scenario.kind == "ahead":
+        refuse_unqueued(job, lanes[0])
     if job.scenario.kind == "multistream":
         return Queries(lanes, job.scenario, streaming, first_ns, sets)
     if job.scenario.kind == "offline":

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
 from app.workers.batching import parts
 from app.workers.check import check_lanes, check_session, why_wrong, worst
-from app.workers.conditions import describe_round
+from app.workers.conditions import describe_round, peak_rss_mb
 from app.workers.doubts import of_itself, of_nans
 from app.workers.sampling import Progress
 from app.workers.shapes import fed
@@ -66,6 +66,10 @@ class UnderWay:
             spent_ms = (time.perf_counter_ns() - self._entered_ns) / 1e6
             self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
             self._entered_ns = 0
+
+    def so_far(self) -> RoundResult:
+        """What is known by now, times and memory included."""
+        return replace(self.result, phases_ms=dict(self.phases_ms), rss_peak_mb=peak_rss_mb())
 
     def report(self, progress: Progress) -> None:
         self.tell({"event": "progress", **asdict(progress)})

@@ -36,14 +36,14 @@ _NAMES: dict[int, str] = {
     TensorProto.UINT8: "int8",
     TensorProto.INT4: "int8",
     TensorProto.UINT4: "int8",
-    TensorProto.FLOAT8E4M3FN: "int8",
-    TensorProto.FLOAT8E5M2: "int8",
+    TensorProto.FLOAT8E4M3FN: "fp8",
+    TensorProto.FLOAT8E5M2: "fp8",
     TensorProto.BFLOAT16: "bf16",
     TensorProto.FLOAT16: "fp16",
     TensorProto.FLOAT: "fp32",
 }
-"""Types of 8 bits and fewer are judged as int8."""
-_COARSEST_FIRST = ("int8", "bf16", "fp16", "fp32")
+"""Integers of 8 bits and fewer are judged as int8."""
+_COARSEST_FIRST = ("fp8", "int8", "bf16", "fp16", "fp32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def arithmetic(model: ModelProto) -> Arithmetic:
     }
     names = {_NAMES[kind] for kind in (held if products else types.values()) if kind in _NAMES}
     if not products:
-        names.discard("int8")
+        names -= {"int8", "fp8"}
     return Arithmetic(min(names, key=_COARSEST_FIRST.index, default="fp32"), _depth(nodes))
 
 

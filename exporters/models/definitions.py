@@ -1,4 +1,4 @@
-"""The models of the VOLLO tables, the MLP and the character-level CNN, by name.
+"""The models of the VOLLO tables, low-latency LSTMs, the MLP and the character-level CNN.
 
 Told without torch: a definition names its module and gives its inputs, axes and state.
 """
@@ -22,6 +22,10 @@ _LSTMS = {
     "lstm_med_deep": (6, 320),
     "lstm_large": (3, 960),
 }
+
+_LOWLAT_SOURCE = "dl-lowlat-infer: its published sizes"
+# Layers, steps of a window, inputs, units.
+_LOWLAT = {"small": (2, 64, 128, 96), "medium": (3, 96, 192, 160), "large": (4, 128, 512, 736)}
 
 
 def _floats(name: str, *shape: int | str) -> TensorSpec:
@@ -67,12 +71,16 @@ def _cnn(name: str, layers: int, channels: int) -> tuple[Definition, Definition]
     return step, sequence
 
 
+def _lstm_states(layers: int, hidden: int) -> tuple[TensorSpec, ...]:
+    return tuple(
+        _floats(f"{part}_{layer}", 1, "batch", hidden) for layer in range(layers) for part in "hc"
+    )
+
+
 def _lstm(name: str, layers: int, hidden: int) -> tuple[Definition, Definition]:
     """The streaming step and the whole sequence of one LSTM, with the same weights."""
     arguments = {"layers": layers, "hidden": hidden, "outputs": _LSTM_OUTPUTS}
-    states = tuple(
-        _floats(f"{part}_{layer}", 1, "batch", hidden) for layer in range(layers) for part in "hc"
-    )
+    states = _lstm_states(layers, hidden)
     pairs = _state_pairs(states)
     step = Definition(
         name=name,
@@ -102,6 +110,43 @@ def _lstm(name: str, layers: int, hidden: int) -> tuple[Definition, Definition]:
     return step, sequence
 
 
+def _lowlat(
+    size: str, layers: int, steps: int, inputs: int, units: int
+) -> tuple[Definition, Definition]:
+    """A fresh window for each run, and one new step with the state kept, with the same weights."""
+    arguments = {"layers": layers, "hidden": units, "outputs": 1, "inputs": inputs}
+    states = _lstm_states(layers, units)
+    pairs = _state_pairs(states)
+    window = Definition(
+        name=f"lowlat_{size}_window",
+        suite="lowlat-lstm",
+        family="lstm",
+        source=_LOWLAT_SOURCE,
+        factory=Factory("exporters.models.vollo_lstm:LstmWindow", arguments),
+        inputs=(_floats("x", "batch", "sequence", inputs),),
+        outputs=("y",),
+        axes={"batch": 1, "sequence": steps},
+        layers=layers,
+        width=units,
+        in_fp64=True,
+    )
+    step = Definition(
+        name=f"lowlat_{size}_step",
+        suite="lowlat-lstm",
+        family="lstm",
+        source=_LOWLAT_SOURCE,
+        factory=Factory("exporters.models.vollo_lstm:LstmStep", arguments),
+        inputs=(_floats("x", "batch", 1, inputs), *states),
+        outputs=("y", *(pair.output for pair in pairs)),
+        axes={"batch": 1},
+        states=pairs,
+        layers=layers,
+        width=units,
+        in_fp64=True,
+    )
+    return window, step
+
+
 _MLP = Definition(
     name="mlp",
     suite="mlp",
@@ -129,6 +174,7 @@ _CHAR_CNN = Definition(
 DEFINITIONS: tuple[Definition, ...] = (
     *(form for name, (layers, width) in _CNNS.items() for form in _cnn(name, layers, width)),
     *(form for name, (layers, width) in _LSTMS.items() for form in _lstm(name, layers, width)),
+    *(form for size, sizes in _LOWLAT.items() for form in _lowlat(size, *sizes)),
     _MLP,
     _CHAR_CNN,
 )

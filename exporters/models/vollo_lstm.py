@@ -1,8 +1,8 @@
-"""The VOLLO LSTM: a stack of equally wide LSTM layers and a linear layer after it.
+"""The stack of equally wide LSTM layers and a linear layer after it: of VOLLO, and of low latency.
 
-Two forms over one set of weights: a streaming step with every layer's hidden and cell
-state explicit, and a whole sequence from zero state. Each layer is its own `nn.LSTM`, so
-that each becomes one LSTM node.
+Forms over one set of weights: a streaming step with every layer's hidden and cell state
+explicit, a whole sequence from zero state, and a window of which the last output counts. Each
+layer is its own `nn.LSTM`, so that each becomes one LSTM node.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from torch import Tensor, nn
 
 
 class _Lstm(nn.Module):
-    """`layers` LSTMs of `hidden` to `hidden` features, then linear to `outputs`."""
+    """`layers` LSTMs of `inputs`, else `hidden`, to `hidden` features, then linear to `outputs`."""
 
-    def __init__(self, layers: int, hidden: int, outputs: int) -> None:
+    def __init__(self, layers: int, hidden: int, outputs: int, inputs: int | None = None) -> None:
         super().__init__()
-        self.lstms = nn.ModuleList(nn.LSTM(hidden, hidden, batch_first=True) for _ in range(layers))
+        widths = (inputs or hidden, *[hidden] * (layers - 1))
+        self.lstms = nn.ModuleList(nn.LSTM(width, hidden, batch_first=True) for width in widths)
         self.linear = nn.Linear(hidden, outputs)
 
 
 class LstmStep(_Lstm):
-    """One time step: x [N, 1, H], then h and c [1, N, H] of each layer in turn.
+    """One time step: x [N, 1, I], then h and c [1, N, H] of each layer in turn.
 
     Returns y [N, 1, outputs], then every layer's next h and c in the same order.
     """
@@ -40,4 +41,14 @@ class LstmSequence(_Lstm):
         for lstm in self.lstms:
             x, _ = lstm(x)
         result: Tensor = self.linear(x)
+        return result
+
+
+class LstmWindow(_Lstm):
+    """A window of time steps from zero state: x [N, T, I] to y [N, outputs], after the last one."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for lstm in self.lstms:
+            x, _ = lstm(x)
+        result: Tensor = self.linear(x[:, -1])
         return result

@@ -65,8 +65,8 @@ def null_twin(
         path=str(paths[0]),
         sha256=paths[0].stem,
         opset=OPSET,
-        # There is nothing in it to be quantised: what goes in and out of an int8 graph is float.
-        precision="fp32" if model.precision == "int8" else model.precision,
+        # There is nothing in it to be narrowed: what goes in and out of such a graph is float32.
+        precision=model.precision if model.precision == "fp16" else "fp32",
         inputs=model.inputs,
         outputs=model.outputs,
         axes=model.axes,

@@ -10,6 +10,8 @@ from typing import Any
 from exporters.cache import Store
 from exporters.codec import from_json
 from exporters.digest import file_sha256
+from exporters.precision.bf16 import to_bf16
+from exporters.precision.fp8 import to_fp8
 from exporters.precision.fp16 import to_fp16
 from exporters.precision.graphs import MODEL, Conversion
 from exporters.precision.int8 import to_int8
@@ -38,7 +40,7 @@ def converted(
     calibration: Calibration,
     custom_ops: Sequence[str] = (),
 ) -> Converted:
-    """The graph in fp16 or int8, the latter calibrated on the samples.
+    """The graph in fp16 or bf16, or in int8 or fp8, which are calibrated on the samples.
 
     NotBenchmarkable (status `unsupported`) for a graph that cannot be had so, told without
     creating a session where an operator alone decides it.
@@ -46,6 +48,11 @@ def converted(
     about: dict[str, Any] = {"graph": graph.stem, "precision": precision}
     if precision == "fp16":
         result = done(store, to_fp16, name, graph, about=about, packages=_PACKAGES)
+    elif precision == "bf16":
+        result = done(store, to_bf16, name, graph, about=about, packages=_PACKAGES)
+    elif precision == "fp8":
+        about["calibration"] = calibration.identity
+        result = done(store, to_fp8, name, graph, calibration, about=about, packages=_PACKAGES)
     else:
         about["calibration"] = calibration.identity
         about["operators"] = [file_sha256(Path(library)) for library in custom_ops]

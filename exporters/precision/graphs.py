@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import onnx
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from exporters.files.nodes import node_name, reads
 from exporters.made import Made
@@ -18,6 +19,7 @@ from exporters.types import ExportError, NotBenchmarkable, Precision
 from exporters.validate import check_file
 
 MODEL = "model"
+RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 _FIRST_IR_WITH_CONSTANTS = 4
 _LARGEST_BYTES = 2**31 - 2**20
 
@@ -73,6 +75,46 @@ def tidy_weights(proto: ModelProto) -> None:
         if graph.initializer[place].name not in read:
             del graph.initializer[place]
     proto.ir_version = max(proto.ir_version, _FIRST_IR_WITH_CONSTANTS)
+
+
+def constants_as_weights(proto: ModelProto) -> None:
+    """Make weights of the graph's own Constant nodes that hold float32: a weight is converted as it
+    is stored, what a node gives would need a node more."""
+    graph = proto.graph
+    for place in reversed(range(len(graph.node))):
+        node = graph.node[place]
+        tensor = _constant(node) if node.op_type == "Constant" else None
+        if tensor is not None:
+            graph.initializer.append(tensor)
+            del graph.node[place]
+
+
+def _constant(node: onnx.NodeProto) -> TensorProto | None:
+    """The float32 tensor that a Constant node gives, under the name of its output."""
+    (attribute,) = node.attribute
+    match attribute.name:
+        case "value" if attribute.t.data_type == TensorProto.FLOAT:
+            tensor = TensorProto()
+            tensor.CopyFrom(attribute.t)
+            tensor.name = node.output[0]
+            return tensor
+        case "value_float" | "value_floats":
+            value = helper.get_attribute_value(attribute)
+            return numpy_helper.from_array(np.asarray(value, np.float32), node.output[0])
+    return None
+
+
+def restore_head(made: ModelProto, proto: ModelProto) -> None:
+    """The original's metadata, names and versions in place of the tools' own."""
+    made.ClearField("metadata_props")
+    made.metadata_props.extend(proto.metadata_props)
+    made.ir_version = proto.ir_version
+    made.producer_name = proto.producer_name
+    made.producer_version = proto.producer_version
+    used = {node.domain for node in made.graph.node} | {""}
+    kept = [opset for opset in made.opset_import if opset.domain in used]
+    made.ClearField("opset_import")
+    made.opset_import.extend(kept)
 
 
 def is_half_already(proto: ModelProto) -> bool:

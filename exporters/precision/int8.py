@@ -18,11 +18,13 @@ from exporters.files.nodes import all_nodes
 from exporters.files.unoptimised import plain, register_operators
 from exporters.made import Made
 from exporters.precision.graphs import (
+    RECURRENT,
     checked,
     is_half_already,
     loaded,
     opset_of,
     quiet,
+    restore_head,
     saved,
     tidy_weights,
     titled,
@@ -30,7 +32,6 @@ from exporters.precision.graphs import (
 from exporters.types import NotBenchmarkable
 from exporters.user_data import Calibration
 
-_RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 _MATRIX_OPS = ("Conv", "Gemm", "MatMul", "LSTM", "GRU", "RNN", "Attention", "Einsum")
 _INT8_MATRIX_OPS = frozenset(
     {
@@ -81,7 +82,7 @@ def to_int8(
     proto = loaded(name, graph)
     operators = {node.op_type for node in proto.graph.node}
     for node in proto.graph.node:
-        if node.op_type in _RECURRENT:
+        if node.op_type in RECURRENT:
             raise NotBenchmarkable(
                 f"ONNX Runtime leaves the {titled(node)} of an int8 graph in fp32",
                 f"measure {name} in fp32",
@@ -155,21 +156,8 @@ def _quantized(
         ) from error
     quantized = onnx.load(path)
     quantized.graph.ClearField("value_info")
-    _restore_head(quantized, proto)
+    restore_head(quantized, proto)
     return saved(quantized, folder)
-
-
-def _restore_head(quantized: ModelProto, proto: ModelProto) -> None:
-    """The original's metadata, names and versions in place of the tools' own."""
-    quantized.ClearField("metadata_props")
-    quantized.metadata_props.extend(proto.metadata_props)
-    quantized.ir_version = proto.ir_version
-    quantized.producer_name = proto.producer_name
-    quantized.producer_version = proto.producer_version
-    used = {node.domain for node in quantized.graph.node} | {""}
-    kept = [opset for opset in quantized.opset_import if opset.domain in used]
-    quantized.ClearField("opset_import")
-    quantized.opset_import.extend(kept)
 
 
 def _executed_matrix_nodes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -61,7 +62,20 @@ class ModuleEvaluator:
 
     def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
         """The outputs, computed by torch."""
+        if self._definition.in_fp64:
+            return Expected(self._in_fp64(inputs), f"{self.name} in fp64")
         return Expected(self.outputs(inputs, point), self.name)
+
+    def _in_fp64(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The same by a copy of the module in double precision, rounded to the outputs' types."""
+        import torch
+
+        module = deepcopy(self.module).double()
+        tensors = [torch.from_numpy(inputs[spec.name]).double() for spec in self._definition.inputs]
+        with torch.inference_mode():
+            result = self._run(module, tensors)
+        arrays = [output.float().numpy() for output in result.values()]
+        return dict(zip(self._definition.outputs, arrays, strict=True))
 
     @cached_property
     def module(self) -> nn.Module:

@@ -10,7 +10,7 @@ import ctypes
 import math
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache, partial
 from typing import Annotated
 
@@ -23,6 +23,7 @@ from runtimes.foreign import (
     Int,
     OutHandle,
     OutInt,
+    OutSize,
     Reference,
     Size,
     Status,
@@ -41,6 +42,7 @@ _COMPUTE_CAPABILITY = (75, 76)
 _NAME_BYTES = 256
 
 OutAddress = Annotated[Reference, POINTER(c_uint64)]
+OutUInt = Annotated[Reference, POINTER(c_uint)]
 OutFloat = Annotated[Reference, POINTER(c_float)]
 OutText = Annotated[Reference, POINTER(c_char_p)]
 Buffer = Annotated[ctypes.Array[ctypes.c_char], c_char_p]
@@ -56,10 +58,15 @@ class CudaDriver:
     cuDeviceGet: Callable[[OutInt, Int], Status]
     cuDeviceGetName: Callable[[Buffer, Int, Int], Status]
     cuDeviceGetAttribute: Callable[[OutInt, Int, Int], Status]
+    cuDeviceGetUuid_v2: Callable[[Buffer, Int], Status]
+    cuDeviceGetPCIBusId: Callable[[Buffer, Int, Int], Status]
+    cuDevicePrimaryCtxSetFlags_v2: Callable[[Int, UInt], Status]
+    cuDevicePrimaryCtxGetState: Callable[[Int, OutUInt, OutInt], Status]
     cuDevicePrimaryCtxRetain: Callable[[OutHandle, Int], Status]
     cuDevicePrimaryCtxRelease_v2: Callable[[Int], Status]
     cuCtxSetCurrent: Callable[[Handle], Status]
     cuCtxSynchronize: Callable[[], Status]
+    cuMemGetInfo_v2: Callable[[OutSize, OutSize], Status]
     cuMemAlloc_v2: Callable[[OutAddress, Size], Status]
     cuMemFree_v2: Callable[[UInt64], Status]
     cuMemAllocHost_v2: Callable[[OutHandle, Size], Status]
@@ -92,6 +99,8 @@ class CudaError(Exception):
     def __init__(self, code: int, function: str, text: str) -> None:
         super().__init__(f"{function}: {text}, error {code}")
         self.code = code
+        self.memory = "the host's page-locked memory" if "Host" in function else "the GPU's memory"
+        """Which of them was too small, of a code that says that."""
 
 
 @cache
@@ -136,10 +145,17 @@ def device_names() -> tuple[str, ...]:
     return tuple(_name(index) for index in range(count.value))
 
 
-def _name(index: int) -> str:
-    device, text = c_int(), ctypes.create_string_buffer(_NAME_BYTES)
+def device_of(index: int) -> c_int:
+    """The driver's handle of a device, which is asked about before any context is there."""
+    device = c_int()
+    library().cuInit(0)
     library().cuDeviceGet(byref(device), index)
-    library().cuDeviceGetName(text, _NAME_BYTES, device)
+    return device
+
+
+def _name(index: int) -> str:
+    text = ctypes.create_string_buffer(_NAME_BYTES)
+    library().cuDeviceGetName(text, _NAME_BYTES, device_of(index))
     return text.value.decode(errors="replace")
 
 
@@ -152,9 +168,8 @@ class Gpu:
         self.index = index
         self.name = device_names()[index]
         self._c = library()
-        self._held = ExitStack()
-        device, context = c_int(), c_void_p()
-        self._c.cuDeviceGet(byref(device), index)
+        self._held, self._closed = ExitStack(), False
+        device, context = device_of(index), c_void_p()
         parts = [c_int() for _ in _COMPUTE_CAPABILITY]
         for part, attribute in zip(parts, _COMPUTE_CAPABILITY, strict=True):
             self._c.cuDeviceGetAttribute(byref(part), attribute, device)
@@ -172,10 +187,23 @@ class Gpu:
         A run that failed may have left work behind that still reads what is freed here; and
         after a fault of the device every call fails, the frees too.
         """
-        with suppress(CudaError):
-            self._c.cuCtxSynchronize()
+        self.finish()
+        self._closed = True
         with suppress(CudaError):
             self._held.close()
+
+    def finish(self) -> None:
+        """Wait for all that was ever queued, whatever came of it."""
+        with suppress(CudaError):
+            if not self._closed:
+                self.make_current()
+                self._c.cuCtxSynchronize()
+
+    def free_bytes(self) -> int:
+        """What is left of the device's memory, whoever holds the rest."""
+        free, total = c_size_t(), c_size_t()
+        self._c.cuMemGetInfo_v2(byref(free), byref(total))
+        return free.value
 
     def make_current(self) -> None:
         """Let the calling thread use the device."""
@@ -220,8 +248,13 @@ class Gpu:
         self._c.cuStreamBeginCapture_v2(stream, _CAPTURE_THREAD_LOCAL)
         try:
             enqueue()
-        finally:
-            self._c.cuStreamEndCapture(stream, byref(recorded))
+        except BaseException:
+            # What was recorded so far is no graph, and must not hide why.
+            with suppress(CudaError):
+                self._c.cuStreamEndCapture(stream, byref(recorded))
+                self._c.cuGraphDestroy(recorded)
+            raise
+        self._c.cuStreamEndCapture(stream, byref(recorded))
         try:
             self._c.cuGraphInstantiateWithFlags(byref(graph), recorded, 0)
         finally:

@@ -16,10 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from runtimes.base import Device, Unavailable
-from runtimes.cuda import driver
+from runtimes.cuda import driver, tf32
 
 CUDA_REMEDY = "pip install 'graphlap[gpu]'"
 TENSORRT_REMEDY = "pip install 'graphlap[tensorrt]'"
+_CUDA_OF_EXTRA = 13
 _DRIVER_REMEDY = "install the NVIDIA driver of this machine's GPU"
 
 # The oldest Linux driver of each major release: docs.nvidia.com/cuda/cuda-toolkit-release-notes.
@@ -28,10 +29,33 @@ _OLDEST_DRIVER = {11: "450.80", 12: "525.60", 13: "580"}
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """Sonames that belong together, in the order in which they need one another."""
+    """Sonames that belong together, in the order in which they need one another.
+
+    `late` are those that an engine opens only where a graph needs them: they are opened from where
+    they are, and not missed.
+    """
 
     sonames: tuple[str, ...]
     remedy: str
+    late: tuple[str, ...] = ()
+
+
+def of_cuda(major: int) -> Libraries:
+    """What an engine that is built for a CUDA release links, and what it opens late.
+
+    cuFFT's number is one behind: docs.nvidia.com/cuda/cuda-toolkit-release-notes.
+    """
+    remedy = CUDA_REMEDY if major == _CUDA_OF_EXTRA else f"install the libraries of CUDA {major}"
+    return Libraries(
+        (
+            f"libcublasLt.so.{major}",
+            f"libcublas.so.{major}",
+            f"libcudart.so.{major}",
+            "libcurand.so.10",
+        ),
+        remedy,
+        (f"libnvrtc.so.{major}", f"libcufft.so.{major - 1}", "libcudnn.so.9"),
+    )
 
 
 def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavailable | None:
@@ -66,12 +90,14 @@ def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavai
             names_missing = ", ".join(missing)
             words = next(iter(missing.values()))
             return Unavailable(f"{engine} does not find {names_missing} ({words})", group.remedy)
+        open_libraries(group.late)
     return None
 
 
 def open_libraries(sonames: Iterable[str]) -> dict[str, str]:
     """Open each library for the whole process; what failed, with the loader's words."""
     missing = {}
+    tf32.loading()
     for soname in sonames:
         try:
             _open(soname)

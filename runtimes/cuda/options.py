@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from runtimes.options import Option
+from collections.abc import Mapping
+
+from runtimes.options import Option, OptionValue
+from runtimes.session.precision import together
 
 BOUNDARY = Option(
     "boundary",
     "host",
     "whether the copies to and from the GPU are within the timed call",
     ("host", "device"),
+    tuned=False,
+)
+HOST_MEMORY = Option(
+    "host_memory",
+    "pinned",
+    "what a run copies from and to at the host's boundary: memory that is locked, or any",
+    ("pinned", "pageable"),
+)
+SYNC = Option(
+    "sync",
+    "spin",
+    "how the host waits for the GPU: it keeps asking on its core, or sleeps until it is woken",
+    ("spin", "block"),
 )
 CUDA_GRAPH = Option("cuda_graph", False, "replay the launches of a run as one recorded graph")
 TF32 = Option("tf32", False, "fp32 products may round their operands to 10 bits of mantissa")
@@ -19,5 +35,16 @@ _AMPERE = (8, 0)
 
 def stated(precision: str, tf32: bool, compute_capability: tuple[int, int]) -> str:
     """What a row calls fp32 products that the GPU was allowed to round: `tf32`."""
-    rounded = precision == "fp32" and tf32 and compute_capability >= _AMPERE
-    return "tf32" if rounded else precision
+    if not tf32 or compute_capability < _AMPERE:
+        return precision
+    parts = precision.split("+")
+    return together("tf32" if p == "fp32" else p for p in parts) if "fp32" in parts else precision
+
+
+def locks_host_memory(options: Mapping[str, OptionValue]) -> bool:
+    """Whether a run's arrays on the host are page-locked.
+
+    At the device's boundary they only stage, outside the clock: there they need not take memory
+    that the system can't have back.
+    """
+    return options["boundary"] == "host" and options.get(HOST_MEMORY.name) == "pinned"

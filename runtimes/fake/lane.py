@@ -36,6 +36,17 @@ class FakeLane(HostLane):
         self.run = self._scripted(
             reference.outputs, script, batch_size(request.model, request.axes)
         )
+        if script["queue"]:
+            self._queued = 0
+            self.enqueue, self.synchronize = self._enqueue, self._synchronize
+
+    def _enqueue(self) -> None:
+        self._queued += 1
+
+    def _synchronize(self) -> None:
+        while self._queued:
+            self._queued -= 1
+            self.run()
 
     def _scripted(
         self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue], inputs: int

@@ -22,12 +22,14 @@ OPTIONS = (
         "constant",
         "how runs differ: not at all, normally, a fifth of them in a second mode, or exponentially",
         ("constant", "normal", "bimodal", "exponential"),
+        tuned=False,
     ),
     Option(
         "spread_us",
         10.0,
         "the standard deviation, or how much later the second mode is",
         minimum=0,
+        tuned=False,
     ),
     Option("slowing", 0.0, "by what share of its time a run grows each second", minimum=0),
     Option(
@@ -43,11 +45,17 @@ OPTIONS = (
         "of how many runs the last one stalls, again and again; 0 is never",
         minimum=0,
     ),
-    Option("wait", "spin", "how a run passes its time", ("spin", "sleep")),
+    Option(
+        "queue",
+        False,
+        "runs can be queued, as on a GPU, and take their time one by one",
+        tuned=False,
+    ),
+    Option("wait", "spin", "how a run passes its time", ("spin", "sleep"), tuned=False),
     Option(
         "fail",
         "none",
-        "what goes wrong: before a session, in compiling, or in a run",
+        "what goes wrong: before a session, in compiling, in a run, or when it is closed",
         (
             "none",
             "unavailable",
@@ -60,7 +68,9 @@ OPTIONS = (
             "hang",
             "compile_crash",
             "compile_hang",
+            "close_crash",
         ),
+        tuned=False,
     ),
     Option("fail_after", 0, "how many runs succeed before the one that fails", minimum=0),
     Option(
@@ -68,6 +78,7 @@ OPTIONS = (
         -1,
         "which of several sessions fails, counted from 0; -1 is all of them",
         minimum=-1,
+        tuned=False,
     ),
     Option("seed", 0, "draws the latencies", minimum=0),
     SESSIONS,

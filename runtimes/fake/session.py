@@ -8,7 +8,7 @@ from typing import ClassVar
 from exporters.types import Reference
 from runtimes.base import Session
 from runtimes.execution import Execution
-from runtimes.fake.lane import FakeLane
+from runtimes.fake.lane import FakeLane, crash
 from runtimes.faults import RuntimeFault
 from runtimes.options import OptionValue
 from runtimes.request import Request
@@ -23,6 +23,7 @@ class FakeSession(Session):
         self, request: Request, reference: Reference, script: Mapping[str, OptionValue]
     ) -> None:
         self._lane = FakeLane(request, reference, script)
+        self._crashes = script["fail"] == "close_crash"
         self._closed = False
         self.lanes = (self._lane,)
         self.execution = Execution(
@@ -37,6 +38,8 @@ class FakeSession(Session):
         return error if isinstance(error, RuntimeFault) else super().fault(error)
 
     def close(self) -> None:
+        if self._crashes:
+            crash()
         self._lane.close()
         FakeSession.open -= not self._closed
         self._closed = True

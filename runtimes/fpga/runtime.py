@@ -7,9 +7,10 @@ how long the card would take is told by the compiler, never by a wall clock.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from exporters import own
+from exporters.types import Precision
 from runtimes.base import Availability, Device, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
@@ -44,6 +45,10 @@ class Fpga(Runtime):
     summary = "simulated low-latency FPGA card, through an ONNX Runtime execution provider"
     engine = "onnxruntime"
     options = OPTIONS
+    unexecuted: ClassVar[Mapping[Precision, str]] = {
+        **Runtime.unexecuted,
+        "bf16": "the card computes every fp32 graph in by itself",
+    }
     clock = "simulated"
     has_releases = True
     default_device = cards.DEFAULT_CARD

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from exporters.types import Precision
-from runtimes.cuda.libraries import CUDA_REMEDY, Libraries
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
 from runtimes.options import SESSIONS, Option
 from runtimes.ort.gpu import OrtGpu
 from runtimes.ort.gpu_open import Providers
 from runtimes.ort.opening import flag
 from runtimes.request import Request
 
-CUDA_LIBRARIES = Libraries(
-    (
-        "libcublasLt.so.13",
-        "libcublas.so.13",
-        "libcudart.so.13",
-        "libcurand.so.10",
-        "libcufft.so.12",
-        "libcudnn.so.9",
-    ),
-    CUDA_REMEDY,
-)
 _CUDNN_SEARCH = {"exhaustive": "EXHAUSTIVE", "heuristic": "HEURISTIC", "default": "DEFAULT"}
 _ARENA = {"power_of_two": "kNextPowerOfTwo", "as_requested": "kSameAsRequested"}
 
@@ -34,11 +23,16 @@ class OrtCuda(OrtGpu):
     name = "ort-cuda"
     summary = "ONNX Runtime, CUDA provider"
     provider = "CUDAExecutionProvider"
-    libraries = (CUDA_LIBRARIES,)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
+    unexecuted: ClassVar[Mapping[Precision, str]] = {
+        **OrtGpu.unexecuted,
+        "bf16": "not all of the CUDA provider's products take",
+    }
     options = (
         BOUNDARY,
         CUDA_GRAPH,
+        HOST_MEMORY,
+        SYNC,
         TF32,
         Option(
             "cudnn_search",
@@ -52,8 +46,18 @@ class OrtCuda(OrtGpu):
             "how the provider's memory arena is extended",
             tuple(_ARENA),
         ),
+        Option("prefer_nhwc", False, "convolutions run with their channels innermost in memory"),
+        Option(
+            "cudnn_conv_use_max_workspace",
+            True,
+            "a convolution's algorithm may use as much memory as it likes, or 32 MB",
+        ),
         SESSIONS,
     )
+
+    def _has_queue(self, request: Request) -> bool:
+        # Releases differ in whether they wait for a graph that they replay.
+        return not request.options["cuda_graph"]
 
     def _providers(self, request: Request) -> Providers:
         options = request.options
@@ -63,5 +67,7 @@ class OrtCuda(OrtGpu):
             "enable_cuda_graph": flag(options["cuda_graph"]),
             "cudnn_conv_algo_search": _CUDNN_SEARCH[str(options["cudnn_search"])],
             "arena_extend_strategy": _ARENA[str(options["arena_growth"])],
+            "prefer_nhwc": flag(options["prefer_nhwc"]),
+            "cudnn_conv_use_max_workspace": flag(options["cudnn_conv_use_max_workspace"]),
         }
         return [(self.provider, wanted)]

@@ -13,11 +13,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtimes.base import Arrays
 from runtimes.execution import NodePlacement
+from runtimes.memory_words import tells_of_no_memory
 from runtimes.ort.operators import Event
 from runtimes.request import Request
 from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN, is_matrix_op, of_graph
@@ -56,12 +58,16 @@ _CHANGES_TYPE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """`precision` may be `integer` or, where it could not be read, `unknown`."""
+    """`precision` may be `integer` or, where it could not be read, `unknown`.
+
+    `no_room`: it could not, because memory was too small for a second session beside the first.
+    """
 
     precision: str
     placement: tuple[NodePlacement, ...]
     warnings: tuple[str, ...] = ()
     inspection_ms: float = 0.0
+    no_room: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +86,37 @@ def read(session: onnxruntime.InferenceSession, open_recording: Open, request: R
     begin with `prefix`, which is run with the inputs of the reference. A graph of one type
     needs none.
     """
+    return executed(_told(session), partial(_record, open_recording), request)
+
+
+def opened_and_read(
+    open_it: Callable[[], onnxruntime.InferenceSession], open_recording: Open, request: Request
+) -> tuple[onnxruntime.InferenceSession, Executed]:
+    """A session and what it executes, where memory may hold one at a time alone: a device's."""
+    session = open_it()
+    told, record = _told(session), partial(_record, open_recording)
+    found = executed(told, record, request)
+    if not found.no_room:
+        return session, found
+    del session
+    found = executed(told, record, request)
+    return open_it(), found
+
+
+def _told(session: onnxruntime.InferenceSession) -> Told:
     nodes = tuple(
         (node.name, node.op_type, node.domain, part.ep_name)
         for part in session.get_provider_graph_assignment_info()
         for node in part.get_nodes()
     )
     types = {value.type for value in (*session.get_inputs(), *session.get_outputs())}
-    floats = frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types)
+    return Told(nodes, frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types))
 
-    def record(prefix: Path, inputs: Arrays) -> Path:
-        recording = open_recording(prefix)
-        recording.run(None, dict(inputs))
-        return Path(recording.end_profiling())
 
-    return executed(Told(nodes, floats), record, request)
+def _record(open_recording: Open, prefix: Path, inputs: Arrays) -> Path:
+    recording = open_recording(prefix)
+    recording.run(None, dict(inputs))
+    return Path(recording.end_profiling())
 
 
 def executed(told: Told, record: Record, request: Request) -> Executed:
@@ -108,7 +131,8 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         kernels = _recorded(record, request.reference().inputs)
     except Exception as error:
         reason = f"the executed precision could not be read ({type(error).__name__})"
-        return Executed(UNKNOWN, _placed(told.nodes, UNKNOWN), (reason,))
+        nodes = _placed(told.nodes, UNKNOWN)
+        return Executed(UNKNOWN, nodes, (reason,), no_room=tells_of_no_memory(error))
     placement = tuple(_placement(kernel) for kernel in kernels)
     precision, warnings = of_graph(placement)
     return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.memory_words import tells_of_no_memory
 
-_OUT_OF_MEMORY = re.compile(r"Failed to allocate memory|bad_alloc|[Oo]ut of memory|BFCArena")
 _NO_KERNEL = re.compile(
     r"Could not find an implementation for (?P<op>\S+) node with name '(?P<node>[^']*)'"
 )
@@ -37,7 +37,7 @@ def plain(error: Exception) -> str:
 def compile_fault(error: Exception) -> RuntimeFault:
     """What session creation raised, as Unsupported, OutOfMemory or CompileFault."""
     text = str(error)
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
+    if tells_of_no_memory(error):
         return OutOfMemory("ONNX Runtime ran out of memory", "use a smaller batch or model")
     if match := _NO_KERNEL.search(text):
         return Unsupported(
@@ -66,7 +66,7 @@ def compile_fault(error: Exception) -> RuntimeFault:
 def run_fault(error: Exception) -> RuntimeFault:
     """What a run raised, as OutOfMemory or RunFault, the node named where the engine does."""
     text = str(error)
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
+    if tells_of_no_memory(error):
         return OutOfMemory("ONNX Runtime ran out of memory in a run", "use a smaller batch")
     match = _NODE.search(text)
     where = f" in node {(match['paren'] or match['name'])!r}" if match else ""

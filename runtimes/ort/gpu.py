@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,11 +18,11 @@ from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.libraries import Libraries
 from runtimes.cuda.options import stated
 from runtimes.cuda.runtime import GpuRuntime
-from runtimes.execution import Execution
-from runtimes.faults import OutOfMemory, Unsupported
-from runtimes.ort.execution import mark_shape_arithmetic
+from runtimes.execution import Execution, Memory
+from runtimes.faults import Unsupported
+from runtimes.ort.execution import mark_shape_arithmetic, opened_and_read
 from runtimes.ort.gpu_open import Providers, open_session
-from runtimes.ort.opening import availability, has_provider
+from runtimes.ort.opening import availability, built_for_cuda, has_provider
 from runtimes.ort.operators import LAUNCHES_WAIT, Recording
 from runtimes.ort.trt_cache import cache_warning, engine_cache_fact, engine_files
 from runtimes.request import Request
@@ -30,16 +31,16 @@ from runtimes.session.precision import is_matrix_op
 if TYPE_CHECKING:
     import onnxruntime
 
+    from runtimes.cuda.driver import Gpu
     from runtimes.ort.execution import Executed
-
-_CUDA_MAJOR = 13
+    from runtimes.ort.session import OrtSession
 
 
 class OrtGpu(GpuRuntime):
-    """A provider on one GPU; `libraries` are what it is linked against."""
+    """A provider on one GPU; `libraries` are what it is linked against beside CUDA's."""
 
     provider: ClassVar[str]
-    libraries: ClassVar[tuple[Libraries, ...]]
+    libraries: ClassVar[tuple[Libraries, ...]] = ()
     operator_environment = LAUNCHES_WAIT
     engine = "onnxruntime"
 
@@ -47,14 +48,19 @@ class OrtGpu(GpuRuntime):
         found = availability("gpu")
         if isinstance(found, Unavailable):
             return found
-        engine = f"onnxruntime-gpu {found.version}"
-        reason = cuda_libraries.why_not(self.libraries, _CUDA_MAJOR, engine)
+        engine = f"ONNX Runtime {found.version}"
+        # The driver first, without which no package helps; then the provider's own library, without
+        # which nobody knows what else this build would need.
+        reason = cuda_libraries.why_not((), 0, engine)
         if reason is None and not has_provider(self.name.removeprefix("ort-")):
-            return Unavailable(
-                f"the ONNX Runtime {found.version} that is installed was built without "
-                f"{self.provider}",
+            reason = Unavailable(
+                f"the {engine} that is installed was built without {self.provider}",
                 "pip uninstall onnxruntime, then pip install 'graphlap[gpu]'",
             )
+        cuda_major = built_for_cuda()
+        if reason is None and cuda_major is not None:
+            needed = (cuda_libraries.of_cuda(cuda_major), *self.libraries)
+            reason = cuda_libraries.why_not(needed, cuda_major, engine)
         return reason or found
 
     def load(self) -> None:
@@ -75,10 +81,24 @@ class OrtGpu(GpuRuntime):
 
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda.driver import CudaError, Gpu
-        from runtimes.ort import execution as ort_execution
-        from runtimes.ort.gpu_lane import OrtGpuLane
+        from runtimes.cuda.faults import compile_fault
+
+        try:
+            self._before(request)
+            gpu = Gpu(int(request.settings.device))
+            try:
+                return self._told(request, self._session(request, gpu))
+            except BaseException:
+                gpu.close()
+                raise
+        except CudaError as error:
+            raise compile_fault(error) from error
+
+    def _session(self, request: Request, gpu: Gpu) -> OrtSession:
+        from runtimes.ort.allocating_lane import lane_on
         from runtimes.ort.session import OrtSession
 
+        free_bytes = gpu.free_bytes()
         # A replayed graph runs none of the kernels that a profiler times.
         plain = replace(request, options={**request.options, "cuda_graph": False})
         recording = Recording() if request.settings.operator_times else None
@@ -86,25 +106,21 @@ class OrtGpu(GpuRuntime):
             request = plain = self._apart(plain, recording.folder)
         providers = self._providers(request)
         before = engine_files(providers)
-        engine = open_session(
-            self.provider, request, providers, recording.prefix if recording else None
+        open_it = partial(
+            open_session,
+            self.provider,
+            request,
+            providers,
+            recording.prefix if recording else None,
         )
-        facts = engine_cache_fact(providers, before)
 
         def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
             return open_session(self.provider, plain, self._providers(plain), prefix)
 
-        executed = ort_execution.read(engine, open_recording, request)
-        try:
-            gpu = Gpu(int(request.settings.device))
-        except CudaError as error:
-            raise OutOfMemory(f"the GPU gave no context ({error})", "free its memory") from error
+        engine, executed = opened_and_read(open_it, open_recording, request)
+        facts = engine_cache_fact(providers, before)
         precision, warnings = self._precision(request, executed, gpu.compute_capability)
-        try:
-            lane = OrtGpuLane(engine, request, gpu)
-        except BaseException:
-            gpu.close()
-            raise
+        lane = lane_on(engine, request, gpu, self._has_queue(request))
         execution = Execution(
             provider=self.provider,
             precision=precision,
@@ -116,7 +132,11 @@ class OrtGpu(GpuRuntime):
             warnings=executed.warnings + warnings + cache_warning(providers, request),
             inspection_ms=executed.inspection_ms,
         )
-        return OrtSession(engine, (lane,), execution, recording)
+        return OrtSession(engine, (lane,), execution, recording, partial(_taken, gpu, free_bytes))
+
+    def _has_queue(self, request: Request) -> bool:
+        """Whether a run at the device's boundary can be told not to wait for its end."""
+        return False
 
     @abstractmethod
     def _providers(self, request: Request) -> Providers:
@@ -133,3 +153,8 @@ class OrtGpu(GpuRuntime):
         products = any(is_matrix_op(node.op) for node in executed.placement)
         allowed = bool(request.options["tf32"]) and products
         return stated(executed.precision, allowed, compute_capability), ()
+
+
+def _taken(gpu: Gpu, free_bytes: int) -> Memory:
+    """What is less free than before the session was opened: the process has the GPU to itself."""
+    return Memory(max(free_bytes - gpu.free_bytes(), 0), of_process=True, told_by="free memory")

@@ -8,7 +8,7 @@ in each run and copies both ways within it; at the device's boundary all is boun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -18,10 +18,11 @@ from onnxruntime.capi import onnxruntime_pybind11_state as binding_types
 
 from exporters.types import StatePair
 from runtimes.base import Arrays
+from runtimes.cuda.options import locks_host_memory
 from runtimes.faults import Unsupported
 from runtimes.ort.lane import tensor_type, timed_call
 from runtimes.request import Request
-from runtimes.session.host import HostLane, aligned_empty, input_buffers
+from runtimes.session.host import HostLane, NewArray, aligned_zeros, input_buffers
 
 HOST_CALL = "run_with_ortvaluevector of the C binding"
 PUBLIC_HOST_CALL = "run_with_ortvaluevector"
@@ -36,6 +37,9 @@ class DeviceMemory(Protocol):
     def make_current(self) -> None:
         """Let the calling thread use the device."""
 
+    def pinned(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A zeroed array in memory of the host that is page-locked until `close`."""
+
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy between two addresses of the device, complete when it returns."""
 
@@ -43,26 +47,45 @@ class DeviceMemory(Protocol):
 
 
 class OrtGpuLane(HostLane):
-    """Owns `memory`, of a GPU; at the device's boundary the host arrays only stage."""
+    """Owns `memory`, of a GPU."""
 
     def __init__(
-        self, engine: ort.InferenceSession, request: Request, memory: DeviceMemory | None
+        self,
+        engine: ort.InferenceSession,
+        request: Request,
+        memory: DeviceMemory | None,
+        has_queue: bool = False,
     ) -> None:
-        inputs = input_buffers(request)
-        outputs = _output_buffers(engine, request.model.states, inputs)
+        new_array = host_arrays(request, memory)
+        inputs = input_buffers(request, new_array)
+        outputs = _output_buffers(engine, request.model.states, inputs, new_array)
         super().__init__(inputs, outputs, request.model.states)
         self._memory = memory
+        # A graph is recorded by the first run of each thread, for that thread, and in the mode that
+        # any other thread's allocation ends: onnxruntime/core/providers/cuda/cuda_graph.cc.
+        self.first_run_alone = bool(request.options.get("cuda_graph"))
         self._device_inputs: dict[str, ort.OrtValue] = {}
         self._device_outputs: dict[str, ort.OrtValue] = {}
+        self._host_inputs: dict[str, ort.OrtValue] = {}
+        self._binding: ort.IOBinding | None = None
         if memory is not None and request.options["boundary"] == "device":
-            self._device_inputs = {n: _on_device(a, memory) for n, a in inputs.items()}
-            self._device_outputs = {n: _on_device(a, memory) for n, a in outputs.items()}
-            binding = engine.io_binding()
-            for name, value in self._device_inputs.items():
-                binding.bind_ortvalue_input(name, value)
-            for name, value in self._device_outputs.items():
-                binding.bind_ortvalue_output(name, value)
+            taken = _taken_on_host(engine.get_inputs(), engine.get_input_memory_infos())
+            given = _taken_on_host(engine.get_outputs(), engine.get_output_memory_infos())
+            binding = self._binding = engine.io_binding()
+            for name, array in inputs.items():
+                place = self._host_inputs if name in taken else self._device_inputs
+                place[name] = _on_host(array) if name in taken else _on_device(array, memory)
+                binding.bind_ortvalue_input(name, place[name])
+            for name, array in outputs.items():
+                if name in given:
+                    binding.bind_ortvalue_output(name, _on_host(array))
+                else:
+                    self._device_outputs[name] = _on_device(array, memory)
+                    binding.bind_ortvalue_output(name, self._device_outputs[name])
             self.run, self.call_path = timed_call(engine, binding)
+            if has_queue:
+                self.enqueue, _ = timed_call(engine, binding, _without_waiting())
+                self.synchronize = binding.synchronize_outputs
         else:
             self.run, self.call_path = _host_call(engine, inputs, outputs)
 
@@ -72,18 +95,16 @@ class OrtGpuLane(HostLane):
 
     def bind(self, inputs: Arrays) -> None:
         super().bind(inputs)
-        for name, value in self._device_inputs.items():
-            value.update_inplace(self.input_buffers[name])
+        self._renew(inputs)
 
     def feed(self, inputs: Arrays) -> None:
         super().feed(inputs)
-        for name in self._device_inputs.keys() & inputs.keys():
-            self._device_inputs[name].update_inplace(self.input_buffers[name])
+        self._renew(inputs)
 
     def outputs(self) -> dict[str, np.ndarray]:
-        if not self._device_outputs:
-            return super().outputs()
-        return {name: value.numpy().copy() for name, value in self._device_outputs.items()}
+        on_device = {n: value.numpy().copy() for n, value in self._device_outputs.items()}
+        on_host = {n: a.copy() for n, a in self.output_buffers.items() if n not in on_device}
+        return {name: (on_device | on_host)[name] for name in self.output_buffers}
 
     def poison(self) -> None:
         for name, value in self._device_outputs.items():
@@ -93,25 +114,59 @@ class OrtGpuLane(HostLane):
             value.update_inplace(self.output_buffers[name])
 
     def advance(self) -> None:
-        if not self._device_inputs:
+        if self._binding is None:
             super().advance()
             return
         assert self._memory is not None
         for pair in self._states:
+            if pair.input in self._host_inputs or pair.output not in self._device_outputs:
+                following = self.outputs()[pair.output]
+                self.feed({pair.input: following})
+                continue
             target, source = self._device_inputs[pair.input], self._device_outputs[pair.output]
             size = self.input_buffers[pair.input].nbytes
             self._memory.copy(target.data_ptr(), source.data_ptr(), size)
 
     def close(self) -> None:
         super().close()
-        self._device_inputs, self._device_outputs = {}, {}
+        self._device_inputs, self._device_outputs, self._host_inputs = {}, {}, {}
+        self._binding = None
         if self._memory is not None:
             self._memory.close()
             self._memory = None
 
+    def _renew(self, inputs: Arrays) -> None:
+        """Have the next run read these: a value that lies elsewhere is copied when it is bound."""
+        for name in self._device_inputs.keys() & inputs.keys():
+            self._device_inputs[name].update_inplace(self.input_buffers[name])
+        for name in self._host_inputs.keys() & inputs.keys():
+            assert self._binding is not None
+            self._binding.bind_ortvalue_input(name, self._host_inputs[name])
+
+
+def host_arrays(request: Request, memory: DeviceMemory | None) -> NewArray:
+    """What makes the arrays that a run copies from and to."""
+    if memory is not None and locks_host_memory(request.options):
+        return memory.pinned
+    return aligned_zeros
+
+
+def _taken_on_host(
+    ends: Sequence[ort.NodeArg], places: Sequence[ort.OrtMemoryInfo]
+) -> frozenset[str]:
+    """The names of inputs or outputs that the session has on the host, as shapes and counts."""
+    return frozenset(
+        end.name
+        for end, place in zip(ends, places, strict=True)
+        if place.name == "Cpu" or place.name.endswith("Pinned")
+    )
+
 
 def _output_buffers(
-    engine: ort.InferenceSession, states: Iterable[StatePair], inputs: Mapping[str, np.ndarray]
+    engine: ort.InferenceSession,
+    states: Iterable[StatePair],
+    inputs: Mapping[str, np.ndarray],
+    new_array: NewArray,
 ) -> dict[str, np.ndarray]:
     state_shapes = {pair.output: inputs[pair.input].shape for pair in states}
     buffers = {}
@@ -122,8 +177,20 @@ def _output_buffers(
                 f"the shape of output {value.name!r} is known only after a run",
                 "use a graph whose outputs have fixed shapes, or ort-cpu",
             )
-        buffers[value.name] = aligned_empty(shape, tensor_type(value))
+        buffers[value.name] = new_array(shape, tensor_type(value))
     return buffers
+
+
+def _without_waiting() -> ort.RunOptions:
+    """A run so returns when its kernels are queued, if all that it reads and gives is there."""
+    options = ort.RunOptions()
+    options.add_run_config_entry("disable_synchronize_execution_providers", "1")
+    return options
+
+
+def _on_host(array: np.ndarray) -> ort.OrtValue:
+    """A value over the array's own memory."""
+    return ort.OrtValue.ortvalue_from_numpy(array)
 
 
 def _on_device(array: np.ndarray, memory: DeviceMemory) -> ort.OrtValue:
@@ -141,7 +208,7 @@ def _host_call(
     feeds, fetches = binding_types.OrtValueVector(), binding_types.OrtValueVector()
     for vector, arrays in ((feeds, inputs), (fetches, outputs)):
         for array in arrays.values():
-            vector.push_back(ort.OrtValue.ortvalue_from_numpy(array)._ortvalue)
+            vector.push_back(_on_host(array)._ortvalue)
     host = binding_types.OrtDevice(
         binding_types.OrtDevice.cpu(), binding_types.OrtDevice.default_memory(), 0
     )

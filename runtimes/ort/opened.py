@@ -79,7 +79,7 @@ def in_c(build: Build, opening: Opening, requests: Sequence[Request], tell: Tell
 def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Session:
     """Opened by the Python interface, which can tell operator times; raises the same."""
     from runtimes.ort import execution
-    from runtimes.ort.gpu_lane import OrtGpuLane
+    from runtimes.ort.allocating_lane import lane_on
     from runtimes.ort.lane import OrtLane
     from runtimes.ort.session import OrtSession
 
@@ -88,8 +88,8 @@ def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Sess
     recording = Recording() if request.settings.operator_times else None
     engine = _open_recorded(open_it, recording) if recording else open_it()
     found = execution.read(engine, open_it, request)
-    lanes: list[OrtGpuLane | OrtLane] = [
-        OrtGpuLane(engine, one, None) if opening.copies_inputs else OrtLane(engine, one)
+    lanes = [
+        lane_on(engine, one, None) if opening.copies_inputs else OrtLane(engine, one)
         for one in requests
     ]
     return OrtSession(engine, lanes, tell(found, lanes[0].call_path), recording)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Unavailable
+from runtimes.cuda.builds import built_for
 from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import Option, OptionValue
 from runtimes.request import Request
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import onnxruntime
 
 LOG_ERRORS = 3
+_BUILD_INFO = "build_and_package_info.py"
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)", re.MULTILINE)
 
 OLDEST = (1, 24)
@@ -54,6 +56,12 @@ def has_provider(name: str) -> bool:
     """Whether the library of a provider, `cuda` or `tensorrt`, came with the installed module."""
     folder = _folder()
     return folder is not None and any((folder / "capi").glob(f"*onnxruntime_providers_{name}.*"))
+
+
+def built_for_cuda() -> int | None:
+    """The major CUDA release that the installed build says it is for; None if it says none."""
+    folder = _folder()
+    return built_for(folder / "capi" / _BUILD_INFO, "cuda_version") if folder else None
 
 
 def capi_folder() -> Path:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from exporters import own
 from exporters.types import ExportedModel, Precision
@@ -19,6 +19,7 @@ from runtimes.ort.opening import GRAPH_OPTIMIZATION, Opening, availability, flag
 from runtimes.request import Request
 from runtimes.session.call_option import CALL, takes_c
 from runtimes.session.host_cpu import cpu_name
+from runtimes.usage import Usage, Used
 
 if TYPE_CHECKING:
     from runtimes.ort.execution import Executed
@@ -44,6 +45,7 @@ OPTIONS = (
         "module",
         "which of the package's two builds runs: the Python module's, or libonnxruntime",
         ("module", "library"),
+        tuned=False,
     ),
     SESSIONS,
 )
@@ -57,6 +59,10 @@ class OrtCpu(Runtime):
     engine = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
+    unexecuted: ClassVar[Mapping[Precision, str]] = {
+        **Runtime.unexecuted,
+        "bf16": "the CPU provider has no products in",
+    }
 
     def availability(self) -> Availability:
         return availability("cpu")
@@ -74,6 +80,11 @@ class OrtCpu(Runtime):
                 "use fp32 here, or another runtime for fp16",
             )
         super().refuse_precision(precision)
+
+    def usage(self, used: Used) -> Usage:
+        from runtimes.ort.usage import usage
+
+        return usage(used)
 
     def _refuse_recurrent(self, model: ExportedModel, precision: str) -> None:
         for node, op in _recurrent_nodes(model.path):

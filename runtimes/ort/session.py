@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import onnxruntime as ort
 
 from runtimes.base import Session
-from runtimes.execution import Execution, OpTime
+from runtimes.execution import Execution, Memory, OpTime
 from runtimes.faults import RuntimeFault
 from runtimes.ort.faults import run_fault
 from runtimes.ort.operators import Recording
@@ -17,8 +17,8 @@ from runtimes.session.host import HostLane
 class OrtSession(Session):
     """Owns `engine` and `lanes`, of which there is one for each shape.
 
-    `recording` is what an engine that was opened with profiling writes; it is removed with
-    the session.
+    `memory` asks what the engine takes, where that is known. `recording` is what an engine that was
+    opened with profiling writes; it is removed with the session.
     """
 
     def __init__(
@@ -27,9 +27,10 @@ class OrtSession(Session):
         lanes: Sequence[HostLane],
         execution: Execution,
         recording: Recording | None = None,
+        memory: Callable[[], Memory] = Memory,
     ) -> None:
         self._engine: ort.InferenceSession | None = engine
-        self._owned, self._recording = tuple(lanes), recording
+        self._owned, self._recording, self._memory = tuple(lanes), recording, memory
         if recording is not None and recording.graph.exists():
             self.executed_graph = recording.graph
         self.lanes = self._owned[:1]
@@ -40,6 +41,9 @@ class OrtSession(Session):
         if self._recording is None or self._engine is None:
             return super().operator_times(runs)
         return self._recording.op_times(self._engine, self._owned[0].run, runs)
+
+    def memory(self) -> Memory:
+        return self._memory()
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)

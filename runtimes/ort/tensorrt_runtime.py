@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from exporters.types import Precision
 from runtimes.base import Availability, Available, Session
-from runtimes.cuda import libraries
+from runtimes.cuda import libraries, tf32
 from runtimes.cuda.libraries import TENSORRT_REMEDY, Libraries
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32, stated
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32, stated
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS, Option
-from runtimes.ort.cuda_runtime import CUDA_LIBRARIES, OrtCuda
+from runtimes.options import SESSIONS, Option, Settings, all_options
+from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.gpu import OrtGpu
 from runtimes.ort.gpu_open import Providers
 from runtimes.ort.opening import flag
@@ -31,14 +32,13 @@ class OrtTensorRt(OrtGpu):
     name = "ort-tensorrt"
     summary = "ONNX Runtime, TensorRT provider"
     provider = "TensorrtExecutionProvider"
-    libraries = (
-        CUDA_LIBRARIES,
-        Libraries((INFER, "libnvonnxparser.so.10"), TENSORRT_REMEDY),
-    )
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "int8")
+    libraries = (Libraries((INFER, "libnvonnxparser.so.10"), TENSORRT_REMEDY),)
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "bf16", "int8")
     options = (
         BOUNDARY,
         CUDA_GRAPH,
+        HOST_MEMORY,
+        SYNC,
         TF32,
         Option(
             "builder_level",
@@ -56,6 +56,10 @@ class OrtTensorRt(OrtGpu):
             return Available(f"{state.version} with TensorRT {version}")
         return state
 
+    def environment(self, settings: Settings) -> Mapping[str, str | None]:
+        allowed = all_options(self.options, settings.options)[TF32.name]
+        return {**super().environment(settings), **tf32.environment(bool(allowed))}
+
     def _compile(self, request: Request) -> Session:
         set_tf32_of_process(bool(request.options["tf32"]))
         return super()._compile(request)
@@ -66,6 +70,7 @@ class OrtTensorRt(OrtGpu):
             "device_id": settings.device,
             "trt_cuda_graph_enable": flag(options["cuda_graph"]),
             "trt_fp16_enable": flag(settings.precision == "fp16"),
+            "trt_bf16_enable": flag(settings.precision == "bf16"),
             "trt_int8_enable": flag(settings.precision == "int8"),
             "trt_builder_optimization_level": str(options["builder_level"]),
         }
@@ -95,11 +100,18 @@ class OrtTensorRt(OrtGpu):
             return INTEGER, ()
         allowed = request.settings.precision
         if allowed == "fp32":
-            return stated("fp32", bool(request.options["tf32"]), compute_capability), ()
+            rounding = bool(request.options["tf32"])
+            if not rounding and not tf32.surely_forbidden():
+                return UNKNOWN, (_TOO_LATE,)
+            return stated("fp32", rounding, compute_capability), ()
         said = f"TensorRT was allowed {allowed} and chose each layer's type unseen"
         return UNKNOWN, (said,)
 
 
+_TOO_LATE = (
+    "TF32 was forbidden after NVIDIA's libraries were loaded, which may be too late: "
+    f"start the process with {tf32.VARIABLE}=0"
+)
 _tf32_of_process: list[bool] = []
 
 
@@ -115,7 +127,8 @@ def set_tf32_of_process(allowed: bool) -> None:
             "use another process",
         )
     _tf32_of_process[:] = [allowed]
-    if allowed:
-        os.environ.pop("NVIDIA_TF32_OVERRIDE", None)
-    else:
-        os.environ["NVIDIA_TF32_OVERRIDE"] = "0"
+    for name, value in tf32.environment(allowed).items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from exporters.types import Precision
 from runtimes.base import Device
-from runtimes.faults import NotAvailable, Unsupported
+from runtimes.faults import NotAvailable
 from runtimes.options import SESSIONS, Option
-from runtimes.ov.runtime import EXECUTION_MODE, STREAMS, OpenVinoCpu
+from runtimes.ov.runtime import EXECUTION_MODE, STREAMS, OpenVinoCpu, float_type, refuse_type
 from runtimes.request import Request
 from runtimes.session.call_option import CALL
 
@@ -44,7 +44,7 @@ class OpenVino(OpenVinoCpu):
         CALL,
         SESSIONS,
     )
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "int8")
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "bf16", "int8")
     only_when_named = True
     default_device = "AUTO"
 
@@ -86,7 +86,7 @@ class OpenVino(OpenVinoCpu):
         }
         asked = str(options["inference_precision"])
         if asked != "device":
-            wanted = _type(asked, settings.precision)
+            wanted = float_type(asked, settings.precision)
             for name in used:
                 refuse_type(name, wanted, engine.computes_in(name))
             properties["INFERENCE_PRECISION_HINT"] = wanted
@@ -107,23 +107,4 @@ def _refuse_absent(name: str, here: tuple[str, ...]) -> None:
     if name not in known:
         raise NotAvailable(
             f"OpenVINO finds no {name} on this machine", f"its devices here are {', '.join(here)}"
-        )
-
-
-def _type(asked: str, precision: str) -> str:
-    if asked != "graph":
-        return asked
-    return "f16" if precision == "fp16" else "f32"
-
-
-def refuse_type(device: str, wanted: str, computes_in: tuple[str, ...]) -> None:
-    """Unsupported for float32 on a device that does not compute in it, as an NPU.
-
-    A narrower type that it lacks it replaces by a wider one, which the row tells.
-    """
-    if wanted == "f32" and "FP32" not in computes_in:
-        told = ", ".join(computes_in)
-        raise Unsupported(
-            f"OpenVINO's {device} does not compute in f32, it can {told}",
-            "set inference_precision=f16 or device",
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.memory_words import tells_of_no_memory
 
-_OUT_OF_MEMORY = re.compile(r"bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory")
 _NO_OPERATOR = re.compile(r"No conversion rule found for operations: (?P<ops>.+)")
 _NO_MODEL = re.compile(r"Unable to read the model")
 _NODE = re.compile(r"<Node\([^)]*\): (?P<onnx>[^>]*)>|friendly_name '(?P<own>[^']*)'")
@@ -20,7 +20,7 @@ _FRAME = re.compile(
 def compile_fault(error: Exception) -> RuntimeFault:
     """What reading or compiling raised, as Unsupported, OutOfMemory or CompileFault."""
     text = str(error)
-    if _OUT_OF_MEMORY.search(text):
+    if tells_of_no_memory(error):
         return OutOfMemory("OpenVINO ran out of memory", "use a smaller batch or model")
     if match := _NO_OPERATOR.search(text):
         return Unsupported(
@@ -34,7 +34,7 @@ def compile_fault(error: Exception) -> RuntimeFault:
 def run_fault(error: Exception) -> RuntimeFault:
     """What a run raised, as OutOfMemory or RunFault, the node named where the engine does."""
     text = str(error)
-    if _OUT_OF_MEMORY.search(text):
+    if tells_of_no_memory(error):
         return OutOfMemory("OpenVINO ran out of memory in a run", "use a smaller batch")
     return RunFault(f"OpenVINO failed{_told(text)}", "check the axes it was given")
 

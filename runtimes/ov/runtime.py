@@ -7,7 +7,7 @@ processor has it, and is read back from the kernels that it executed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
@@ -17,10 +17,11 @@ from exporters.types import Precision, TensorSpec
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS, Option
+from runtimes.options import SESSIONS, Option, OptionValue
 from runtimes.request import Request
 from runtimes.session.call_option import CALL
 from runtimes.session.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
+from runtimes.usage import Usage, Used
 
 if TYPE_CHECKING:
     from runtimes.ov.library import Kernel, Library
@@ -43,7 +44,12 @@ EXECUTION_MODE = Option(
 )
 
 OPTIONS = (
-    Option("inference_precision", "f32", "the float type that kernels use", ("f32", "bf16")),
+    Option(
+        "inference_precision",
+        "graph",
+        "the float type that kernels use: the graph's, or one of these",
+        ("graph", "f32", "bf16"),
+    ),
     STREAMS,
     EXECUTION_MODE,
     Option("cpu_pinning", True, "the engine's threads stay on their cores"),
@@ -60,7 +66,7 @@ class OpenVinoCpu(Runtime):
     summary = "OpenVINO on the CPU"
     engine = "openvino"
     options: ClassVar[tuple[Option, ...]] = OPTIONS
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "int8")
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "bf16", "int8")
 
     def availability(self) -> Availability:
         try:
@@ -77,6 +83,13 @@ class OpenVinoCpu(Runtime):
         from runtimes.ov.library import library
 
         return library().path
+
+    def usage(self, used: Used) -> Usage:
+        from runtimes.ov.usage import usage
+
+        settings = used.settings
+        wanted = float_type(str(settings.options["inference_precision"]), settings.precision)
+        return usage(used, _properties(settings.options, wanted, settings.threads))
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
@@ -120,16 +133,45 @@ class OpenVinoCpu(Runtime):
     def _wanted(self, engine: Library, request: Request) -> tuple[str, dict[str, str]]:
         """The device in OpenVINO's words, and what it is told; raises what `compile` may raise."""
         options, threads = request.options, request.settings.threads
-        properties = {
-            "INFERENCE_PRECISION_HINT": str(options["inference_precision"]),
-            "NUM_STREAMS": str(options["streams"]),
-            "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
-            "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
-            "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
-        }
-        if threads:
-            properties["INFERENCE_NUM_THREADS"] = str(threads)
-        return "CPU", properties
+        wanted = float_type(str(options["inference_precision"]), request.settings.precision)
+        refuse_type("CPU", wanted, engine.computes_in("CPU"))
+        return "CPU", _properties(options, wanted, threads)
+
+
+def _properties(options: Mapping[str, OptionValue], wanted: str, threads: int) -> dict[str, str]:
+    """What the CPU plugin is told, in OpenVINO's words; `wanted` is the type of floats."""
+    properties = {
+        "INFERENCE_PRECISION_HINT": wanted,
+        "NUM_STREAMS": str(options["streams"]),
+        "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
+        "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
+        "CPU_DENORMALS_OPTIMIZATION": "YES" if options["flush_denormals"] else "NO",
+    }
+    if threads:
+        properties["INFERENCE_NUM_THREADS"] = str(threads)
+    return properties
+
+
+def float_type(asked: str, precision: Precision) -> str:
+    """What kernels are to compute floats in, in OpenVINO's words."""
+    if asked != "graph":
+        return asked
+    return {"fp16": "f16", "bf16": "bf16"}.get(precision, "f32")
+
+
+def refuse_type(device: str, wanted: str, computes_in: tuple[str, ...]) -> None:
+    """Unsupported for float32 on a device that does not compute in it, as an NPU, and for bfloat16.
+
+    float16 that it lacks it replaces by a wider type, which the row tells.
+    """
+    known = {"f32": "FP32", "bf16": "BF16"}.get(wanted)
+    if known is not None and known not in computes_in:
+        told = ", ".join(computes_in)
+        another = "f16 or device" if wanted == "f32" else "f32, and --precision fp32"
+        raise Unsupported(
+            f"OpenVINO's {device} does not compute in {wanted} here, it can {told}",
+            f"set inference_precision={another}",
+        )
 
 
 def _provider(session: OpenVinoSession) -> str:

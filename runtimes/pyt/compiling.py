@@ -12,8 +12,9 @@ from pathlib import Path
 import torch
 
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, Unsupported
+from runtimes.memory_words import tells_of_no_memory
 from runtimes.options import Settings
-from runtimes.pyt.faults import first_line, out_of_memory
+from runtimes.pyt.faults import first_line
 from runtimes.pyt.lane import Args, Kwargs, Result
 
 
@@ -23,12 +24,15 @@ def compile_module(
     kwargs: Kwargs,
     settings: Settings,
     dynamic: bool | None = False,
+    mode: str | None = None,
 ) -> Callable[..., Result]:
     """The module compiled whole for these shapes; its first call, here, does the work.
 
-    With `dynamic` None a call with another shape compiles again, as torch decides.
+    With `dynamic` None a call with another shape compiles again, as torch decides. `mode` is
+    torch.compile's; Unsupported for CUDA graphs of its own that it then does without.
     """
     import torch._dynamo as dynamo
+    from torch._dynamo.utils import counters
     from torch._inductor import config
 
     compilers = [name for name in config.cpp.cxx if name is not None]
@@ -45,7 +49,8 @@ def compile_module(
     config.compile_threads = 1
     config.cpp.enable_kernel_profile = settings.operator_times
     _keep_progress_bars_from_their_thread()
-    compiled = torch.compile(module, fullgraph=True, dynamic=dynamic)
+    compiled = torch.compile(module, fullgraph=True, dynamic=dynamic, mode=mode)
+    skipped = counters["inductor"]["cudagraph_skips"]
     try:
         compiled(*args, **kwargs)
     except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:
@@ -54,11 +59,16 @@ def compile_module(
             "use mode=eager",
         ) from error
     except Exception as error:
-        if out_of_memory(error):
+        if tells_of_no_memory(error):
             raise OutOfMemory("PyTorch ran out of memory", "use a smaller batch") from error
         raise CompileFault(
             f"torch.compile failed ({first_line(error)})", "use mode=eager"
         ) from error
+    if counters["inductor"]["cudagraph_skips"] > skipped:
+        raise Unsupported(
+            "torch.compile records no CUDA graph of this module, and runs it without a word",
+            f"use mode=compile in place of {mode}",
+        )
     return compiled
 
 

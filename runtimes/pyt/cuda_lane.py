@@ -1,4 +1,4 @@
-"""One torch module on a GPU, its inputs in pinned host memory and on the device.
+"""One torch module on a GPU, its inputs in host memory and on the device.
 
 At the host's boundary a run copies in, computes, copies out and waits for the stream; at the
 device's it computes and waits.
@@ -14,11 +14,13 @@ import torch
 from exporters.calling import is_row
 from runtimes.base import Arrays
 from runtimes.calls.call import Call, Copy
+from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
 from runtimes.faults import Unsupported
 from runtimes.pyt.cuda_place import Part, Place, Recording
 from runtimes.pyt.faults import first_line
 from runtimes.pyt.lane import Result, checked, feed_back, flat, row
+from runtimes.pyt.layout import are_same_bytes, dimensions_in_memory, made_in_layout
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
 from runtimes.session.call_option import takes_c
@@ -33,8 +35,10 @@ class TorchCudaLane(HostLane):
 
     def __init__(self, request: Request, place: Place) -> None:
         model = request.model
+        last = bool(request.options["channels_last"])
+        self._host_tensor = place.pinned if locks_host_memory(request.options) else _pageable
         self._host_inputs = [
-            place.host_tensor(request.shapes[spec.name], _torch_dtype(tensor_dtype(spec)))
+            _laid_out(self._host_tensor, request.shapes[spec.name], tensor_dtype(spec), last)
             for spec in model.inputs
         ]
         names = [spec.name for spec in model.inputs]
@@ -76,12 +80,14 @@ class TorchCudaLane(HostLane):
         # Copying out is within the clock, so the shorter way is taken where there is one.
         self._flat = row if is_row(result[0]) else flat
         tensors = checked(self._flat(result[0]), self._output_names)
-        self._host_outputs = [self._place.host_tensor(tuple(t.shape), t.dtype) for t in tensors]
+        self._host_outputs = [self._host_tensor(tuple(t.shape), t.dtype) for t in tensors]
         for name, host in zip(self._output_names, self._host_outputs, strict=True):
             self.output_buffers[name] = host.numpy()
         if recording is not None and self._in_c:
             self.calls = self._as_calls(recording.launch)
         self.run = self._run_on_host if self._on_host else self._run_on_device
+        self.enqueue = self._enqueue if self._on_host else self._compute
+        self.synchronize = self._place.synchronize
 
     def enter(self) -> None:
         shared_process.enter_thread()
@@ -161,7 +167,7 @@ class TorchCudaLane(HostLane):
         taken = zip(self.device_inputs, self._host_inputs, strict=True)
         given = zip(self._host_outputs, self._flat(self._result[0]), strict=True)
         pairs = [[*taken], [*given]]
-        if not all(tensor.is_contiguous() for both in pairs for pair in both for tensor in pair):
+        if not all(are_same_bytes(*pair) for both in pairs for pair in both):
             return ()
         before, after = ([self._place.copying(*pair) for pair in both] for both in pairs)
         return (*before, launch, *after, self._place.waiting())
@@ -174,6 +180,11 @@ class TorchCudaLane(HostLane):
                 f"the module cannot be recorded as a CUDA graph ({first_line(error)})",
                 "set cuda_graph=0",
             ) from error
+
+    def _enqueue(self) -> None:
+        self._copy_in()
+        self._compute()
+        self._copy_out()
 
     def _run_on_host(self) -> None:
         self._copy_in()
@@ -190,12 +201,38 @@ class TorchCudaLane(HostLane):
             device.copy_(host, non_blocking=True)
 
     def _copy_out(self) -> None:
-        for host, tensor in zip(self._host_outputs, self._flat(self._result[0]), strict=True):
+        for place, tensor in enumerate(self._flat(self._result[0])):
+            host = self._host_outputs[place]
+            if host.shape != tensor.shape:
+                host = self._make_room(place, tensor)
             host.copy_(tensor, non_blocking=True)
+
+    def _make_room(self, place: int, tensor: torch.Tensor) -> torch.Tensor:
+        """Host memory for an output whose shape follows from what the inputs hold."""
+        host = self._host_tensor(tuple(tensor.shape), tensor.dtype)
+        self._host_outputs[place] = host
+        self.output_buffers[self._output_names[place]] = host.numpy()
+        return host
+
+
+def _pageable(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype)
 
 
 def _nothing() -> None:
     """What a lane computes once it is closed."""
+
+
+def _laid_out(
+    host_tensor: Callable[[tuple[int, ...], torch.dtype], torch.Tensor],
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    channels_last: bool,
+) -> torch.Tensor:
+    def make(stored: tuple[int, ...]) -> torch.Tensor:
+        return host_tensor(stored, _torch_dtype(dtype))
+
+    return made_in_layout(make, shape, dimensions_in_memory(shape, dtype, channels_last))
 
 
 def _torch_dtype(dtype: np.dtype) -> torch.dtype:

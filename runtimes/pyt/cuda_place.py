@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +34,7 @@ class Place(Protocol):
 
     name: str
     device: torch.device
+    queues_up: bool
     compute_capability: tuple[int, int]
 
     @property
@@ -41,7 +44,7 @@ class Place(Protocol):
     def make_current(self) -> None:
         """Let what the calling thread computes from now on go here."""
 
-    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    def pinned(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         """Host memory that the device copies by itself."""
 
     def record(self, call: Callable[[], Result]) -> Recording:
@@ -61,12 +64,34 @@ class Place(Protocol):
     def release(self) -> None: ...
 
 
+class Streams:
+    """The streams that places of this process have: torch hands out the same 32 in turn."""
+
+    def __init__(self) -> None:
+        self._held: Counter[int] = Counter()
+
+    def take(self, stream: int) -> bool:
+        """Whether another place has it already."""
+        self._held[stream] += 1
+        return self._held[stream] > 1
+
+    def give(self, stream: int) -> None:
+        self._held[stream] -= 1
+
+
+_streams = Streams()
+
+
 class CudaPlace:
-    """One GPU through torch.cuda, with a stream of its own, so that sessions do not queue up."""
+    """One GPU through torch.cuda, with a stream of its own, so that sessions do not queue up.
+
+    Beyond 32 places they do: `queues_up` says so.
+    """
 
     def __init__(self, index: int) -> None:
         self.device = torch.device("cuda", index)
         self._stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        self.queues_up = _streams.take(self._stream.cuda_stream)
         self.make_current()
         self.name = torch.cuda.get_device_name(self.device)
         self.compute_capability = torch.cuda.get_device_capability(self.device)
@@ -76,7 +101,7 @@ class CudaPlace:
         torch.cuda.set_device(self.device)
         torch.cuda.set_stream(self._stream)
 
-    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    def pinned(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype, pin_memory=True)
 
     def record(self, call: Callable[[], Result]) -> Recording:
@@ -117,5 +142,8 @@ class CudaPlace:
         return torch.cuda.max_memory_allocated(self.device)
 
     def release(self) -> None:
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(self.device)
+        _streams.give(self._stream.cuda_stream)
+        # After a fault of the device each call raises it again, and would hide the first cause.
+        with suppress(RuntimeError):
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats(self.device)

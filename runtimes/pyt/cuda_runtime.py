@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+from dataclasses import replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,22 +11,41 @@ from typing import ClassVar
 from exporters.types import Precision
 from runtimes.base import Availability, Available, Session, Unavailable
 from runtimes.cuda import libraries
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.cuda.builds import built_for
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
 from runtimes.cuda.runtime import GpuRuntime
-from runtimes.options import SESSIONS
-from runtimes.pyt.runtime import MODE, refuse_without_module
+from runtimes.faults import Unsupported
+from runtimes.options import SESSIONS, Option
+from runtimes.pyt.runtime import CHANNELS_LAST, MODE, refuse_without_module
 from runtimes.request import Request
 from runtimes.session.call_option import CALL
 
+_MODE = replace(
+    MODE,
+    help=f"{MODE.help}; or let inductor replay its kernels as CUDA graphs too",
+    choices=(*MODE.choices, "reduce-overhead"),
+)
+
 
 class TorchCuda(GpuRuntime):
-    """The module under inference mode; an fp16 case converts its weights."""
+    """The module under inference mode; a case in fp16 or bf16 converts its weights."""
 
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
     engine = "torch"
-    options = (MODE, BOUNDARY, CUDA_GRAPH, TF32, CALL, SESSIONS)
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16")
+    options = (
+        _MODE,
+        BOUNDARY,
+        CUDA_GRAPH,
+        HOST_MEMORY,
+        SYNC,
+        TF32,
+        CHANNELS_LAST,
+        Option("cudnn_benchmark", False, "cuDNN times its algorithms and takes the fastest"),
+        CALL,
+        SESSIONS,
+    )
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "bf16")
 
     def availability(self) -> Availability:
         if find_spec("torch") is None:
@@ -44,12 +63,19 @@ class TorchCuda(GpuRuntime):
 
     def _refuse(self, request: Request) -> None:
         refuse_without_module(request.model)
+        if request.options["mode"] == "reduce-overhead" and request.options["cuda_graph"]:
+            raise Unsupported(
+                "mode=reduce-overhead records CUDA graphs of its own, which can't lie in another",
+                "set cuda_graph=0, or mode=compile",
+            )
 
     def _compile(self, request: Request) -> Session:
         from runtimes.pyt.cuda_place import CudaPlace
         from runtimes.pyt.cuda_session import TorchCudaSession
 
-        return TorchCudaSession(request, CudaPlace(int(request.settings.device)))
+        self._before(request)
+        place = CudaPlace(int(request.settings.device))
+        return self._told(request, TorchCudaSession(request, place))
 
 
 def cuda_of_build() -> int | None:
@@ -57,9 +83,4 @@ def cuda_of_build() -> int | None:
     spec = find_spec("torch")
     if spec is None or spec.origin is None:
         return None
-    tree = ast.parse((Path(spec.origin).parent / "version.py").read_text("utf-8"))
-    for node in tree.body:
-        match node:
-            case ast.AnnAssign(target=ast.Name(id="cuda"), value=ast.Constant(value=str(release))):
-                return int(release.partition(".")[0])
-    return None
+    return built_for(Path(spec.origin).parent / "version.py", "cuda")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -12,13 +13,21 @@ from runtimes.base import Session
 from runtimes.cuda.options import stated
 from runtimes.execution import Execution, Memory, OpTime, Spans
 from runtimes.faults import CompileFault, OutOfMemory, RuntimeFault
+from runtimes.memory_words import tells_of_no_memory
 from runtimes.pyt.compiling import compile_module
 from runtimes.pyt.cuda_lane import TorchCudaLane
 from runtimes.pyt.cuda_place import Place
-from runtimes.pyt.faults import first_line, out_of_memory, run_fault
-from runtimes.pyt.module import build_module, module_precision
+from runtimes.pyt.ends import NarrowEnds
+from runtimes.pyt.faults import first_line, run_fault
+from runtimes.pyt.lane import Result
+from runtimes.pyt.layout import module_in_layout
+from runtimes.pyt.module import build_module, in_precision, module_precision
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
+
+_QUEUES_UP = (
+    "PyTorch has 32 streams for a GPU, so that sessions share them and queue up: use 32 at most"
+)
 
 
 class TorchCudaSession(Session):
@@ -28,35 +37,37 @@ class TorchCudaSession(Session):
         settings, options = request.settings, request.options
         self._place = place
         self._tells = settings.operator_times
-        compiled = options["mode"] == "compile"
+        compiled = options["mode"] != "eager"
         # What a recorded graph replays has no operators to name.
         recorded = bool(options["cuda_graph"]) and not settings.operator_times
         _set_precision(tf32=bool(options["tf32"]))
+        torch.backends.cudnn.benchmark = bool(options["cudnn_benchmark"])
         with ExitStack() as opened:
             opened.callback(place.release)
             shared_process.enter()
             opened.callback(shared_process.leave, compiled)
             try:
-                self._lane, module = _prepared(request, place, compiled, recorded)
+                self._lane, module, read = _prepared(request, place, recorded)
             except RuntimeError as error:
-                if out_of_memory(error):
+                if tells_of_no_memory(error):
                     raise OutOfMemory(
                         "the GPU's memory is too small", "use a smaller batch"
                     ) from error
                 raise CompileFault(f"the torch module failed ({first_line(error)})") from error
             self._held = opened.pop_all()
         self.lanes = (self._lane,)
-        precision = module_precision(module, self._lane.input_buffers.values())
+        precision = module_precision(module, read)
         # Only an eager module has parts of its own to name as operators.
         self._module = None if compiled else module
         self.execution = Execution(
             provider="inductor" if compiled else "eager",
             precision=stated(precision, bool(options["tf32"]), place.compute_capability),
             device_name=place.name,
-            call_path=("graph.replay()" if recorded else "module(*inputs)")
+            call_path=("graph.replay()" if recorded else _CALLED[str(options["mode"])])
             + ", stream.synchronize()",
             clock="device" if self._tells and self._on_gpu else "wall",
             boundary="host" if options["boundary"] == "host" else "device",
+            warnings=(_QUEUES_UP,) if place.queues_up else (),
         )
 
     @property
@@ -74,7 +85,7 @@ class TorchCudaSession(Session):
         return op_times(self._lane.run, self._module, runs, self._on_gpu)
 
     def memory(self) -> Memory:
-        return Memory(self._place.peak_bytes(), of_process=True)
+        return Memory(self._place.peak_bytes(), of_process=True, told_by="allocator")
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
@@ -85,22 +96,36 @@ class TorchCudaSession(Session):
         self._held.close()
 
 
+_CALLED = {
+    "eager": "module(*inputs)",
+    "compile": "module(*inputs)",
+    "reduce-overhead": "module(*inputs) as CUDA graphs of inductor's",
+}
+
+
 def _prepared(
-    request: Request, place: Place, compiled: bool, recorded: bool
-) -> tuple[TorchCudaLane, torch.nn.Module]:
-    """The lane after its first run, and the module that it calls; torch's own errors."""
-    settings, factory = request.settings, request.model.factory
+    request: Request, place: Place, recorded: bool
+) -> tuple[TorchCudaLane, torch.nn.Module, tuple[torch.Tensor, ...]]:
+    """The lane after its first run, the module that it calls, and the tensors that this reads;
+    torch's own errors."""
+    settings, factory, mode = request.settings, request.model.factory, request.options["mode"]
     assert factory is not None
     built = build_module(factory)
-    module = built.module
-    module = (module.half() if settings.precision == "fp16" else module).to(place.device)
+    module = in_precision(built.module, settings.precision).to(place.device)
+    module = module_in_layout(module, bool(request.options["channels_last"]))
     lane = TorchCudaLane(request, place)
+    ends = NarrowEnds(lane.device_inputs) if settings.precision == "bf16" else None
+    read = lane.device_inputs if ends is None else ends.inside
     # Kernels of a GPU are known by their names, so the code that was timed need not be marked.
     plain = replace(settings, operator_times=False)
-    args, kwargs = built.arguments(lane.device_inputs)
-    call = compile_module(module, args, kwargs, plain) if compiled else module
-    lane.prepare(partial(call, *args, **kwargs), recorded)
-    return lane, module
+    args, kwargs = built.arguments(read)
+    called: Callable[..., Result] = module
+    if mode != "eager":
+        of_torch = None if mode == "compile" else str(mode)
+        called = compile_module(module, args, kwargs, plain, mode=of_torch)
+    call = partial(called, *args, **kwargs)
+    lane.prepare(call if ends is None else ends.around(call), recorded)
+    return lane, module, read
 
 
 def _set_precision(tf32: bool) -> None:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from runtimes.faults import OutOfMemory, RunFault, RuntimeFault
+from runtimes.memory_words import tells_of_no_memory
 
 
 def run_fault(error: Exception) -> RuntimeFault:
     """What a run raised, as OutOfMemory or RunFault; one of ours as it is."""
     if isinstance(error, RuntimeFault):
         return error
-    if out_of_memory(error):
+    if tells_of_no_memory(error):
         return OutOfMemory("PyTorch ran out of memory in a run", "use a smaller batch")
     return RunFault(f"the torch module failed in a run ({first_line(error)})")
-
-
-def out_of_memory(error: Exception) -> bool:
-    """Whether it is memory, the host's or a GPU's, that torch found too small."""
-    text = str(error)
-    too_small = "can't allocate memory" in text or "CUDA out of memory" in text
-    return isinstance(error, MemoryError) or too_small
 
 
 def first_line(error: Exception) -> str:

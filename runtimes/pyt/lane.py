@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,16 @@ import torch
 
 from exporters.calling import named_outputs
 from runtimes.faults import RunFault
+from runtimes.pyt.layout import dimensions_in_memory, made_in_layout
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
-from runtimes.session.host import HostLane, input_buffers
+from runtimes.session.host import HostLane, aligned_empty, tensor_dtype
 
 Result = Any
 """What a module returned, of any form; None before the first run."""
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
+Around = Callable[[Callable[[], Result]], Callable[[], Result]]
 
 
 class TorchLane(HostLane):
@@ -25,7 +28,7 @@ class TorchLane(HostLane):
 
     def __init__(self, request: Request) -> None:
         model = request.model
-        super().__init__(input_buffers(request), {}, model.states)
+        super().__init__(_input_buffers(request), {}, model.states)
         tensors = {name: torch.from_numpy(array) for name, array in self.input_buffers.items()}
         self.inputs = tuple(tensors.values())
         self._threads = request.settings.threads
@@ -35,9 +38,20 @@ class TorchLane(HostLane):
             (tensors[pair.input], self._output_names.index(pair.output)) for pair in model.states
         ]
 
-    def time(self, module: Callable[..., Result], args: Args, kwargs: Kwargs) -> None:
-        """Let a run be one call of `module` with these arguments, over the lane's inputs."""
+    def time(
+        self,
+        module: Callable[..., Result],
+        args: Args,
+        kwargs: Kwargs,
+        around: Around | None = None,
+    ) -> None:
+        """Let a run be one call of `module` with these arguments, which come of the lane's inputs.
+
+        `around` makes of that call one with what belongs to a run besides.
+        """
         result = self._result
+        if around is not None:
+            module, args, kwargs = around(partial(module, *args, **kwargs)), (), {}
 
         def run() -> None:
             result[0] = module(*args)
@@ -71,6 +85,21 @@ class TorchLane(HostLane):
         self.inputs = ()
         self._result = [None]
         self._feedback = []
+
+
+def _input_buffers(request: Request) -> dict[str, np.ndarray]:
+    """Zeroed buffers for every input, in the layout that the case asks for."""
+
+    def made(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+        def zeros(stored: tuple[int, ...]) -> torch.Tensor:
+            return torch.from_numpy(aligned_empty(stored, dtype)).zero_()
+
+        order = dimensions_in_memory(shape, dtype, bool(request.options["channels_last"]))
+        array: np.ndarray = made_in_layout(zeros, shape, order).numpy()
+        return array
+
+    inputs = request.model.inputs
+    return {spec.name: made(request.shapes[spec.name], tensor_dtype(spec)) for spec in inputs}
 
 
 def flat(result: Result) -> tuple[torch.Tensor, ...]:

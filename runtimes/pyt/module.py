@@ -10,15 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from exporters import own
 from exporters.brought import bring, is_brought
 from exporters.calling import Call
-from exporters.types import Factory
+from exporters.types import Factory, Precision
 from runtimes.faults import CompileFault, OutOfMemory
-from runtimes.pyt.faults import out_of_memory
+from runtimes.memory_words import tells_of_no_memory
 
 _PRECISIONS = {
     torch.float16: "fp16",
@@ -55,7 +54,7 @@ def build_module(factory: Factory) -> Built:
 
             module.load_state_dict(load_file(factory.weights))
     except Exception as error:
-        if out_of_memory(error):
+        if tells_of_no_memory(error):
             raise OutOfMemory("PyTorch ran out of memory", "use a smaller model") from error
         raise CompileFault(
             f"the torch module of {factory.target} could not be built ({error})",
@@ -64,7 +63,17 @@ def build_module(factory: Factory) -> Built:
     return Built(module.eval(), call)
 
 
-def module_precision(module: torch.nn.Module, inputs: Iterable[np.ndarray]) -> str:
+def in_precision(module: torch.nn.Module, precision: Precision) -> torch.nn.Module:
+    """The module with all of its floats in that type; as it is for fp32."""
+    match precision:
+        case "fp16":
+            return module.half()
+        case "bf16":
+            return module.bfloat16()
+    return module
+
+
+def module_precision(module: torch.nn.Module, inputs: Iterable[torch.Tensor]) -> str:
     """The float type of the weights, or of the inputs where there are none.
 
     Eager and compiled torch compute in the type of the tensors: autocast is off and matrix
@@ -72,5 +81,5 @@ def module_precision(module: torch.nn.Module, inputs: Iterable[np.ndarray]) -> s
     """
     tensors = (*module.parameters(), *module.buffers())
     found = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
-    found = found or {torch.from_numpy(a).dtype for a in inputs if a.dtype.kind == "f"}
+    found = found or {tensor.dtype for tensor in inputs if tensor.is_floating_point()}
     return "+".join(sorted(_PRECISIONS.get(dtype, str(dtype)) for dtype in found)) or "integer"

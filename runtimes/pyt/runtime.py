@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import metadata
 from importlib.util import find_spec
+from typing import ClassVar
 
-from exporters.types import ExportedModel
+from exporters.types import ExportedModel, Precision
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
@@ -22,15 +23,24 @@ MODE = Option(
     "run the module as it is written, or compile it into one graph first",
     ("eager", "compile"),
 )
+CHANNELS_LAST = Option(
+    "channels_last",
+    False,
+    "float inputs and weights of four dimensions have their channels innermost in memory",
+)
 
 
 class TorchCpu(Runtime):
-    """The module on the CPU under inference mode, its inputs in place."""
+    """The module on the CPU under inference mode, its inputs in place.
+
+    Of bf16 it has kernels for every processor, of fp16 slow ones.
+    """
 
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
     engine = "torch"
-    options = (MODE, SESSIONS)
+    options = (MODE, CHANNELS_LAST, SESSIONS)
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "bf16")
 
     def availability(self) -> Availability:
         if find_spec("torch") is None:

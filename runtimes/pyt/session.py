@@ -7,16 +7,19 @@ from contextlib import ExitStack
 
 import torch
 
+from exporters.types import Precision
 from runtimes.base import Session
 from runtimes.execution import Execution, OpTime
 from runtimes.faults import RuntimeFault
 from runtimes.pyt.compiling import compile_module
+from runtimes.pyt.ends import NarrowEnds
 from runtimes.pyt.faults import run_fault
 from runtimes.pyt.lane import TorchLane
-from runtimes.pyt.module import build_module, module_precision
+from runtimes.pyt.layout import module_in_layout
+from runtimes.pyt.module import build_module, in_precision, module_precision
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
-from runtimes.session.host_cpu import cpu_name
+from runtimes.session.host_cpu import cpu_name, multiplies_bf16
 
 
 class TorchSession(Session):
@@ -31,17 +34,23 @@ class TorchSession(Session):
             torch.set_num_threads(settings.threads)
         torch.set_float32_matmul_precision("highest")
         built = build_module(model.factory)
-        module = built.module
+        module = in_precision(built.module, settings.precision)
+        module = module_in_layout(module, bool(request.options["channels_last"]))
         with ExitStack() as opened:
             shared_process.enter()
             opened.callback(shared_process.leave, compiled)
             lanes = tuple(map(TorchLane, requests))
-            called = [built.arguments(lane.inputs) for lane in lanes]
+            ends = [_ends(lane, settings.precision) for lane in lanes]
+            read = [
+                lane.inputs if end is None else end.inside
+                for lane, end in zip(lanes, ends, strict=True)
+            ]
+            called = [built.arguments(tensors) for tensors in read]
             # torch decides itself when it meets a second shape: to compile again, or for all.
             dynamic = None if len(lanes) > 1 else False
             call = compile_module(module, *called[0], settings, dynamic) if compiled else module
-            for lane, (args, kwargs) in zip(lanes, called, strict=True):
-                lane.time(call, args, kwargs)
+            for lane, (args, kwargs), end in zip(lanes, called, ends, strict=True):
+                lane.time(call, args, kwargs, None if end is None else end.around)
             self._held = opened.pop_all()
         self._owned, self._lane = lanes, lanes[0]
         self.lanes = lanes[:1]
@@ -51,9 +60,10 @@ class TorchSession(Session):
         self._tells = settings.operator_times
         self.execution = Execution(
             provider="inductor" if compiled else "eager",
-            precision=module_precision(module, self._lane.input_buffers.values()),
+            precision=module_precision(module, read[0]),
             device_name=cpu_name(),
             call_path="compiled module(*inputs)" if compiled else "module(*inputs)",
+            warnings=_doubts(settings.precision),
         )
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
@@ -71,3 +81,14 @@ class TorchSession(Session):
             lane.close()
         self._module = None
         self._held.close()
+
+
+def _ends(lane: TorchLane, precision: Precision) -> NarrowEnds | None:
+    """What lies around the module where its tensors are not those of the lane."""
+    return NarrowEnds(lane.inputs) if precision == "bf16" else None
+
+
+def _doubts(precision: Precision) -> tuple[str, ...]:
+    if precision != "bf16" or multiplies_bf16():
+        return ()
+    return ("this processor has no products in bf16, so PyTorch widens what it multiplies",)

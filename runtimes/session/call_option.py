@@ -12,6 +12,7 @@ CALL = Option(
     "auto",
     "which loop times the runs: c, python, or auto, which is c where it was built",
     ("auto", "c", "python"),
+    tuned=False,
 )
 
 

@@ -30,6 +30,13 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The same, zeroed."""
+    array = aligned_empty(shape, dtype)
+    array.fill(0)
+    return array
+
+
 def tensor_dtype(spec: TensorSpec) -> np.dtype:
     """The numpy dtype of a tensor; Unsupported for what is no plain array of numbers."""
     try:
@@ -44,15 +51,16 @@ def tensor_dtype(spec: TensorSpec) -> np.dtype:
     return dtype
 
 
-def input_buffers(request: Request) -> dict[str, np.ndarray]:
+NewArray = Callable[[tuple[int, ...], np.dtype], np.ndarray]
+"""Makes a zeroed array of a shape and a type."""
+
+
+def input_buffers(request: Request, array: NewArray = aligned_zeros) -> dict[str, np.ndarray]:
     """Zeroed buffers for every input."""
-    buffers = {
-        spec.name: aligned_empty(request.shapes[spec.name], tensor_dtype(spec))
+    return {
+        spec.name: array(request.shapes[spec.name], tensor_dtype(spec))
         for spec in request.model.inputs
     }
-    for buffer in buffers.values():
-        buffer.fill(0)
-    return buffers
 
 
 def poison(array: np.ndarray) -> None:
@@ -134,7 +142,7 @@ class HostLane(Lane):
 
     def close(self) -> None:
         """Drop the buffers; a run is refused from now on."""
-        self.run = closed
+        self.run = self.enqueue = closed
         self.input_buffers.clear()
         self.output_buffers.clear()
         self._states = ()

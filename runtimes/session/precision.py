@@ -12,8 +12,8 @@ from runtimes.faults import Unsupported
 INTEGER, UNKNOWN = "integer", "unknown"
 """A graph that computes no float at all, and one whose types the engine did not tell."""
 
-_NARROW = ("int8", "fp16")
-NARROWEST_FIRST = ("int8", "fp16", "bf16", "fp32", "fp64")
+_NARROW = ("fp8", "int8", "fp16", "bf16")
+NARROWEST_FIRST = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64")
 
 _MATRIX_OP = re.compile(r"Conv(?!ert)|Gemm|MatMul|FullyConnected|LSTM|GRU|RNN|Attention")
 _CONVERSION = re.compile(r"Cast|Convert|Reorder|Quantize|Input|Output|Const")
@@ -24,11 +24,17 @@ def is_matrix_op(op: str) -> bool:
     return _MATRIX_OP.search(op) is not None
 
 
+def together(precisions: Iterable[str]) -> str:
+    """Several as one text, each once and the narrowest first: `int8+fp16`."""
+    return "+".join(sorted(set(precisions), key=NARROWEST_FIRST.index))
+
+
 def refuse_wider(asked: Precision, executed: str, engine: str) -> None:
-    """Unsupported where int8 or fp16 was asked for and the engine computes in a wider type."""
-    if asked not in _NARROW or executed not in NARROWEST_FIRST:
+    """Unsupported where a narrow type was asked for and the engine computes in a wider one."""
+    narrowest = executed.partition("+")[0]
+    if asked not in _NARROW or narrowest not in NARROWEST_FIRST:
         return
-    if NARROWEST_FIRST.index(executed) > NARROWEST_FIRST.index(asked):
+    if NARROWEST_FIRST.index(narrowest) > NARROWEST_FIRST.index(asked):
         raise Unsupported(
             f"{engine} computes the matrix operators of this {asked} graph in {executed}",
             f"measure it in {executed}, or in {asked} on another runtime",

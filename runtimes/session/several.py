@@ -56,6 +56,7 @@ class Several(Session):
         return Memory(
             _sum([memory.device_peak_bytes for memory in known]),
             _sum([memory.host_peak_bytes for memory in known]),
+            told_by=known[0].told_by,
         )
 
     def close(self) -> None:

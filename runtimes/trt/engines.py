@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -13,12 +16,16 @@ from runtimes.cuda.options import stated
 from runtimes.execution import Execution
 from runtimes.faults import CompileFault
 from runtimes.request import Request
-from runtimes.session.precision import UNKNOWN, of_graph
+from runtimes.session.precision import UNKNOWN
 from runtimes.trt import build, operators
 from runtimes.trt.build import BuildSettings
 from runtimes.trt.cache import Entry
 from runtimes.trt.faults import Log
+from runtimes.trt.graph_operators import graph_operators
+from runtimes.trt.layers import described_layers, layers_of
 from runtimes.trt.package import Package
+from runtimes.trt.products import claimed
+from runtimes.trt.told_layers import layers_json_of
 
 if TYPE_CHECKING:
     import tensorrt
@@ -77,10 +84,11 @@ class Maker:
     def execution(self, made: Made) -> Execution:
         """What the loaded engine tells of itself; a precision that it does not tell is unknown."""
         warnings, title = made.warnings, self.package.title
+        begun = time.perf_counter()
         try:
-            described = build.layers_json(self.trt, made.loaded[1])
-            placement = operators.placement(described, title)
-            precision, mixed = of_graph(placement)
+            layers = described_layers(build.layers_json(self.trt, made.loaded[1]))
+            placement = operators.placement(layers, title)
+            precision, mixed = claimed(layers, partial(graph_operators, self.request))
             warnings += mixed
         except (ValueError, KeyError, AttributeError) as error:
             placement, precision = (), UNKNOWN
@@ -95,6 +103,7 @@ class Maker:
             placement=placement,
             facts={"engine_cache": made.cache} if made.cache else {},
             warnings=warnings,
+            inspection_ms=(time.perf_counter() - begun) * 1e3,
         )
 
     def _build(self, timing: bytes) -> tuple[bytes, bytes | None]:
@@ -122,3 +131,24 @@ class Maker:
         return Entry(folder, "engine", {**graph, **device}, made_by), Entry(
             folder, "timing", device, made_by
         )
+
+
+def built_execution(
+    title: str, told: str, known: Mapping[str, str], compute_capability: tuple[int, int]
+) -> Execution | None:
+    """What the builder said of an engine that can't be loaded here; None where it said nothing.
+
+    `told` are its words of the layers, `known` the operators of the graph's nodes.
+    """
+    layers = layers_of(layers_json_of(told))
+    if not layers:
+        return None
+    precision, mixed = claimed(layers, lambda: known)
+    return Execution(
+        provider=title,
+        precision=precision,
+        device_name="compute capability {}.{}".format(*compute_capability),
+        call_path="",
+        placement=operators.placement(layers, title),
+        warnings=mixed,
+    )

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.memory_words import tells_of_no_memory
+from runtimes.trt.told_layers import BEGIN
 
 if TYPE_CHECKING:
     import tensorrt
 
-_OUT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|could not allocate", re.IGNORECASE)
-_NOT_SUPPORTED = re.compile(r"not supported|unsupported", re.IGNORECASE)
+_NOT_SUPPORTED = re.compile(r"not supported|unsupported|HW-specific datatypes", re.IGNORECASE)
 _OPERATION = re.compile(r"operation '([^'$]+)'")
 # Without a driver each error is followed by one that says so, and nothing of the cause.
 _NO_DRIVER = re.compile(r"catchCudaError.*cudaError 35\b")
@@ -48,10 +50,21 @@ class ParserProblem:
 
 
 class Log:
-    """The errors that TensorRT reports beside its return values."""
+    """The errors that TensorRT reports beside its return values, of the step that is under way.
+
+    Not every error ends what it happened in: a kernel that is tried and finds too little memory is
+    passed over. So each step begins anew, and what ends one is judged by its own errors. `layers`
+    is what a builder said of those of the engine that it has made.
+    """
 
     def __init__(self) -> None:
         self.errors: list[str] = []
+        self.layers = ""
+
+    def begin(self) -> None:
+        """Another step: what was said before is over."""
+        self.errors.clear()
+        self.layers = ""
 
     def keep(self, message: str) -> None:
         if not _NO_DRIVER.search(message):
@@ -59,7 +72,7 @@ class Log:
 
     def fault(self, kind: type[RuntimeFault], what: str, remedy: str) -> RuntimeFault:
         """`kind`, or what the errors tell of: OutOfMemory, Unsupported with the node at fault."""
-        if any(map(_OUT_OF_MEMORY.search, self.errors)):
+        if any(map(tells_of_no_memory, self.errors)):
             return OutOfMemory(f"{what}: the GPU's memory is too small", "use a smaller batch")
         reason = plain(self.errors[-1]) if self.errors else "no reason given"
         if kind is CompileFault and _NOT_SUPPORTED.search(reason):
@@ -68,8 +81,12 @@ class Log:
         return kind(f"{what} ({reason})", remedy)
 
 
+@cache
 def log_of(trt: ModuleType) -> Log:
-    """A log that the package takes: its classes ask for one of its own ILogger."""
+    """A log that the package takes: its classes ask for one of its own ILogger.
+
+    One for the process: TensorRT keeps the first that it is given for what no session owns.
+    """
 
     class Listening(Log, trt.ILogger):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
@@ -79,6 +96,8 @@ def log_of(trt: ModuleType) -> Log:
         def log(self, severity: tensorrt.ILogger.Severity, msg: str) -> None:
             if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
                 self.keep(msg)
+            elif msg.startswith(BEGIN):
+                self.layers = msg
 
     return Listening()
 
@@ -133,10 +152,10 @@ def _of_operator(op: str, problems: Sequence[ParserProblem]) -> str:
     return f"the {op} {'node' if len(problems) == 1 else 'nodes'} {nodes}{more}{reason}"
 
 
-def run_fault(error: Exception) -> RuntimeFault:
+def run_fault(raised: Exception) -> RuntimeFault:
     """What a run raised, as OutOfMemory or RunFault; one of ours as it is."""
-    if isinstance(error, RuntimeFault):
-        return error
-    if isinstance(error, CudaError) and error.code == OUT_OF_MEMORY:
-        return OutOfMemory("the GPU ran out of memory in a run", "use a smaller batch")
-    return RunFault(f"TensorRT failed in a run ({error})", "see nvidia-smi")
+    if isinstance(raised, RuntimeFault):
+        return raised
+    if isinstance(raised, CudaError) and raised.code == OUT_OF_MEMORY:
+        return OutOfMemory(f"{raised.memory} ran out in a run", "use a smaller batch")
+    return RunFault(f"TensorRT failed in a run ({raised})", "see nvidia-smi")

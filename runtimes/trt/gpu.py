@@ -9,7 +9,7 @@ from exporters.types import Precision
 from runtimes.base import Availability, Available, Checked, Session, Unavailable
 from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.runtime import GpuRuntime
-from runtimes.faults import CompileFault, OutOfMemory
+from runtimes.faults import Unsupported
 from runtimes.request import Request
 from runtimes.trt.package import Package
 
@@ -23,7 +23,7 @@ class TensorRtGpu(GpuRuntime):
     """The parser, the builder and `execute_async_v3` over named tensors."""
 
     package: ClassVar[Package]
-    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "int8")
+    precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "bf16", "int8", "fp8")
 
     def availability(self) -> Availability:
         package = self.package
@@ -46,6 +46,15 @@ class TensorRtGpu(GpuRuntime):
     def _not_installed(self) -> Unavailable:
         return Unavailable(f"the package {self.name} is not installed", self.package.remedy)
 
+    def _refuse(self, request: Request) -> None:
+        options = request.options
+        recorded = options["cuda_graph"] and options["boundary"] == "host"
+        if recorded and options["host_memory"] == "pageable":
+            raise Unsupported(
+                "a recorded CUDA graph copies from page-locked memory alone",
+                "set host_memory=pinned with it, or boundary=device",
+            )
+
     @abstractmethod
     def _build_settings(
         self, request: Request, compute_capability: tuple[int, int]
@@ -62,20 +71,18 @@ class TensorRtGpu(GpuRuntime):
 
     def _opened(self, request: Request) -> TensorRtSession:
         from runtimes.cuda import driver
+        from runtimes.cuda.faults import compile_fault
 
         try:
+            self._before(request)
             gpu = driver.Gpu(int(request.settings.device))
             try:
-                return self._session(request, gpu)
+                return self._told(request, self._session(request, gpu))
             except BaseException:
                 gpu.close()
                 raise
         except driver.CudaError as error:
-            if error.code == driver.OUT_OF_MEMORY:
-                raise OutOfMemory(
-                    "the GPU's memory is too small for the engine", "use a smaller batch"
-                ) from error
-            raise CompileFault(f"the CUDA driver failed ({error})", "see nvidia-smi") from error
+            raise compile_fault(error) from error
 
     def _session(self, request: Request, gpu: Gpu) -> TensorRtSession:
         from runtimes.trt.engines import Maker

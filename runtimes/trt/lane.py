@@ -1,4 +1,4 @@
-"""One TensorRT execution context over buffers of ours: pinned host memory, device memory, a stream.
+"""One TensorRT execution context over buffers of ours: host memory, device memory, a stream.
 
 At the host's boundary a run copies in, computes and copies out in one stream; at the device's
 it computes. As a CUDA graph the whole of it is one launch. A run for the times of layers is
@@ -16,13 +16,15 @@ import numpy as np
 from runtimes.base import Arrays
 from runtimes.calls.call import Copy
 from runtimes.cuda.driver import CudaError, Gpu, Step
+from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
 from runtimes.faults import OutOfMemory, RunFault, Unsupported
 from runtimes.request import Request
 from runtimes.session.call_option import takes_c
-from runtimes.session.host import HostLane, tensor_dtype
+from runtimes.session.host import HostLane, aligned_zeros, tensor_dtype
 from runtimes.trt.build import context_of
 from runtimes.trt.faults import Log
+from runtimes.trt.found_outputs import FoundOutput, allocator_of
 from runtimes.trt.layer_times import layer_times
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TensorRtLane(HostLane):
-    """One execution context with a stream and buffers of its own; the arrays are pinned."""
+    """One execution context with a stream and buffers of its own."""
 
     def __init__(
         self,
@@ -42,6 +44,7 @@ class TensorRtLane(HostLane):
         on_host: bool,
         cuda_graph: bool,
     ) -> None:
+        log.begin()
         context = context_of(trt, engine)
         if context is None:
             raise log.fault(
@@ -54,19 +57,22 @@ class TensorRtLane(HostLane):
         self._handle = self._stream.value
         self._marks = [gpu.event() for _ in range(4)]
         model, shapes = request.model, request.shapes
-        inputs = {s.name: gpu.pinned(shapes[s.name], tensor_dtype(s)) for s in model.inputs}
+        on_host_array = gpu.pinned if locks_host_memory(request.options) else aligned_zeros
+        inputs = {s.name: on_host_array(shapes[s.name], tensor_dtype(s)) for s in model.inputs}
         for name, array in inputs.items():
             _check_type(engine, name, array)
             context.set_input_shape(name, array.shape)
         outputs = {}
+        self._found: dict[str, FoundOutput] = {}
         for spec in model.outputs:
             shape = tuple(context.get_tensor_shape(spec.name))
             if any(size < 0 for size in shape):
-                raise Unsupported(
-                    f"the shape of output {spec.name!r} is known only after a run",
-                    "use a graph whose outputs have fixed shapes",
-                )
-            outputs[spec.name] = gpu.pinned(shape, tensor_dtype(spec))
+                _refuse_open(spec.name, on_host, cuda_graph)
+                dtype, most = tensor_dtype(spec), int(context.get_max_output_size(spec.name))
+                _check_type(engine, spec.name, np.empty(0, dtype))
+                self._found[spec.name] = FoundOutput(gpu, self._stream, on_host_array, dtype, most)
+                continue
+            outputs[spec.name] = on_host_array(shape, tensor_dtype(spec))
             _check_type(engine, spec.name, outputs[spec.name])
         super().__init__(inputs, outputs, model.states)
         addresses = {
@@ -75,15 +81,23 @@ class TensorRtLane(HostLane):
         for name, address in addresses.items():
             context.set_tensor_address(name, address)
         self._addresses = addresses
+        self._allocator = allocator_of(trt, self._found)
+        for name in self._found:
+            context.set_output_allocator(name, self._allocator)
         self._uploads = [gpu.upload(addresses[n], a, self._stream) for n, a in inputs.items()]
-        self._downloads = [gpu.download(a, addresses[n], self._stream) for n, a in outputs.items()]
+        self._downloads: list[Step] = [
+            *(gpu.download(a, addresses[n], self._stream) for n, a in outputs.items()),
+            *(found.download for found in self._found.values()),
+        ]
         self._poisons = [gpu.upload(addresses[n], a, self._stream) for n, a in outputs.items()]
-        self.synchronize = gpu.synchronizing(self._stream)
+        self.synchronize: Step = gpu.synchronizing(self._stream)
         self._compute: Step = self._execute
-        self.enqueue: Step = self._enqueue
+        self._queue: Step = self._enqueue
         if cuda_graph:
             self._record(takes_c(str(request.options["call"])))
         self.run = self._run
+        # TensorRT waits for a shape that it has to find.
+        self.enqueue = None if self._found else self._queue
 
     def enter(self) -> None:
         self._gpu.make_current()
@@ -104,12 +118,15 @@ class TensorRtLane(HostLane):
         if not self._on_host:
             _call_all(self._downloads)
             self.synchronize()
-        return super().outputs()
+        found = {name: output.array() for name, output in self._found.items()}
+        return super().outputs() | {n: array for n, array in found.items() if array is not None}
 
     def poison(self) -> None:
         _call_all(self._downloads)
         self.synchronize()
         super().poison()
+        for found in self._found.values():
+            found.poison()
         _call_all(self._poisons)
         self.synchronize()
 
@@ -152,6 +169,7 @@ class TensorRtLane(HostLane):
         context.profiler = times
         # Otherwise each launch would wait for its layers and report by itself.
         context.enqueue_emits_profile = False
+        self._log.begin()
         told = []
         for _ in range(runs):
             times.spent_ms = {}
@@ -165,11 +183,12 @@ class TensorRtLane(HostLane):
         super().close()
         self._addresses, self.calls = {}, ()
         self._uploads, self._downloads, self._poisons = [], [], []
+        self._found.clear()
         self._execute_async = None
         self._context = None
 
     def _run(self) -> None:
-        self.enqueue()
+        self._queue()
         self.synchronize()
 
     def _enqueue(self) -> None:
@@ -197,9 +216,25 @@ class TensorRtLane(HostLane):
                 f"the engine cannot be recorded as a CUDA graph ({error})", "set cuda_graph=0"
             ) from error
         self._compute = self._gpu.launching(compute, self._stream)
-        self.enqueue = self._gpu.launching(whole, self._stream)
+        self._queue = self._gpu.launching(whole, self._stream)
         if in_c:
             self.calls = self._gpu.launched(whole, self._stream)
+
+
+def _refuse_open(name: str, on_host: bool, cuda_graph: bool) -> None:
+    """Unsupported for an output whose shape only a run tells, where nothing can be made of it."""
+    if not on_host:
+        raise Unsupported(
+            f"the shape of output {name!r} is known only after a run, so that nothing can be laid "
+            "out for it on the device",
+            "set boundary=host",
+        )
+    if cuda_graph:
+        raise Unsupported(
+            f"the shape of output {name!r} is known only after a run, and a recorded CUDA graph "
+            "has fixed ones",
+            "set cuda_graph=0",
+        )
 
 
 def _call_all(calls: Iterable[Step]) -> None:

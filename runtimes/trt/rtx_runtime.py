@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Checked, Device, Unavailable
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
 from runtimes.faults import NotAvailable
 from runtimes.options import SESSIONS
 from runtimes.request import Request
@@ -19,6 +19,8 @@ from runtimes.trt.package import TENSORRT_RTX
 from runtimes.trt.runtime import STREAMS
 
 if TYPE_CHECKING:
+    import tensorrt
+
     from runtimes.trt.build import BuildSettings
     from runtimes.trt.session import TensorRtSession
 
@@ -33,7 +35,7 @@ class TensorRtRtx(TensorRtGpu):
     name = "tensorrt-rtx"
     summary = "TensorRT for RTX, which also checks for GPUs that are not here"
     package = TENSORRT_RTX
-    options = (BOUNDARY, CUDA_GRAPH, TF32, STREAMS, CALL, SESSIONS)
+    options = (BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32, STREAMS, CALL, SESSIONS)
 
     def devices(self) -> tuple[Device, ...]:
         absent = (
@@ -57,13 +59,21 @@ class TensorRtRtx(TensorRtGpu):
         if not _is_named(request.settings.device):
             return super()._check(request)
         from runtimes.trt import build
+        from runtimes.trt.engines import built_execution
         from runtimes.trt.faults import log_of
 
         trt = self.package.load()
         number = int(request.settings.device.removeprefix(_PREFIX))
-        wanted = self._build_settings(request, divmod(number, 10))
-        plan, _ = build.build(trt, request, wanted, None, log_of(trt))
-        return Checked("built", plan_bytes=len(plan))
+        capability = divmod(number, 10)
+        wanted = self._build_settings(request, capability)
+        log, operators = log_of(trt), dict[str, str]()
+
+        def look(network: tensorrt.INetworkDefinition) -> None:
+            operators.update(build.network_operators(trt, network))
+
+        plan, _ = build.build(trt, request, wanted, None, log, look)
+        told = built_execution(self.package.title, log.layers, operators, capability)
+        return Checked("built", told, plan_bytes=len(plan))
 
     def refuse_to_run(self, device: str) -> None:
         if _is_named(device):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, TF32
+from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.request import Request
@@ -36,6 +36,8 @@ class TensorRt(TensorRtGpu):
     options = (
         BOUNDARY,
         CUDA_GRAPH,
+        HOST_MEMORY,
+        SYNC,
         TF32,
         Option(
             "typing",
@@ -52,6 +54,7 @@ class TensorRt(TensorRtGpu):
     )
 
     def _refuse(self, request: Request) -> None:
+        super()._refuse(request)
         installed = self.package.installed()
         strong_only = installed is not None and int(installed[0].partition(".")[0]) >= (
             _STRONG_ONLY_MAJOR

@@ -49,7 +49,7 @@ class TensorRtSession(Session):
             TensorRtLane(trt, request, self._engine, gpu, log, on_host, cuda_graph)
             for _ in range(streams)
         )
-        self._memory = Memory(_device_bytes(trt, self._engine, streams, gpu))
+        self._memory = Memory(_device_bytes(trt, self._engine, streams, gpu), told_by="sizes")
         path = "cuGraphLaunch" if cuda_graph else "execute_async_v3"
         self.execution = replace(
             execution,
@@ -73,6 +73,8 @@ class TensorRtSession(Session):
         return self._memory
 
     def close(self) -> None:
+        # A run that failed may have left work behind which still uses the contexts.
+        self._gpu.finish()
         for lane in self.lanes:
             lane.close()
         # In this order: an engine must outlive its contexts, a runtime its engines.

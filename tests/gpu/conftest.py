@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ pytest.register_assert_rewrite(own.module_name("app.contract.suite"))
 from exporters.types import ExportedModel  # noqa: E402
 from runtimes import registry  # noqa: E402
 from runtimes.base import Runtime, Unavailable  # noqa: E402
-from runtimes.cuda import libraries  # noqa: E402
+from runtimes.cuda import libraries, tf32  # noqa: E402
 from tests.gpu.slow import chain_of_products  # noqa: E402
 from tests.runtimes.graphs import Graphs  # noqa: E402
 
@@ -47,9 +48,15 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All have the GPU for themselves; one reason for all of them where there is none at all."""
     told = libraries.why_not((), 0, "a GPU runtime")
+    if told is None:
+        # NVIDIA's libraries read it when they are loaded: of TensorRT's provider nothing else tells
+        # whether TF32 was off. The engines that have an option for TF32 set it besides.
+        os.environ.setdefault(tf32.VARIABLE, "0")
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             if told is None:
                 item.add_marker(pytest.mark.alone)
+                # PyTorch's compiler advises TF32 wherever a GPU has it.
+                item.add_marker(pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores"))
             else:
                 item.add_marker(pytest.mark.skip(reason=f"{told.reason}; {told.remedy}"))

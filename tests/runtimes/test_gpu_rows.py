@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,7 @@ from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.trt.runtime import TensorRt
 from tests.checkout import ROOT
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.stand_ins.fixtures import Driver
 
 GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "tensorrt-rtx", "torch-cuda")
 SHORT = Limits(min_s=0.02, max_s=1.0, min_samples=10, warmup_min_s=0.01, warmup_max_s=0.2)
@@ -36,7 +39,12 @@ no_gpu_here = pytest.mark.skipif(
 
 
 def measured(
-    model: ExportedModel, runtime: str, folder: Path, **options: OptionValue
+    model: ExportedModel,
+    runtime: str,
+    folder: Path,
+    tell: Callable[[dict[str, Any]], None] = lambda event: None,
+    device_memory: int = 0,
+    **options: OptionValue,
 ) -> RoundResult:
     job = MeasureJob(
         case_id="case",
@@ -50,8 +58,9 @@ def measured(
         limits=SHORT,
         seed=0,
         samples_path=str(folder / "samples.bin"),
+        device_memory_limit_bytes=device_memory,
     )
-    return measure_round(job, lambda event: None, lambda: False)
+    return measure_round(job, tell, lambda: False)
 
 
 @no_gpu_here
@@ -88,6 +97,7 @@ def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     runtime: type[OrtCuda | OrtTensorRt],
+    driver: Driver,
 ) -> None:
     monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
     monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
@@ -110,8 +120,53 @@ def test_the_device_clock_stands_beside_the_host_clock(
     assert result.check is not None and result.check.output_ok
     assert {"h2d_p50_us", "device_p50_us", "d2h_p50_us"} <= result.facts.keys()
     assert result.device_memory_peak_mb is not None
+    told = ("sizes", "spin", "pinned")
+    assert told == tuple(result.facts[n] for n in ("device_memory_by", "sync", "host_memory"))
     assert json.dumps(to_json(result))
     beyond = measured(graphs.dense, "tensorrt", tmp_path, boundary="device")
     assert beyond.boundary == "device"
     assert "device_p50_us" in beyond.facts
     assert "h2d_p50_us" not in beyond.facts
+
+
+@pytest.fixture
+def tensorrt_here(monkeypatch: pytest.MonkeyPatch, tensorrt: ModuleType) -> None:
+    monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
+
+
+@pytest.mark.usefixtures("tensorrt_here")
+def test_a_process_says_which_gpu_it_computes_on_and_how_it_ended_before_it_closes(
+    graphs: Graphs, tmp_path: Path, driver: Driver
+) -> None:
+    """After a fault of the device, giving its memory back may end the process."""
+    events: list[dict[str, Any]] = []
+
+    def tell(event: dict[str, Any]) -> None:
+        events.append(event)
+        if event.get("phase") == "first_inference":
+            driver.fail(700)
+
+    result = measured(graphs.dense, "tensorrt", tmp_path, tell)
+    assert {"event": "device", "uuid": "10101010-1010-1010-1010-101010101010"} in events
+    names = [event.get("phase", event["event"]) for event in events]
+    assert names[-2:] == ["teardown", "outcome"]
+    assert events[-1]["status"] == result.status == "run_failed"
+    assert "error 700" in events[-1]["reason"]
+    assert result.reason == events[-1]["reason"]
+
+
+@pytest.mark.usefixtures("tensorrt_here")
+@pytest.mark.parametrize(
+    ("limit", "status", "said"),
+    [(2**20, "ok", ""), (20, "out_of_memory", "the GPU's memory"), (0, "ok", "")],
+)
+def test_a_device_is_as_small_as_a_round_is_told(
+    graphs: Graphs, tmp_path: Path, driver: Driver, limit: int, status: str, said: str
+) -> None:
+    driver.memory(64 * 2**20)
+    result = measured(graphs.dense, "tensorrt", tmp_path, device_memory=limit, sync="block")
+    assert result.status == status, result.reason
+    assert said in result.reason
+    assert driver.live == 0
+    if status == "ok":
+        assert result.facts["sync"] == "block", "who makes it small has made the context too"

@@ -52,6 +52,10 @@ def _share(value: float) -> str:
     return f"{100 * value:.10g}%"
 
 
+def _most(value: float | None) -> str:
+    return "" if value is None else _share(value)
+
+
 def _joined(values: Sequence[str]) -> str:
     return ", ".join(values)
 
@@ -85,11 +89,20 @@ FIGURES = (
     PlanText("cold_start", "--cold-start", "cold starts", "20 … (none)", _number),
     PlanText("page_cache", "--page-cache", "page cache", "warm", _plain),
     PlanText("slo", "--slo", "latency target", "p99=5ms … (none)", _plain),
+    PlanText("tune", "--tune", "tuning goal", "throughput … (none)", _plain),
+    PlanText("max_error", "--max-error", "largest error", "2% … (as types allow)", _most),
     PlanText("deadline_us", "--deadline", "deadline", "100us … (none)", _microseconds),
 )
 LIMITS = (
     PlanText("budget_s", "--budget", "budget", "10m … (none)", _seconds),
     PlanText("time_limit_s", "--time-limit", "time limit", "90s … (the profile's)", _seconds),
+    PlanText(
+        "device_memory_limit",
+        "--device-memory-limit",
+        "device memory limit",
+        "16GiB … (all of the GPU's)",
+        _plain,
+    ),
     PlanText("tolerance", "--tolerance", "tolerance", "1e-3 … (as the types round)", _number),
 )
 PLACES = (

@@ -33,6 +33,7 @@ _ROWS = (
     _Row("burst", "bursts of", "8@10ms", "how many at once, and how far apart: 8@10ms"),
     _Row("multistream", "multistream of", "8", "how many at once, such as 4, 8"),
     _Row("offline", "offline", ""),
+    _Row("ahead", "queued ahead", "8", "how many for each wait, such as 8, 64"),
 )
 
 

@@ -32,6 +32,8 @@ TERMS: dict[str, str] = {
     "one sample is all of them.",
     "offline": "All runs are there from the start and are worked off on all lanes: what counts "
     "is the inputs a second.",
+    "ahead": "So many runs are queued on a GPU one after another, with one wait for all of them: "
+    "what counts is the inputs a second, and no run has a latency of its own.",
     "service time": "From when a run began to its end, without what it had waited before.",
     "queueing": "From when a run was due to when it began: what it waited for those before it.",
     "wait policy": "How the gap is waited out: spinning keeps the core awake and is exact, "
@@ -65,6 +67,9 @@ TERMS: dict[str, str] = {
     "machine's own wrong verdicts, and the smallest change that it can find.",
     "latency target": "Such as p99=5ms: each case becomes a search for the highest rate that keeps "
     "it, whatever else its scenario says.",
+    "tuning goal": "Such as p99 or throughput@p99=10ms: each case becomes a search for the runtime "
+    "and the options that reach it best, over the grid's values and what the runtimes offer.",
+    "largest error": "Of such a search: what outputs may be off by, of their largest value.",
     "condition": "What is going on beside the runs: cold:64MB pollutes the caches between them, "
     "shapes:mix.csv has one session serve several shapes; none is the default. Several with "
     "commas.",
@@ -106,6 +111,8 @@ TERMS: dict[str, str] = {
     "custom operators": "Libraries of operators for ONNX Runtime, with commas.",
     "memory limit": "What a measuring process may hold of the host's memory, such as 8GiB; beyond "
     "it the case ends as out of memory instead of taking the machine down.",
+    "device memory limit": "What a measuring process may hold of a GPU's memory, such as 16GiB: "
+    "the rest is held by us, so that a large GPU behaves as a smaller one does.",
     "warm-up": "Inferences before the measurement, until their median stands still. They are "
     "kept, shaded, and never counted.",
     "simulated": "Computed from a schedule of the card, not measured with a clock.",

@@ -72,6 +72,7 @@ class FirstRunPanel(QWidget):
         middle.addStretch(3)
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setAccessibleName("welcome")
         area.setWidget(page)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -94,11 +94,11 @@ class Palette(QDialog):
         entry.act()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        pressed = event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent)
-        if pressed and event.key() in _MOVES:
-            QApplication.sendEvent(self.found, event)
-            return True
-        return super().eventFilter(watched, event)
+        key = event.key() if isinstance(event, QKeyEvent) else None
+        if event.type() != QEvent.Type.KeyPress or key not in _MOVES:
+            return super().eventFilter(watched, event)
+        QApplication.sendEvent(self.found, event)
+        return True
 
     def _find(self, query: str) -> None:
         self.found.clear()
@@ -110,7 +110,9 @@ class Palette(QDialog):
             muted = self.palette().placeholderText()
             for column in (1, 2) if entry.enabled else (0, 1, 2):
                 item.setForeground(column, muted)
-        self.found.setCurrentItem(self.found.topLevelItem(0))
+        first = self.found.topLevelItem(0)
+        if first is not None:
+            self.found.setCurrentItem(first)
         self._tell()
 
     def _current(self) -> Entry | None:

@@ -40,7 +40,8 @@ class RoundBar(QProgressBar):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         told = self.fontMetrics().horizontalAdvance(self.format()) + 28
-        whole = self.parentWidget().width() if self.parentWidget() else told
+        holder = self.parentWidget()
+        whole = holder.width() if holder is not None else told
         most = max(160, int(whole * _LARGEST_SHARE))
         return QSize(min(told, most), self.fontMetrics().height() + 6)
 

@@ -120,6 +120,7 @@ class NamesAxis(SolidAxis):
     def __init__(self, orientation: str = "left") -> None:
         super().__init__(orientation)
         self.names: tuple[str, ...] = ()
+        self.needed_px = 0.0
         self.setStyle(tickLength=0, hideOverlappingLabels=True)
 
     def set_names(
@@ -135,7 +136,9 @@ class NamesAxis(SolidAxis):
         if self.orientation == "left":
             widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]
             title = metrics.height() + 6.0 if titled else 0.0
-            self.setWidth(min(_LONGEST_NAME_PX, max(widths, default=0.0)) + 14.0 + title)
+            longest = min(_LONGEST_NAME_PX, max(widths, default=0.0))
+            self.needed_px = longest + 14.0 + title
+            self.setWidth(self.needed_px)
 
 
 class PercentAxis(SolidAxis):
@@ -144,6 +147,15 @@ class PercentAxis(SolidAxis):
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         levels = super().tickValues(minVal, maxVal, size)
         return [(spacing, [v for v in values if v <= 100.0]) for spacing, values in levels]
+
+
+class CountAxis(SolidAxis):
+    """A plain axis over counts or rates, printed as 200, 10k, 1M."""
+
+    def tickStrings(  # noqa: N802
+        self, values: list[float], scale: float, spacing: float
+    ) -> list[str]:
+        return [count_tick(value) for value in values]
 
 
 class BatchAxis(SolidAxis):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
-from app.gui.plots.axes import count_axis
+from app.gui.plots.axes import CountAxis, count_axis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.case_spots import figure_text
@@ -70,7 +70,7 @@ class DevicesView(BarView):
         log = self.log_box.isChecked()
         self.show_groups(
             groups if len(groups) > 1 else {"": next(iter(groups.values()))},
-            lambda: count_axis("bottom") if log else None,
+            lambda: count_axis("bottom") if log else CountAxis("bottom"),
             "Inputs per second",
             log=log,
         )

@@ -215,10 +215,10 @@ class HistogramView(RowsView):
 
     def draw_lit(self) -> None:
         part = self.part_choice.part
-        values = {s.key: self.lit.values_ns(s, part) for s in self.series} if self.lit else {}
+        lit = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
         band = self.lit.brush.log_ends(part) if self.lit else None
         if self._panel is not None:
-            self._panel.draw_lit(values, band, log=self.log_box.isChecked())
+            self._panel.draw_lit(lit, band, log=self.log_box.isChecked())
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)

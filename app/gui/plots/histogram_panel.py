@@ -13,14 +13,13 @@ from app.gui.plots.marks import HEADROOM, Mark, MarkLayer, percentiles
 from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.read.bins import Binned, DrawnBins
 from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.read.lit import Spent
 from app.gui.plots.style import LitStyle, SeriesStyle
 from app.results.series import Series
 
 _FLOOR = 0.5
 """Where a log axis begins: below one sample, so that a single sample is seen."""
-NO_SAMPLES = np.empty(0, np.int64)
-
-
+NO_COUNTS = np.empty(0, np.int64)
 MOST_FILLED = 3
 """More fills over each other than so many mix to mud."""
 
@@ -68,7 +67,7 @@ class HistogramPanel:
 
     def draw_lit(
         self,
-        values_ns: Mapping[str, np.ndarray],
+        lit: Mapping[str, Spent],
         band: tuple[float, float] | None,
         *,
         log: bool,
@@ -78,7 +77,8 @@ class HistogramPanel:
         for layer in self._lit.values():
             layer.setVisible(False)
         for drawn in self._drawn:
-            counts = drawn.bins.counted(values_ns.get(drawn.key, NO_SAMPLES))
+            spent = lit.get(drawn.key)
+            counts = drawn.bins.counted(spent) if spent is not None else NO_COUNTS
             occupied = np.nonzero(counts)[0]
             if not len(occupied):
                 continue

@@ -9,10 +9,11 @@ import numpy as np
 import pyqtgraph as pg
 
 from app.gui.plots.behind import Behind
-from app.gui.plots.histogram_panel import NO_SAMPLES, heights_of
+from app.gui.plots.histogram_panel import NO_COUNTS, heights_of
 from app.gui.plots.marks import Mark, MarkLayer, percentiles
 from app.gui.plots.read.bins import Binned, BinReader, DrawnBins
 from app.gui.plots.read.cross import BandLayer
+from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Place, Reading
 from app.gui.plots.ridges import Ridge, RidgeLayer
 from app.gui.plots.style import LitStyle, SeriesStyle
@@ -79,7 +80,7 @@ class RowPanel:
 
     def draw_lit(
         self,
-        values_ns: Mapping[str, np.ndarray],
+        lit: Mapping[str, Spent],
         band: tuple[float, float] | None,
         *,
         log: bool,
@@ -88,11 +89,12 @@ class RowPanel:
         self._band.set_band(band)
         ridges = []
         for ridge, drawn in zip(self.ridges.ridges, self._drawn, strict=True):
-            counts = drawn.bins.counted(values_ns.get(drawn.key, NO_SAMPLES))
+            spent = lit.get(drawn.key)
+            counts = drawn.bins.counted(spent) if spent is not None else NO_COUNTS
             heights = _raised(drawn.bins, counts, self._unit, log) / self._highest
             edges, heights = _occupied(replace(drawn.bins, counts=counts), heights)
-            lit = Ridge(edges, heights, LitStyle(drawn.color, False))
-            ridges.append(replace(ridge, lit=lit if len(heights) else None))
+            marked = Ridge(edges, heights, LitStyle(drawn.color, False))
+            ridges.append(replace(ridge, lit=marked if len(heights) else None))
         self.ridges.set_ridges(ridges)
 
     def show_rows(self, rows: range, published: Sequence[Mark]) -> None:

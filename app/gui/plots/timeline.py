@@ -14,10 +14,12 @@ import pyqtgraph as pg
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QWidget
 
-from app.gui.look.choice import Choice
+from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
-from app.gui.plots.axes import time_axis
+from app.gui.plots.axes import NamesAxis, time_axis
 from app.gui.plots.envelope import Envelope, Taken
+from app.gui.plots.lane_layer import LaneLayer, LanePlot, LaneReader
+from app.gui.plots.lanes import Lane, RoundTimes, lane_names, lanes_of, told_at
 from app.gui.plots.legend import Entry
 from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samples
 from app.gui.plots.read.brush import Brush
@@ -32,6 +34,9 @@ from app.results.series import Series
 
 PANEL_PX = 76
 """The least height in which a series of its own is read."""
+_MOST_WITH_LANES = 3
+_AXIS_WIDTH = 78.0
+_X_LABEL = "Time since the first round began (s), rounds set one after another"
 MOST_ROWS = 1_000_000
 """The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
 
@@ -45,12 +50,14 @@ class TimelineView(RowsView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._traces: dict[tuple[str, int], Trace] = {}
+        self._in_rows = False
         self._envelopes: dict[tuple[str, int, str], Envelope] = {}
         self._panels: dict[str, pg.PlotItem] = {}
         self._shades: dict[str, RoundLayer] = {}
         self._lit_points: dict[str, LitPoints] = {}
         self._readers: dict[pg.PlotItem, SampleReader] = {}
         self._drawn: dict[str, list[DrawnRound]] = {}
+        self._lanes: dict[str, LanePlot] = {}
         super().__init__(parent)
         self.layout_choice = Choice(
             "Layout",
@@ -58,12 +65,15 @@ class TimelineView(RowsView):
             "Draw each series into its own plot over the same time axis, or all into one.",
         )
         self.part_choice = PartChoice()
-        self.add_controls(self.part_choice, self.layout_choice)
+        self.lanes_box = Switch(
+            "Machine", "Clock, temperature, throttling and load below the samples, as recorded."
+        )
+        self.add_controls(self.part_choice, self.layout_choice, self.lanes_box)
 
     def reset(self) -> None:
         super().reset()
         self._traces, self._panels, self._shades = {}, {}, {}
-        self._lit_points, self._readers, self._drawn = {}, {}, {}
+        self._lit_points, self._readers, self._drawn, self._lanes = {}, {}, {}, {}
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
@@ -100,11 +110,13 @@ class TimelineView(RowsView):
 
     def _build(self, drawn: Sequence[Series], stacked: bool) -> None:
         name = NAMES[self.part_choice.part]
-        if not self.renew(stacked, name, [(one.key, self.name_of(one)) for one in drawn]):
+        lanes = self._lane_names(drawn, stacked)
+        told = [(one.key, self.name_of(one), lanes.get(one.key)) for one in drawn]
+        if not self.renew(stacked, name, told):
             return
-        in_rows = stacked and len(drawn) > 1
+        in_rows = self._in_rows = stacked and len(drawn) > 1
         if in_rows:
-            self.body.addLabel(name, 0, 0, len(drawn), 1, color=self.theme.muted, angle=-90)
+            self.body.addLabel(name, 0, 0, 2 * len(drawn), 1, color=self.theme.muted, angle=-90)
         for row, one in enumerate(drawn):
             if row and not stacked:
                 self._panels[one.key] = self.plots[0]
@@ -112,33 +124,56 @@ class TimelineView(RowsView):
                 self._lit_points[one.key] = self._lit_points[drawn[0].key]
                 continue
             last = row == len(drawn) - 1 or not stacked
+            x_label = _X_LABEL if last else ""
             plot = self.add_plot(
-                row,
+                2 * row,
                 int(in_rows),
                 None,
                 time_axis("left"),
-                x_label="Time since the first round began (s), rounds set one after another"
-                if last
-                else "",
+                x_label="" if one.key in lanes else x_label,
                 y_label="" if in_rows else name,
             )
-            plot.getAxis("left").setWidth(78)
+            plot.getAxis("left").setWidth(_AXIS_WIDTH)
             plot.setDownsampling(auto=True, mode="peak")
             plot.setClipToView(True)
             if row:
                 plot.setXLink(self.plots[0])
-            if not last:
+            if not last or one.key in lanes:
                 plot.getAxis("bottom").setStyle(showValues=False)
             self._panels[one.key] = plot
             self._shades[one.key] = self.lay(RoundLayer(plot, self.theme, named_row=in_rows))
             self._lit_points[one.key] = self.lay(LitPoints(plot, self.theme))
             if in_rows:
                 self.lay(NameLayer(plot, self.name_of(one), self.theme))
+            if one.key in lanes:
+                self._add_lanes(one.key, 2 * row + 1, lanes[one.key], plot, x_label)
         self.plots[0].getViewBox().sigXRangeChanged.connect(self._zoomed)
+
+    def _lane_names(self, drawn: Sequence[Series], stacked: bool) -> dict[str, tuple[str, ...]]:
+        """What was recorded of each case; nothing where there is no room for it."""
+        few = len(drawn) <= (_MOST_WITH_LANES if stacked else 1)
+        if not few or not self.lanes_box.isChecked():
+            return {}
+        found = {one.key: lane_names(one.watched) for one in drawn}
+        return {key: names for key, names in found.items() if names}
+
+    def _add_lanes(
+        self, key: str, row: int, names: Sequence[str], above: pg.PlotItem, x_label: str
+    ) -> None:
+        rows = NamesAxis()
+        rows.set_names(names)
+        plot = self.add_plot(row, int(self._in_rows), None, rows, x_label=x_label)
+        rows.setTextPen(self.theme.text)
+        width = max(rows.needed_px, _AXIS_WIDTH)
+        for axis in (rows, above.getAxis("left")):
+            axis.setWidth(width)
+        layer = self.lay(LaneLayer(plot, self.theme))
+        self._lanes[key] = LanePlot(plot, layer, len(names), above)
 
     def _let_read(
         self, drawn: Sequence[Series], offsets: Sequence[float], styles: dict[str, SeriesStyle]
     ) -> None:
+        lanes = {one.key: self._lanes_of(one, offsets) for one in drawn}
         self._drawn = {
             one.key: [
                 DrawnRound(
@@ -149,30 +184,45 @@ class TimelineView(RowsView):
                     records,
                     offsets[number],
                     self._taken(one),
-                    partial(_beside, one, number),
+                    partial(told_at, lanes[one.key]),
                 )
                 for number, records in enumerate(one.rounds)
             ]
             for one in drawn
         }
+        for key, below in self._lanes.items():
+            below.layer.set_lanes(lanes[key])
+            self.let_read(below.plot, LaneReader(lanes[key], key))
         for plot in dict.fromkeys(self._panels.values()):
             there = [r for key, rs in self._drawn.items() if self._panels[key] is plot for r in rs]
             self._readers[plot] = SampleReader(there, self.part_choice.part)
             self.let_read(plot, self._readers[plot])
+
+    def _lanes_of(self, series: Series, offsets: Sequence[float]) -> tuple[Lane, ...]:
+        """What was recorded beside the rounds, where they lie on the axis."""
+        times = []
+        for number in range(len(series.rounds)):
+            envelope = self._traces[series.key, number].envelope
+            begin_s = offsets[number]
+            times.append(RoundTimes(begin_s, begin_s + envelope.end_s, envelope.first_ns))
+        return lanes_of(series.watched, times)
 
     def draw_lit(self) -> None:
         points: dict[LitPoints, list[tuple[np.ndarray, np.ndarray, QColor]]] = {
             layer: [] for layer in self._lit_points.values()
         }
         for one in self.series if self.lit else ():
-            for drawn, lit in zip(self._drawn.get(one.key, ()), self._lit_of(one), strict=False):
-                if len(lit):
-                    points[self._lit_points[one.key]].append((*drawn.places(lit), drawn.color))
+            drawn = self._drawn.get(one.key, [])
+            if self.lit and drawn:
+                lit, spent = self.lit.of(one).rounds, self.lit.spent(one, self.part_choice.part)
+                ends = np.cumsum([len(found) for found in lit])[:-1]
+                for there, which, log_s in zip(
+                    drawn, lit, np.split(spent.log_s, ends), strict=True
+                ):
+                    layer = self._lit_points[one.key]
+                    points[layer].append((there.places_s(which), log_s, there.color))
         for layer, found in points.items():
             layer.set_points(found)
-
-    def _lit_of(self, series: Series) -> Sequence[np.ndarray]:
-        return self.lit.of(series).rounds if self.lit else ()
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         spans = self._readers[plot].spans(low, high)
@@ -265,8 +315,3 @@ class TimelineView(RowsView):
                     started = int(record["started_ns"])
                     rows.append([one.label, one.clock, number, started, us, phase])
         return ["series", "clock", "round", "started_ns", f"{part}_us", "phase"], rows
-
-
-def _beside(series: Series, number: int, _: int) -> str:
-    """What is known of the machine in a round."""
-    return ""

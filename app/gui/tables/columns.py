@@ -14,7 +14,7 @@ from app.cases.latency_columns import PERCENTILES
 from app.results.figures import number, ranked
 from app.results.series import Series
 from app.results.settings import TELLING
-from app.results.text import CLOCK_TEXT, significant
+from app.results.text import CLOCK_TEXT, significant, time_text
 
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""
@@ -29,6 +29,8 @@ _WIDTHS = {
     "reason": 180,
     "warnings": 320,
 }
+_MICROSECONDS = "_us"
+"""How the names of columns end whose figures are told each in the unit that suits it."""
 _FROM_SUMMARY = {f"latency_{name}_us": name for name in PERCENTILES}
 
 
@@ -58,6 +60,8 @@ class Column:
             return CLOCK_TEXT.get(value, value) if self.key == "clock" else value
         if value == int(value) and abs(value) < 1e15 and self.kind == "count":
             return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))
+        if self.key.endswith(_MICROSECONDS):
+            return time_text(value * 1e-6, 4)
         return f"{value:,.0f}" if abs(value) >= 10_000 else significant(value, 4)
 
 
@@ -70,7 +74,7 @@ def _standing(series: Series) -> str:
 _IDENTITY: dict[str, Callable[[Series], str]] = {
     "model": lambda series: series.model,
     "runtime": lambda series: series.runtime,
-    "clock": lambda series: series.clock,
+    "clock": lambda series: str(series.row.get("clock") or series.clock),
     "status": _standing,
 }
 
@@ -79,7 +83,8 @@ def _figure(series: Series, key: str) -> float | None:
     found = number(series, key)
     if found is None and key == "rounds" and series.timed:
         return float(len(series.timed))
-    if found is None and series.summary is not None and key in _FROM_SUMMARY:
+    queued = series.case.scenario.kind == "ahead"  # its samples are of many runs each
+    if found is None and series.summary is not None and key in _FROM_SUMMARY and not queued:
         return series.summary.value_us(_FROM_SUMMARY[key])
     return found
 
@@ -87,7 +92,7 @@ def _figure(series: Series, key: str) -> float | None:
 def _column(told: ResultColumn) -> Column:
     kind: Kind = "text" if told.kind in ("text", "flag") else told.better or "count"
     width = _WIDTHS.get(told.name, 130 if told.better else 110)
-    return Column(told.name, told.title, told.meaning, kind, width)
+    return Column(told.name, told.title.removesuffix(" (µs)"), told.meaning, kind, width)
 
 
 DEFAULT: tuple[str, ...] = (

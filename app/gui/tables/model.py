@@ -7,6 +7,7 @@ from pairs of rounds of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPixmap
@@ -23,13 +24,10 @@ from app.results.doubts import standing
 from app.results.figures import number, ranked
 from app.results.measured import COMPARED
 from app.results.series import Series
-from app.results.settings import TELLING
-from app.results.text import significant
+from app.results.settings import TELLING, Setting, same_settings, settings
+from app.results.text import interval, significant
 from app.results.verdicts import Pair, Sides, judged
 from app.results.warned import sentences
-
-SORT_ROLE = Qt.ItemDataRole.UserRole
-"""Raw values: numbers compare as numbers, whatever their text looks like."""
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 _SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *TELLING))
@@ -47,27 +45,30 @@ Index = QModelIndex | QPersistentModelIndex
 class ResultsModel(QAbstractTableModel):
     """One row per series; all columns, of which the view shows some.
 
-    `columns` grow by those of the percentiles that a run's plan chose.
+    `columns` grow by those of the percentiles that a run's plan chose, and of the `settings` by
+    which the rows differ.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.series: tuple[Series, ...] = ()
         self.columns = COLUMNS
+        self.settings: tuple[Setting, ...] = ()
         self._theme = LIGHT
         self._baseline: Series | None = None
         self._band = BAND
         self._deltas: tuple[DeltaColumn, ...] = ()
         self._looks: Mapping[str, tuple[QColor, QBrush]] = {}
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
-        self._missing = float("inf")
         self._typed = _typed(self.columns)
+        self._by_key = {column.key: column for column in self.columns}
+        self._raw: tuple[str, tuple[Series, ...], list[Any]] = "", (), []
+        self._words: dict[str, tuple[Series, str]] = {}
         self._bold = QFont()
         self._bold.setBold(True)
         role = Qt.ItemDataRole
         self._answers: dict[int, Callable[[Series, Column], object]] = {
             role.DisplayRole: self._text,
-            SORT_ROLE: self._sort_value,
             role.TextAlignmentRole: self._alignment,
             role.ForegroundRole: self._color,
             role.DecorationRole: self._swatch,
@@ -83,11 +84,13 @@ class ResultsModel(QAbstractTableModel):
             by_key = {one.key: one for one in fresh}
             self._baseline = by_key.get(self._baseline.key)
             self._judge(fresh)
-        columns = (*columns_of(fresh), *setting_columns(fresh), *self._deltas)
+        self._differ(fresh)
+        columns = (*columns_of(fresh), *setting_columns(self.settings, fresh), *self._deltas)
         if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
             self.beginResetModel()
             self.series, self.columns = fresh, columns
             self._typed = _typed(columns)
+            self._by_key = {column.key: column for column in columns}
             self.endResetModel()
             return
         self.series = fresh
@@ -105,6 +108,7 @@ class ResultsModel(QAbstractTableModel):
             self.beginResetModel()
         self._deltas = tuple(deltas)
         self.columns = (*others, *self._deltas)
+        self._by_key = {column.key: column for column in self.columns}
         if not same:
             self._typed = _typed(self.columns)
             self.endResetModel()
@@ -115,6 +119,16 @@ class ResultsModel(QAbstractTableModel):
         frames in the runtime's colour."""
         self._looks = looks
         self._tell(0, len(self.series) - 1)
+
+    def _differ(self, fresh: Sequence[Series]) -> None:
+        """By what these rows differ: looked through anew only where some row's settings moved."""
+        old = self.series
+        same = len(old) == len(fresh) and all(
+            before is now or same_settings(before, now)
+            for before, now in zip(old, fresh, strict=True)
+        )
+        if not same:
+            self.settings = tuple(settings(fresh))
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
@@ -155,10 +169,26 @@ class ResultsModel(QAbstractTableModel):
             told = judged(pairs, self._band, in_turn=True)
             self._verdicts = {one.label: one.percentiles for one in told}
 
-    def missing_last(self, order: Qt.SortOrder) -> None:
-        """Make empty cells sort to the end in this order."""
-        ascending = order == Qt.SortOrder.AscendingOrder
-        self._missing = float("inf") if ascending else float("-inf")
+    def sorted(self, rows: Sequence[int], key: str, order: Qt.SortOrder) -> list[int]:
+        """These rows by the raw values of a column, empty cells last in either order."""
+        column = next((one for one in self.columns if one.key == key), None)
+        if column is None:
+            return [*rows]
+        raw = self._raw_of(column)
+        known = [row for row in rows if raw[row] is not None]
+        known.sort(key=raw.__getitem__, reverse=order == Qt.SortOrder.DescendingOrder)
+        return [*known, *(row for row in rows if raw[row] is None)]
+
+    def _raw_of(self, column: Column) -> list[Any]:
+        """The raw values of all rows: of those that are as they were, what was read before."""
+        key, series, values = self._raw
+        if key == column.key and len(series) == len(self.series):
+            together = zip(series, self.series, values, strict=True)
+            fresh = [value if old is new else column.raw(new) for old, new, value in together]
+        else:
+            fresh = [column.raw(one) for one in self.series]
+        self._raw = column.key, self.series, fresh
+        return fresh
 
     def _tell(self, first: int, last: int) -> None:
         if 0 <= first <= last:
@@ -184,16 +214,12 @@ class ResultsModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        answer = self._answers.get(role)
-        if answer is None:
-            return None
-        return answer(self.series[index.row()], self.columns[index.column()])
+        return self.answer(index.row(), index.column(), role)
 
-    def _sort_value(self, series: Series, column: Column) -> str | float:
-        value = column.raw(series)
-        if value is None:
-            return "" if column.kind == "text" else self._missing
-        return value
+    def answer(self, row: int, column: int, role: int) -> object:
+        """What `data` tells of a cell, without an index of it."""
+        told = self._answers.get(role)
+        return None if told is None else told(self.series[row], self.columns[column])
 
     def _swatch(self, series: Series, column: Column) -> QPixmap | None:
         if column.key != "runtime":
@@ -230,13 +256,19 @@ class ResultsModel(QAbstractTableModel):
     def fits(self, row: int, wanted: Sequence[Term]) -> bool:
         """Whether a row fulfils every term of a filter."""
         series = self.series[row]
-        places = {column.key: column for column in self.columns}
         return all(
-            term.fits(places[term.key].raw(series))
-            if term.key in places
-            else term.stands_in(_searched(series))
+            term.fits(self._by_key[term.key].raw(series))
+            if term.key in self._by_key
+            else term.stands_in(self._searched(series))
             for term in wanted
         )
+
+    def _searched(self, series: Series) -> str:
+        """Kept for as long as the row is the same: a word is looked for in all of them."""
+        known = self._words.get(series.key)
+        if known is None or known[0] is not series:
+            known = self._words[series.key] = series, _searched(series)
+        return known[1]
 
     def _text(self, series: Series, column: Column) -> str:
         if isinstance(column, DeltaColumn):
@@ -305,7 +337,7 @@ def _interval(series: Series, column: Column) -> str:
     if (low is None or high is None) and series.summary is not None:
         found = series.summary.interval_us(JUDGED[column.key])
         low, high = (found.low, found.high) if found else (None, None)
-    return "" if low is None or high is None else f"  ({column.text(low)} to {column.text(high)})"
+    return "" if low is None or high is None else f"  ({interval(low, high)})"
 
 
 def change_text(change: float) -> str:

@@ -68,7 +68,7 @@ def terms(text: str, keys: Mapping[str, str]) -> list[Term]:
     What looks like a term but names no column is a word: runtimes are called `fpga:v80`.
     """
     found = []
-    for word in _TERM.findall(text):
+    for word in words(text):
         asked = _ASKED.fullmatch(word)
         key = keys.get(asked["key"].lower(), "") if asked else ""
         if asked and key:
@@ -76,6 +76,11 @@ def terms(text: str, keys: Mapping[str, str]) -> list[Term]:
         elif bare := _bare(word):
             found.append(Term("", ":", bare))
     return found
+
+
+def words(text: str) -> list[str]:
+    """The terms as they were typed, quotes and all."""
+    return _TERM.findall(text)
 
 
 def typed_for(columns: Sequence[tuple[str, str]]) -> dict[str, str]:

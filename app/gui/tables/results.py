@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QLineEdit,
     QMenu,
@@ -22,18 +20,19 @@ from PySide6.QtWidgets import (
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
-from app.gui.tables.colored import ColoredCells
+from app.gui.tables.chips import Chips
 from app.gui.tables.columns import COLUMNS, Column, shown_unasked
 from app.gui.tables.deltas import DeltaColumn, delta_columns
-from app.gui.tables.filter import FILTER_HINT, ResultsFilter
+from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter
 from app.gui.tables.model import JUDGED, VERDICTS, ResultsModel
 from app.gui.tables.varying import SettingColumn, varying
+from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
 from app.results.baselined import Baseline
 from app.results.series import Series
 
-_TOLD_WIDEST = "10,000  +100 % undecided"
-_INTERVAL_WIDEST = "10,000  (10,000 to 10,000)"
+_TOLD_WIDEST = "100.0 µs  +100 % undecided"
+_INTERVAL_WIDEST = "100.0 µs  (100.0 µs to 100.0 ms)"
 
 
 class ResultsTable(QWidget):
@@ -84,7 +83,19 @@ class ResultsTable(QWidget):
         self.columns_button.setMenu(self.columns_menu)
         self.count_label = QLabel()
         self.count_label.setProperty("muted", True)
+        self.group_choice = Choice(
+            "Group by",
+            {"": "No groups"},
+            "Puts rows together that share a setting; a click on a group's row folds it.",
+        )
+        self.group_choice.currentIndexChanged.connect(self._filter_changed)
+        self.chips = Chips()
+        self.chips.left.connect(self.filter_box.setText)
+        self._selected_before: list[str] = []
+        self.filter.modelAboutToBeReset.connect(self._about_to_reset)
         self.view = self._make_view()
+        self._kept = Kept(self.view, self.filter)
+        self.filter.modelReset.connect(self._after_reset)
         self._make_column_actions()
         self._fit_judged()
         self._lay_out()
@@ -92,33 +103,30 @@ class ResultsTable(QWidget):
         self._count()
 
     def _make_view(self) -> QTableView:
-        view = QTableView()
-        view.setAccessibleName("Results table")
-        view.setModel(self.filter)
-        view.setSortingEnabled(True)
-        view.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
-        view.setAlternatingRowColors(True)
-        view.setItemDelegate(ColoredCells(view))
-        view.setWordWrap(False)
-        view.setShowGrid(False)
-        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.verticalHeader().hide()
-        view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        view.verticalHeader().setDefaultSectionSize(view.fontMetrics().height() + 10)
-        header = view.horizontalHeader()
-        header.setSectionsMovable(True)
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        for place, column in enumerate(COLUMNS):
-            view.setColumnWidth(place, column.width)
-        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view = table_view(self.filter)
         view.customContextMenuRequested.connect(self._context_menu)
+        view.clicked.connect(self._fold)
+        view.activated.connect(self._fold)
         view.selectionModel().selectionChanged.connect(self._selection_changed)
         view.selectionModel().currentRowChanged.connect(self._show_baseline_state)
         return view
+
+    def _fold(self, index: QModelIndex) -> None:
+        group = index.data(GROUP_ROLE)
+        if group is not None:
+            self.filter.fold(group)
+
+    def _about_to_reset(self) -> None:
+        self._selected_before = self.selected_keys()
+
+    def _after_reset(self) -> None:
+        """What was selected stays so, as far as it is still shown."""
+        self._kept.give_back()
+        before = self._selected_before
+        self._select(set(before), quiet=True)
+        if self.selected_keys() != before:
+            self.selected.emit(self.selected_keys())
+        self._show_baseline_state()
 
     def _lay_out(self) -> None:
         controls = QHBoxLayout()
@@ -126,12 +134,15 @@ class ResultsTable(QWidget):
         controls.setSpacing(10)
         controls.addWidget(self.filter_box, 1)
         controls.addWidget(self.count_label)
-        for control in (self.status_choice, self.baseline_button, self.columns_button):
+        for control in (
+            self.group_choice, self.status_choice, self.baseline_button, self.columns_button,
+        ):  # fmt: skip
             controls.addWidget(control)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(controls)
+        column.addWidget(self.chips)
         column.addWidget(self.view, 1)
 
     def _add_keys(self) -> None:
@@ -201,7 +212,7 @@ class ResultsTable(QWidget):
 
     def _lend(self) -> None:
         """Show what tells these rows apart, and no longer what only told others apart."""
-        wanted = {*varying(self.model.series), *(VERDICTS if self._judged else ())}
+        wanted = {*varying(self.model.settings), *(VERDICTS if self._judged else ())}
         for action in self.columns_menu.actions():
             key = action.data()
             if key in wanted and not action.isChecked():
@@ -236,18 +247,16 @@ class ResultsTable(QWidget):
 
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these cases; selection, sorting and baseline stay."""
-        kept = set(self.selected_keys())
-        reset = [one.key for one in series] != [one.key for one in self.model.series]
         columns, arranged = self.model.columns, self._arranged()
         self.model.set_series(series)
         if columns != self.model.columns:
-            reset = True
             self._follow_columns(arranged)
         if self._baselines:
             self._show_deltas()
         self._lend()
-        if reset and kept:
-            self.select(kept)
+        offered = {one.key: f"By {one.title.lower()}" for one in self.model.settings}
+        self.group_choice.set_texts({"": "No groups", **offered})
+        self.filter.set_group(self.group_choice.value)
         self._show_baseline_state()
         self._count()
 
@@ -261,35 +270,54 @@ class ResultsTable(QWidget):
 
     def selected_keys(self) -> list[str]:
         """The keys of the selected rows, as shown from top to bottom."""
-        rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
-        return [self._series_at(row).key for row in rows]
+        return [one.key for one in self._selected()]
+
+    def _selected(self) -> list[Series]:
+        """By the ranges that are selected: to ask for rows costs a question for each cell."""
+        ranges = self.view.selectionModel().selection().toList()
+        rows = {row for one in ranges for row in range(one.top(), one.bottom() + 1)}
+        found = (self.filter.series_at(row) for row in sorted(rows))
+        return [one for one in found if one is not None]
 
     def select(self, keys: Sequence[str] | set[str], *, quiet: bool = False) -> None:
         """Select the rows of these cases, where they are shown, and scroll to the first of them.
 
         `quiet`: whoever listens to `selected` is not told.
         """
+        chosen = self._select(keys, quiet=quiet)
+        if not chosen.isEmpty():
+            self.view.scrollTo(chosen.indexes()[0])
+
+    def _select(self, keys: Sequence[str] | set[str], *, quiet: bool) -> QItemSelection:
         selection, chosen = self.view.selectionModel(), QItemSelection()
         for row in range(self.filter.rowCount()):
-            if self._series_at(row).key in keys:
+            one = self.filter.series_at(row)
+            if one is not None and one.key in keys:
                 chosen.select(*[self.filter.index(row, 0)] * 2)
         self._quiet = quiet
         flags = selection.SelectionFlag.ClearAndSelect | selection.SelectionFlag.Rows
         selection.select(chosen, flags)
         self._quiet = False
-        if not chosen.isEmpty():
-            self.view.scrollTo(chosen.indexes()[0])
+        return chosen
 
     def _series_at(self, row: int) -> Series:
-        return self.model.series[self.filter.mapToSource(self.filter.index(row, 0)).row()]
+        """The case of a row that is no group's own."""
+        found = self.filter.series_at(row)
+        assert found is not None
+        return found
+
+    def _current(self) -> Series | None:
+        """The case that the keyboard is on."""
+        index = self.view.currentIndex()
+        return self.filter.series_at(index.row()) if index.isValid() else None
 
     def toggle_baseline(self, *_: object) -> None:
         """Compare with the current row; with one that is a baseline, no longer."""
-        index = self.view.currentIndex()
-        chosen = self._series_at(index.row()).key if index.isValid() else ""
-        others = [key for key in self._own_baselines if key != chosen]
-        known = chosen in self._own_baselines
-        self._compare_with(others if known else [*others, *filter(None, [chosen])])
+        chosen = self._current()
+        key = chosen.key if chosen is not None else ""
+        others = [one for one in self._own_baselines if one != key]
+        known = key in self._own_baselines
+        self._compare_with(others if known else [*others, *filter(None, [key])])
 
     def drop_baselines(self) -> None:
         """Compare with no row."""
@@ -320,8 +348,7 @@ class ResultsTable(QWidget):
             self.select(kept)
 
     def _show_baseline_state(self, *_: object) -> None:
-        index, baseline = self.view.currentIndex(), self.model.baseline
-        chosen = self._series_at(index.row()) if index.isValid() else None
+        chosen, baseline = self._current(), self.model.baseline
         self.baseline_button.setChecked(
             baseline is not None and chosen is not None and chosen.key in self._own_baselines
         )
@@ -329,8 +356,7 @@ class ResultsTable(QWidget):
 
     def copy(self, *_: object) -> None:
         """The selected rows, or all, with a header: tab-separated raw values."""
-        chosen = sorted(index.row() for index in self.view.selectionModel().selectedRows())
-        header, rows = self._raw(chosen or range(self.filter.rowCount()))
+        header, rows = self._raw(self._selected() or self._all())
         lines = [header, *(["" if v is None else str(v) for v in row] for row in rows)]
         clean = [
             "\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in line) for line in lines
@@ -339,21 +365,26 @@ class ResultsTable(QWidget):
 
     def table(self) -> Table:
         """The rows and columns as shown, as raw values."""
-        return self._raw(range(self.filter.rowCount()))
+        return self._raw(self._all())
 
-    def _raw(self, rows: Sequence[int]) -> Table:
+    def _all(self) -> list[Series]:
+        """The cases that are shown, from top to bottom."""
+        rows = map(self.filter.series_at, range(self.filter.rowCount()))
+        return [one for one in rows if one is not None]
+
+    def _raw(self, cases: Sequence[Series]) -> Table:
         header = self.view.horizontalHeader()
         columns = self.model.columns
         order = sorted(range(len(columns)), key=header.visualIndex)
         shown = [columns[k] for k in order if not header.isSectionHidden(k)]
         return [column.key for column in shown], [
-            [column.raw(self._series_at(row)) for column in shown] for row in rows
+            [column.raw(one) for column in shown] for one in cases
         ]
 
     def current_key(self) -> str:
         """The key of the row that the keyboard is on; "" of none."""
-        index = self.view.currentIndex()
-        return self._series_at(index.row()).key if index.isValid() else ""
+        current = self._current()
+        return current.key if current is not None else ""
 
     def _context_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
@@ -364,6 +395,8 @@ class ResultsTable(QWidget):
     def _filter_changed(self, *_: object) -> None:
         self.filter.set_text(self.filter_box.text())
         self.filter.set_statuses(self.status_choice.value)
+        self.filter.set_group(self.group_choice.value)
+        self.chips.show_text(self.filter_box.text())
         self._count()
 
     def _selection_changed(self, *_: QModelIndex) -> None:
@@ -371,7 +404,7 @@ class ResultsTable(QWidget):
             self.selected.emit(self.selected_keys())
 
     def _count(self) -> None:
-        shown, total = self.filter.rowCount(), len(self.model.series)
+        shown, total = self.filter.cases, len(self.model.series)
         told = f"{total:,} cases" if shown == total else f"{shown:,} of {total:,} cases"
         self.count_label.setText(told)
 

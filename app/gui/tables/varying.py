@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.gui.tables.columns import Column, Kind
+from app.gui.tables.columns import DEFAULT, Column, Kind
 from app.results.series import Series
-from app.results.settings import TELLING, Setting, differs, own_settings
+from app.results.settings import Setting
 
 _WIDTH = 92
 _NOTHING = Setting("option", "", numeric=False)
@@ -32,15 +32,14 @@ class SettingColumn(Column):
         return float(value) if value is not None and self.kind == "count" else value
 
 
-def varying(series: Sequence[Series]) -> list[str]:
-    """The columns by which these rows differ, of those that are not shown unasked."""
-    told = [key for key in TELLING if differs(series, key)]
-    return told + [column.key for column in setting_columns(series)]
+def varying(settings: Sequence[Setting]) -> list[str]:
+    """The columns by which rows with these settings differ, of those not shown unasked."""
+    return [one.key for one in settings if one.key not in DEFAULT]
 
 
-def setting_columns(series: Sequence[Series]) -> list[SettingColumn]:
+def setting_columns(settings: Sequence[Setting], series: Sequence[Series]) -> list[SettingColumn]:
     """One for each option by which cases of one runtime differ, and each size that differs."""
-    return [_column(setting, series) for setting in own_settings(series)]
+    return [_column(setting, series) for setting in settings if setting.of != "column"]
 
 
 def _column(setting: Setting, series: Sequence[Series]) -> SettingColumn:

@@ -32,12 +32,17 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
         "environment": manifest.environment,
         "plan": manifest.plan,
         "columns": [_column(name) for name in all_names(rows)],
-        "rows": rows,
     }
     path = run.path / RESULTS
-    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    # A line for each row: indented, all of it would be written by Python's slow encoder.
+    head = _text(told, indent=1).removesuffix("\n}")
+    text = f'{head},\n "rows": [\n  ' + ",\n  ".join(map(_text, rows)) + "\n ]\n}\n"
     write_atomically(path, text.encode(errors="backslashreplace"))
     return (path,)
+
+
+def _text(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def _column(name: str) -> dict[str, Any]:

@@ -40,6 +40,11 @@ class CaseSamples:
         """Measured samples of all rounds by bin; never changed afterwards."""
         return self._counts
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The rounds that have a file, in their order."""
+        return tuple(sorted(self._tails))
+
     def maps(self) -> tuple[np.ndarray, ...]:
         """A map of each round in their order."""
-        return tuple(self._tails[number].map() for number in sorted(self._tails))
+        return tuple(self._tails[number].map() for number in self.numbers)

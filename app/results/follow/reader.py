@@ -27,6 +27,7 @@ from app.results.follow.reference import reference_figures
 from app.results.follow.sample_tail import no_counts
 from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
+from app.results.follow.watching import Watching
 from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.measured import timed_rounds
@@ -36,6 +37,9 @@ from app.results.rows import NOT_REACHED, UNFINISHED, worst
 from app.results.run import SAMPLES
 from app.results.series import Series, Standing
 from app.results.table import read_rows
+from app.results.tune_answer import TuneAnswer
+from app.results.tune_files import ANSWERS as LADDERS
+from app.results.tune_files import read_answers as read_ladders
 from app.results.warned import joined, sentences
 from app.stats.summary import Summary
 from exporters.codec import CodecError, from_json
@@ -57,10 +61,12 @@ class RunReader:
         self._stamps: dict[str, tuple[int, int]] = {}
         self._target = self._journal.ledger.manifest.asked.target
         self._sought: Mapping[str, RateAnswer] = {}
+        self._ladders: Mapping[str, TuneAnswer] = {}
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
         self._asked: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
         self._summaries = Summaries(folder)
+        self._watching = Watching(folder)
         self._series: dict[str, Series] = {}
         self._chosen: tuple[str, ...] = ()
         self._current = ""
@@ -93,6 +99,7 @@ class RunReader:
         changed |= (
             self._read_rows()
             | self._read_sought()
+            | self._read_ladders()
             | self._take_answers()
             | self._newly_in_flight(running)
         )
@@ -118,7 +125,7 @@ class RunReader:
             live=live,
             alive=alive,
             series=series,
-            noticed=() if alive else self._attention.of(series, self._waits),
+            noticed=() if alive else self._attention.of(series, self._rows_to_come()),
             shown=shown,
             revision=before.revision + told,
             samples_in_flight=self._in_flight(live),
@@ -130,12 +137,13 @@ class RunReader:
     @property
     def is_moving(self) -> bool:
         """Whether something new is to be expected soon."""
-        return self._state.alive or self._reading or self._waits
+        waits = len(self._answered) < len(self._asked) and not self._summaries.died
+        return self._state.alive or self._reading or waits
 
-    @property
-    def _waits(self) -> bool:
-        """Whether summaries that were asked for have not come yet."""
-        return len(self._answered) < len(self._asked) and not self._summaries.died
+    def _rows_to_come(self) -> bool:
+        """Whether results.csv fell behind and the rows that take its place have not come yet."""
+        asked = self._asked.keys() - self._answered.keys()
+        return not self._summaries.died and any(map(self._row_is_behind, asked))
 
     def close(self) -> None:
         """End the summary process."""
@@ -178,6 +186,14 @@ class RunReader:
             return set()
         self._sought = read_answers(self.folder / ANSWERS)
         return set(self._sought)
+
+    def _read_ladders(self) -> set[str]:
+        """The defaults of searches over options that have been told since the last look."""
+        if not self._is_new(LADDERS):
+            return set()
+        found = read_ladders(self.folder / LADDERS)
+        self._ladders = {answer.rungs[0].case_id: answer for answer in found if answer.rungs}
+        return set(self._ladders)
 
     def _is_new(self, name: str) -> bool:
         """Whether the file has been written since this was asked last."""
@@ -301,9 +317,11 @@ class RunReader:
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
+            watched=self._watching.of(key, rounds, samples.numbers) if samples else (),
             summary=summary,
             published=reference_figures(case),
             sought=self._sought_of(case),
+            ladder=self._ladders.get(key),
             row={
                 **_asked_for(case),
                 **(_so_far(row) if alive else row),

@@ -12,7 +12,7 @@ from app.machine import engines
 from app.machine.available import runtime
 from app.machine.cores import usable_cores
 from app.sweep.sources.afterwards import Afterwards
-from app.sweep.sources.rounds import cores_for
+from app.sweep.sources.rounds import cores_for, near_device, spare_cores
 from app.sweep.work.base import CPU, Needs, Source, Work
 from app.sweep.work.cold_start import ColdStartWork
 from exporters.types import ExportedModel
@@ -103,7 +103,11 @@ class WithColdStarts(Afterwards):
             number,
             model,
             begun_ns=0,
-            affinity=self._cores or cores_for(subject.threads * sessions, usable_cores()),
+            affinity=self._cores
+            or cores_for(
+                subject.threads * sessions + spare_cores(engine) if subject.threads else 0,
+                near_device(engine, spec.device, usable_cores()),
+            ),
             dropped=self._files.get(subject.case_id, ()) if drops else (),
             cache_dir=str(engines.folder()),
         )

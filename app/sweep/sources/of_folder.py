@@ -20,13 +20,14 @@ from app.sweep.sources.highest_rate import HighestRate
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
+from app.sweep.sources.tuning import Tuner
 from app.sweep.work.base import Source
 from exporters.twins import is_null
 
-RoundSource = FixedSweep | LargestBatch | HighestRate | Checks
+RoundSource = FixedSweep | LargestBatch | HighestRate | Tuner | Checks
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
-EXPORT_LIMIT_S = CHECK_LIMIT_S = 600.0
+EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
 """Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
@@ -55,6 +56,8 @@ def sources(
         plan.lock_memory,
         plan.realtime,
         plan.environments,
+        plan.time_limit_s or COMPILE_LIMIT_S,
+        parse_size(plan.device_memory_limit) if plan.device_memory_limit else 0,
     )
     statuses = _known(recorded)
     if plan.check:
@@ -67,6 +70,8 @@ def sources(
         rounds = LargestBatch(schedule, tried)
     elif plan.slo:
         rounds = HighestRate(schedule, recorded)
+    elif plan.tune:
+        rounds = Tuner(schedule, recorded)
     else:
         rule = plan.stopping
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
@@ -96,7 +101,8 @@ def sources(
         afterwards.append(operators)
         source = operators
     told = list(recorded.accuracies)
-    accuracy = WithAccuracy(source, models, plan.accuracy, ran, told, limit_s)
+    later = rounds.compared if isinstance(rounds, Tuner) else tuple
+    accuracy = WithAccuracy(source, models, plan.accuracy, ran, told, limit_s, later)
     afterwards.append(accuracy)
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 

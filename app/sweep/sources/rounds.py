@@ -17,7 +17,7 @@ from app.cases.settings import settings_of
 from app.cases.status import Status
 from app.machine import engines
 from app.machine.available import availability_of, check_availability_of, runtime, runtime_of
-from app.machine.cores import usable_cores
+from app.machine.cores import listed, usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
@@ -27,7 +27,7 @@ from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel, Precision
-from runtimes.base import Available, Unavailable
+from runtimes.base import Available, Runtime, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
@@ -47,7 +47,8 @@ class Schedule:
     `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
     they may be off by, None for what follows from the arithmetic. `cores` are those that were
     chosen, () where each case has the last ones that it needs; `realtime` is a priority.
-    `environments` are the interpreters that cases name.
+    `environments` are the interpreters that cases name. `compile_limit_s` is when compiling in a
+    round is ended; `device_memory_limit_bytes` is what a process may hold of its device's memory.
     """
 
     cases: Sequence[Case]
@@ -65,6 +66,8 @@ class Schedule:
     lock_memory: bool = False
     realtime: int | None = None
     environments: Mapping[str, str] = field(default_factory=dict)
+    compile_limit_s: float = 600.0
+    device_memory_limit_bytes: int = 0
 
 
 def round_work(
@@ -95,9 +98,11 @@ def round_work(
     if beside is not None and beside.model is None:
         reason = f"the neighbour {case.condition.model}: {beside.reason}"
         return settled(schedule, case, number, as_status(beside.status), reason, tried)
-    sessions, usable = sessions_of(engine.options, case.options), usable_cores()
+    sessions = sessions_of(engine.options, case.options)
+    usable = near_device(engine, spec.device, usable_cores())
     neighbour = neighbour_job(case, settings, beside)
     at_once = sessions + (neighbour is not None)
+    needed = case.threads * at_once + spare_cores(engine) if case.threads else 0
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -110,7 +115,7 @@ def round_work(
         limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=schedule.cores or cores_for(case.threads * at_once, usable),
+        affinity=schedule.cores or cores_for(needed, usable),
         shared=not usable.isdisjoint(schedule.cores),
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
@@ -121,6 +126,7 @@ def round_work(
         batches=together,
         neighbour=neighbour,
         shapes=shapes,
+        device_memory_limit_bytes=schedule.device_memory_limit_bytes,
     )
     alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
     return RoundWork(
@@ -130,6 +136,7 @@ def round_work(
         Needs(frozenset(alone)),
         schedule.memory_limit_bytes,
         tried,
+        schedule.compile_limit_s,
     )
 
 
@@ -225,6 +232,18 @@ def cores_for(threads: int, usable: Collection[int]) -> tuple[int, ...]:
     """The last `threads` cores, so that the parent has another; () lets the system choose."""
     cores = sorted(usable)
     return tuple(cores[-threads:]) if 0 < threads < len(cores) else ()
+
+
+def spare_cores(engine: Runtime) -> int:
+    """How many cores a runtime's process has beside its threads: a driver has threads of its own,
+    and one that waits for its device by asking would keep them from the only core."""
+    return 2 if engine.accelerator else 0
+
+
+def near_device(engine: Runtime, device: str, usable: set[int]) -> set[int]:
+    """Of the usable cores those of the device's own node of memory, or all where none is told."""
+    told = engine.cores_near(device) if engine.accelerator else ""
+    return usable & set(listed(told)) or usable if told else usable
 
 
 def as_status(text: str) -> Status:

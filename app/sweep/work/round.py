@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import DiskError
+from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
 from app.cases.round import SLEPT, MeasureJob, RoundResult
 from app.cases.status import FAILED, Status
@@ -44,8 +46,9 @@ class RoundWork(ProcessWork):
     """`result` is there once it is over and counts.
 
     A process that holds more than `memory_limit_bytes` of the host's memory is ended; 0 for
-    no limit. `tried` says that the case is one that a search has come to, which the run's
-    manifest does not have.
+    no limit. `tried` says that the case is one that a search has come to, which the run's manifest
+    does not have. Compiling has `compile_limit_s` for itself, and is no part of the round's limit:
+    an engine may look for kernels for minutes.
     """
 
     kind = "round"
@@ -58,13 +61,17 @@ class RoundWork(ProcessWork):
         needs: Needs = ALONE,
         memory_limit_bytes: int = 0,
         tried: bool = False,
+        compile_limit_s: float = 600.0,
     ) -> None:
         super().__init__(time_limit_s, case.runtime)
+        self._compile_limit_s, self._left_s = compile_limit_s, time_limit_s
         self.case, self.job, self.needs, self.tried = case, job, needs, tried
         self.memory_limit_bytes = memory_limit_bytes
         self.result: RoundResult | None = None
         self.progress: Progress | None = None
         self.phase = "start"
+        self._gpu: GpuState | None = None
+        self._outcome: RoundResult | None = None
         self._readings: tuple[Reading, ...] = ()
         self._watcher: Watch | None = None
         self._disk_full = self._again = False
@@ -144,20 +151,36 @@ class RoundWork(ProcessWork):
 
     def _take(self, event: str, message: dict[str, Any]) -> None:
         if event == "phase":
-            self.phase = str(message.get("phase", ""))
+            self._enter(str(message.get("phase", "")))
+        elif event == "device":
+            self._gpu = self._eye.computes_on(str(message.get("uuid", "")))
+        elif event == "outcome":
+            self._outcome = from_json(RoundResult, message)
         elif event == "progress":
             self.progress = from_json(Progress, message)
         elif event == "result":
             self.result = from_json(RoundResult, message)
 
+    def _enter(self, phase: str) -> None:
+        """The clock of the round's limit rests while the process compiles."""
+        now = time.monotonic()
+        if phase == "compile":
+            self._left_s, self._deadline = self._deadline - now, now + self._compile_limit_s
+        elif self.phase == "compile":
+            self._deadline = now + self._left_s
+        self.phase = phase
+
     def _settle(self) -> None:
         result = self.result or self._without_result()
+        if self._gpu is not None:
+            environment = {**result.environment, "gpu": to_json(self._gpu)}
+            result = replace(result, environment=environment)
         if self._stopping or result.stop_reason == "stopped":
             self._why_dropped, self.result = STOPPED, None
         elif result.stop_reason == SLEPT:
             self._why_dropped = f"{result.reason}, it begins again"
             self._again, self.over, self.phase = True, False, "start"
-            self.result = self.progress = None
+            self.result = self.progress = self._outcome = None
             self._readings = ()
         elif result.stop_reason == "disk_full":
             self._why_dropped, self.result = result.reason, None
@@ -214,10 +237,13 @@ class RoundWork(ProcessWork):
                 f"the system ended the measuring process in {self.phase} for want of memory: "
                 "use a smaller batch"
             )
+        elif self._outcome is not None:
+            return self._failed_at_its_end(self._outcome)
         elif self._too_late:
             status = "timeout"
+            limit_s = self._compile_limit_s if self.phase == "compile" else self.time_limit_s
             reason = (
-                f"the round was still in {self.phase} after {self.time_limit_s:g} s: "
+                f"the round was still in {self.phase} after {limit_s:g} s: "
                 "raise --time-limit or make the case smaller"
             )
         return RoundResult(
@@ -230,6 +256,12 @@ class RoundWork(ProcessWork):
                 runtime(parse_spec(self.job.runtime).name).options, self.job.settings.options
             ),
         )
+
+    def _failed_at_its_end(self, outcome: RoundResult) -> RoundResult:
+        """What the process had told before the engine took it along: that holds."""
+        how = self._worker.how_it_ended()
+        said = f"the engine ended the process when its session was closed ({how}): update it"
+        return replace(outcome, warnings=(*outcome.warnings, said))
 
 
 class SettledRound(Work):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
 from app.machine.telemetry import LOOK_EVERY_S, Telemetry
 
@@ -24,7 +25,8 @@ class Watch:
     """Asked between polls; `due` is when it wants to look again (monotonic seconds).
 
     `pid` is the process on this machine; on another, None, its own machine watches it.
-    `memory_limit_bytes` 0 is no limit, `gpus` are CUDA's numbers of those that it uses.
+    `memory_limit_bytes` 0 is no limit, `gpus` are CUDA's numbers of those that it uses. They are
+    read once the process has said which they are: the numbers mean something to it alone.
     """
 
     pid: int | None
@@ -32,6 +34,7 @@ class Watch:
     gpus: tuple[int, ...]
     telemetry: Telemetry
     too_large: bool = False
+    _uuids: dict[int, str] = field(default_factory=dict)
     _process: psutil.Process | None = None
     _due: dict[str, float] = field(default_factory=dict)
 
@@ -46,6 +49,13 @@ class Watch:
         if self.telemetry.watches(self.gpus):
             self._due["devices"] = now
 
+    def computes_on(self, uuid: str) -> GpuState | None:
+        """The process has said which GPU its first one is; how that is set."""
+        if not (self.gpus and uuid):
+            return None
+        self._uuids[self.gpus[0]] = uuid
+        return self.telemetry.state(uuid)
+
     def due(self) -> float:
         return min(self._due.values(), default=math.inf)
 
@@ -58,7 +68,7 @@ class Watch:
         if now < self._due.get("devices", math.inf):
             return ()
         self._due["devices"] = now + LOOK_EVERY_S
-        return () if self.pid is None else self.telemetry.read(self.pid, self.gpus)
+        return () if self.pid is None else self.telemetry.read(self.pid, self._uuids)
 
     def _held_bytes(self) -> int:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.gui.plots.base import PlotView
 from app.gui.plots.read.brush import Brush
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
@@ -32,6 +34,10 @@ def opened(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> MainWindow:
     open_run(window, qtbot, tmp_path / "run")
     wait_for_summaries(window, qtbot)
     return window
+
+
+def _is_lit(view: PlotView) -> bool:
+    return bool(view.plots) and not view.lit_stale
 
 
 def test_what_is_clicked_in_a_plot_is_selected_in_the_table_and_the_rest_stays(
@@ -58,7 +64,7 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
     for key in ("histogram", "cumulative", "percentiles", "timeline"):
         opened.docks.show(key)
         view = opened.views.by_key[key]
-        qtbot.waitUntil(lambda view=view: not view.lit_stale and bool(view.plots))
+        qtbot.waitUntil(partial(_is_lit, view), timeout=10_000)
         assert view.lit is opened.feed.lit
         told = view.crosshair.box.plain
         assert "10 samples, 1.0 % of the samples" in told and "every 6.25 ms" in told, key

@@ -11,6 +11,17 @@ from tests.app.headless.batch import FAKE, rows, run
 SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glance")
 
+LATENCIES = (
+    "latency_",
+    "pooled_",
+    "response_",
+    "start_lateness",
+    "mlperf_",
+    "late_",
+    "deadline_us",
+)
+"""How the columns begin that are of single runs."""
+
 
 def test_queries_blocks_and_late_runs_have_their_figures(work: Path) -> None:
     flags = ("--scenario", "multistream:4,offline", "--option", "fake.sessions=2")
@@ -31,6 +42,43 @@ def test_queries_blocks_and_late_runs_have_their_figures(work: Path) -> None:
     for row in (queries, offline):
         assert float(row["throughput_ci_low_per_s"]) <= float(row["throughput_per_s"])
         assert float(row["late_share_ci_low"]) <= float(row["late_share"])
+
+
+def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) -> None:
+    flags = ("--scenario", "ahead:4,closed_loop", "--option", "fake.queue=1")
+    code, out, errors = run(*MEASURED, *flags, "--deadline", "1ms", "--rounds", "3", "--out", "run")
+    assert code == 0, errors
+    assert "inputs/s" in out and "ahead:4" in out
+    queued, closed = rows(work / "run")
+    assert (queued["scenario"], queued["at_once"], queued["status"]) == ("ahead", "4", "ok")
+    figures = {name: cell for name, cell in queued.items() if name.startswith(LATENCIES) and cell}
+    assert figures == {}
+    assert closed["latency_p50_us"] and closed["late_share"] == "1.0"
+    # Each of the four runs takes at least 2 ms.
+    most = int(queued["batch_size"]) / 2000e-6
+    assert 0 < float(queued["throughput_per_s"]) <= most
+    low, high = (float(queued[f"throughput_ci_{end}_per_s"]) for end in ("low", "high"))
+    assert low <= float(queued["throughput_per_s"]) <= high
+
+
+def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why(
+    work: Path,
+) -> None:
+    once = ("--scenario", "ahead:4", "--profile", "glance", "--rounds", "1")
+    run("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu,fpga", *once, "--out", "none")
+    reasons = {row["runtime"]: row["reason"] for row in rows(work / "none")}
+    assert "ort-cpu waits for each run by itself" in reasons["ort-cpu"]
+    assert "a simulated card has no queue" in reasons["fpga"]
+    queue = (*FAKE, *SCRIPT, "--option", "fake.queue=1")
+    for models, flags, said in (
+        ("cnn_tiny", (), "cnn_tiny's state has to be fed back"),
+        ("add.onnx", ("--rotate-inputs",), "leave --rotate-inputs out"),
+    ):
+        folder = models.partition(".")[0]
+        run("--headless", "--models", models, *queue, *once, *flags, "--out", folder)
+        (row,) = rows(work / folder)
+        assert row["status"] == "unsupported"
+        assert said in row["reason"]
 
 
 def test_a_query_that_leaves_a_lane_idle_is_a_row_that_says_so(work: Path) -> None:

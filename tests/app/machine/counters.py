@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 
@@ -25,11 +26,16 @@ class FakeNvml(SimpleNamespace):
     """Two GPUs as the driver's binding shows them; `deaf` is what they do not tell."""
 
     NVMLError = Unsupported
-    NVML_CLOCK_SM = 1
+    NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
     NVML_TEMPERATURE_GPU = 0
 
-    def __init__(self, deaf: tuple[str, ...] = (), reasons: int = 0x1) -> None:
-        super().__init__(deaf=deaf, reasons=reasons)
+    def __init__(
+        self,
+        deaf: tuple[str, ...] = (),
+        reasons: int = 0x1,
+        uuids: Mapping[str, int] = MappingProxyType({"GPU-a": 0, "GPU-b": 1}),
+    ) -> None:
+        super().__init__(deaf=deaf, reasons=reasons, uuids=uuids)
 
     def nvmlInit(self) -> None: ...  # noqa: N802
 
@@ -39,10 +45,19 @@ class FakeNvml(SimpleNamespace):
             "nvmlDeviceGetCount": lambda: 2,
             "nvmlDeviceGetName": lambda gpu: f"GPU {gpu}",
             "nvmlDeviceGetHandleByIndex": self._by_index,
-            "nvmlDeviceGetHandleByUUID": lambda uuid: {"GPU-b": 1}[uuid],
+            "nvmlDeviceGetHandleByUUID": self._by_uuid,
+            "nvmlDeviceGetUUID": lambda gpu: f"GPU-{'ab'[gpu]}",
+            "nvmlSystemGetDriverVersion": lambda: "580.95",
+            "nvmlDeviceGetEnforcedPowerLimit": lambda gpu: 700_000 + 1000 * gpu,
+            "nvmlDeviceGetMaxClockInfo": lambda gpu, _: 1_980 + gpu,
+            "nvmlDeviceGetPersistenceMode": lambda _: 0,
+            "nvmlDeviceGetEccMode": lambda _: [1, 0],
+            "nvmlDeviceGetMigMode": lambda _: [0, 1],
+            "nvmlDeviceGetCurrPcieLinkGeneration": lambda _: 5,
+            "nvmlDeviceGetCurrPcieLinkWidth": lambda _: 16,
             "nvmlDeviceGetPowerUsage": lambda gpu: 70_000 + 1000 * gpu,
             "nvmlDeviceGetTotalEnergyConsumption": lambda gpu: 5_000.0 + gpu,
-            "nvmlDeviceGetClockInfo": lambda gpu, _: 1_500 + gpu,
+            "nvmlDeviceGetClockInfo": lambda gpu, kind: {1: 1_500, 2: 3_201}[kind] + gpu,
             "nvmlDeviceGetTemperature": lambda gpu, _: 40 + gpu,
             "nvmlDeviceGetCurrentClocksThrottleReasons": lambda _: self.reasons,
             "nvmlDeviceGetComputeRunningProcesses": lambda _: [
@@ -53,6 +68,11 @@ class FakeNvml(SimpleNamespace):
         if name in self.deaf:
             return self._refuse
         return known[name]
+
+    def _by_uuid(self, uuid: str) -> int:
+        if uuid not in self.uuids:
+            raise Unsupported
+        return int(self.uuids[uuid])
 
     def _by_index(self, number: int) -> int:
         if number > 1:

@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
+from app.machine.environment import _gpus
 from app.machine.telemetry import Nvml, Rapl, Telemetry
+from app.results.compare import differences
 from exporters.codec import from_json, to_json
 from tests.app.machine.counters import FakeNvml, package
 
 
 def test_a_gpu_is_told_in_our_units() -> None:
-    reading = Nvml(FakeNvml(reasons=0x1 | 0x4 | 0x40), visible="").read(1, pid=7)
+    reading = Nvml(FakeNvml(reasons=0x1 | 0x4 | 0x40)).read(1, "b", pid=7)
     assert reading is not None
     assert (reading.device, reading.power_w, reading.clock_mhz) == ("gpu:1", 71.0, 1501)
     assert (reading.energy_mj, reading.temperature_c) == (5001.0, 41)
@@ -23,28 +26,70 @@ def test_a_gpu_is_told_in_our_units() -> None:
 
 def test_what_a_gpu_does_not_tell_is_empty_and_not_zero() -> None:
     deaf = ("nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetComputeRunningProcesses")
-    reading = Nvml(FakeNvml(deaf), visible="").read(0, pid=7)
+    reading = Nvml(FakeNvml(deaf)).read(0, "a", pid=7)
     assert reading is not None
     assert reading.energy_mj is None
     assert reading.process_memory_mb is None
     assert reading.power_w == 70.0
 
 
-def test_the_gpu_that_cuda_counts_as_first_is_the_one_that_is_read() -> None:
-    assert _clock(Nvml(FakeNvml(), visible="1"), 0) == 1501
-    assert _clock(Nvml(FakeNvml(), visible="GPU-b, 0"), 0) == 1501
-    assert _clock(Nvml(FakeNvml(), visible="GPU-b, 0"), 1) == 1500
+def test_the_gpu_is_the_one_that_calls_itself_so_whatever_number_cuda_gives_it() -> None:
+    """CUDA counts the fastest first, the library by the bus."""
+    nvml = Nvml(FakeNvml())
+    for number, uuid, clock in ((0, "b", 1501), (1, "a", 1500), (0, "a", 1500)):
+        reading = nvml.read(number, uuid, pid=7)
+        assert reading is not None
+        assert (reading.device, reading.clock_mhz) == (f"gpu:{number}", clock)
+
+
+def test_a_part_of_a_gpu_is_known_by_the_other_kind_of_name() -> None:
+    nvml = Nvml(FakeNvml(uuids={"MIG-part": 1}))
+    reading = nvml.read(0, "part", pid=7)
+    assert reading is not None
+    assert reading.clock_mhz == 1501
 
 
 def test_a_gpu_that_is_not_there_gives_no_reading() -> None:
-    assert Nvml(FakeNvml(), visible="").read(5, pid=7) is None
-    assert Nvml(FakeNvml(), visible="0").read(1, pid=7) is None
+    nvml = Nvml(FakeNvml())
+    assert nvml.read(0, "c", pid=7) is None
+    assert nvml.state("c") is None
 
 
-def _clock(nvml: Nvml, gpu: int) -> float | None:
-    reading = nvml.read(gpu, pid=7)
-    assert reading is not None
-    return reading.clock_mhz
+def test_others_are_told_only_where_ours_is_seen_among_them() -> None:
+    """In a container all processes may have other numbers, or none."""
+    nvml = Nvml(FakeNvml())
+    for pid, others in ((7, 1), (99, None)):
+        reading = nvml.read(0, "a", pid)
+        assert reading is not None
+        assert reading.other_processes == others
+
+
+def test_the_state_of_a_gpu_is_what_its_figures_depend_on() -> None:
+    state = Nvml(FakeNvml()).state("b")
+    assert state == GpuState(
+        name="GPU 1",
+        uuid="GPU-b",
+        driver="580.95",
+        power_limit_w=701.0,
+        clock_limit_mhz=1981,
+        persistence=False,
+        ecc=True,
+        mig=False,
+        link="PCIe 5 x16",
+    )
+    deaf = ("nvmlDeviceGetEccMode", "nvmlDeviceGetMigMode", "nvmlDeviceGetPersistenceMode")
+    quiet = Nvml(FakeNvml(deaf)).state("b")
+    assert quiet is not None
+    assert (quiet.ecc, quiet.mig, quiet.persistence) == (None, None, None)
+
+
+def test_runs_on_another_driver_are_told_apart_and_those_on_a_resting_link_are_not() -> None:
+    first = {"gpus": _gpus(Nvml(FakeNvml()))}
+    link = ("nvmlDeviceGetCurrPcieLinkGeneration",)
+    assert differences(first, {"gpus": _gpus(Nvml(FakeNvml(link)))}) == []
+    assert differences({}, {"gpus": _gpus(None)}) == []
+    other = {"gpus": _gpus(Nvml(FakeNvml(("nvmlSystemGetDriverVersion",))))}
+    assert ("gpus.0.driver", "580.95", "not known") in differences(first, other)
 
 
 def test_packages_add_up_and_a_counter_that_began_again_goes_on(tmp_path: Path) -> None:
@@ -78,7 +123,7 @@ def test_a_counter_that_vanishes_is_no_reading(tmp_path: Path) -> None:
 def test_nothing_is_watched_where_nothing_can_be_told(tmp_path: Path) -> None:
     package(tmp_path, 0, 1)
     assert not Telemetry().watches((0,))
-    assert not Telemetry(nvml=Nvml(FakeNvml(), visible="")).watches(())
+    assert not Telemetry(nvml=Nvml(FakeNvml())).watches(())
     assert Telemetry(rapl=Rapl(tmp_path)).watches(())
 
 

@@ -11,6 +11,7 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.condition import Condition
 from app.cases.given import Given
+from app.cases.gpu_state import GpuState
 from app.cases.interference import Interference
 from app.cases.open_loop import OpenLoop
 from app.cases.reading import Reading
@@ -37,7 +38,9 @@ RUNS = 24_000
 FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
+    **{"sync": "spin", "host_memory": "pinned", "device_memory_by": "sizes"},
 }
+ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
 PLACE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
 INTERFERENCE = Interference(
     seconds=9.0,
@@ -148,11 +151,19 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         device_memory_peak_mb=45.0,
         options={"sessions": 2},
         concurrency=2,
-        environment={"load_1min": 0.5, **PLACE},
+        environment={"load_1min": 0.5, **PLACE, "gpu": to_json(ON_GPU)},
         interference=INTERFERENCE,
     )
     counted = [
-        Reading(round(t * 1e9), "gpu:0", energy_mj=5e4 * t, clock_mhz=1500.0, throttle=("thermal",))
+        Reading(
+            round(t * 1e9),
+            "gpu:0",
+            energy_mj=5e4 * t,
+            clock_mhz=1500.0,
+            throttle=("thermal",),
+            memory_clock_mhz=3201.0,
+            other_processes=0,
+        )
         for t in (0.2, 0.5, 1.0)
     ]
     text = "".join(json.dumps(to_json(reading)) + "\n" for reading in counted)

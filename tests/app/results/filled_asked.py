@@ -10,6 +10,7 @@ from app.cases.batcher import Batcher
 from app.cases.case import Case
 from app.cases.cold_start import PHASES, ColdStart, subject_of
 from app.cases.condition import Condition
+from app.cases.imported import Imported
 from app.cases.round import FIRST_SEEN, MEASURED, RECORD
 from app.cases.scenario import Scenario
 from app.cases.shapes import Shapes
@@ -36,12 +37,14 @@ CHECKED = {
 BESIDE = {"neighbour_per_s": 4000.0, "neighbour_at_work": 1.0}
 
 
+THEIRS = Imported("trtexec", "10.0", "times.json", "c" * 64, "CUDA events", "copies and compute")
 SHAPES = Shapes(("batch",), ((1,), (8,)), (3.0, 1.0))
 
 
-def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case]:
-    """A batcher's, a sustained one, one beside another, one of several shapes, and one that jumps
-    between two levels and stalls at a beat; each case of the folder has a twin."""
+def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case, Case]:
+    """A batcher's, a sustained one, one beside another, one of several shapes, one that jumps
+    between two levels and stalls at a beat, and one that another program measured; each case of the
+    folder has a twin."""
     arriving = replace(plain, scenario=Scenario.parse("poisson:2000/s"))
     return (
         replace(arriving, batcher=Batcher(2, 100.0)),
@@ -49,11 +52,12 @@ def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case]:
         replace(plain, condition=Condition.parse("with:mlp")),
         replace(plain, axes={}, condition=Condition("shapes", file="mix.csv", shapes=SHAPES)),
         replace(plain, threads=3),
+        Case("net", "imported:trtexec"),
     )
 
 
 def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: float) -> None:
-    batched, sustained, beside, shaped, jumping = cases_asked_for(plain)
+    batched, sustained, beside, shaped, jumping, theirs = cases_asked_for(plain)
     two_levels = [latency_us, 1.5 * latency_us] * 600
     for number in range(rounds):
         stalled = [(9 * us if k % 50 == 0 else us) + k % 7 for k, us in enumerate(two_levels)]
@@ -64,6 +68,7 @@ def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: floa
     record(folder, sustained, 0, slower, facts=ENDS)
     record(folder, beside, 0, [latency_us] * 600, facts=BESIDE | CHECKED)
     _record_shapes(folder, shaped, latency_us)
+    record(folder, theirs, 0, [latency_us] * 600, "imported", clock="imported", imported=THEIRS)
     subject = subject_of(plain).case_id
     for process in range(STARTS):
         folder.record(ColdStart(subject, process, dict.fromkeys(PHASES, 10.0 + process)))

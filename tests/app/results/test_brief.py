@@ -10,12 +10,13 @@ from app.results.folder import RunFolder
 from app.results.live import Live, LiveFile
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of
 
+_GPU = {"name": "a GPU", "driver": "580.65.06"}
 _PACKAGES = {"onnxruntime": "1.31.1", "numpy": "2.4", "torch": "2.13"}
 
 
 def _run(path: Path, live: Live | None) -> Path:
     environment = {
-        **ENVIRONMENT, "packages": _PACKAGES, "commit": "0123456789ab", "gpu_driver": "580.65.06",
+        **ENVIRONMENT, "packages": _PACKAGES, "commit": "0123456789ab", "gpus": {"0": _GPU, "1": _GPU},
     }  # fmt: skip
     manifest = replace(
         manifest_of((CASE, OTHER)),

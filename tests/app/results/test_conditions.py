@@ -77,7 +77,7 @@ def test_a_gap_that_was_longer_than_asked_is_told_and_warned_of(tmp_path: Path) 
     row = row_of(tmp_path, paced_records(late_us=150.0, lanes=2))
     assert row["gap_had_p50_us"] == pytest.approx(1150.0)
     assert row["gap_had_p99_us"] == pytest.approx(1150.0)
-    assert "the median pause was 1150 us and 1000 us was asked for" in str(row["warnings"])
+    assert "the median pause was 1150 µs and 1000 µs was asked for" in str(row["warnings"])
     assert "--wait spin or hybrid" in str(row["warnings"])
 
 

@@ -77,7 +77,7 @@ def test_a_generator_that_was_late_itself_makes_the_row_invalid(
 ) -> None:
     row = recorded(tmp_path / "run", HELD, late_ns=80_000, wait_policy=policy)
     assert row["valid"] is False
-    assert "of a latency of 480.0 us at p50, 80.0 us are its own" in str(row["warnings"])
+    assert "of a latency of 480.0 µs at p50, 80.0 µs are its own" in str(row["warnings"])
     assert remedy in str(row["warnings"])
 
 

@@ -42,9 +42,31 @@ def test_the_search_has_an_upper_end() -> None:
     assert search(10**9)[1] == MOST
 
 
-@pytest.mark.parametrize("status", ["crashed", "timeout", "wrong_output", "unsupported"])
-def test_another_failure_is_no_lack_of_memory_and_ends_the_search(status: Status) -> None:
-    assert next_batch({1: "ok", 2: status}) is None
+FAILURES: tuple[Status, ...] = (
+    "crashed",
+    "timeout",
+    "wrong_output",
+    "unsupported",
+    "compile_failed",
+    "run_failed",
+)
+
+
+@pytest.mark.parametrize("status", FAILURES)
+@pytest.mark.parametrize("limit", [5, 100])
+def test_however_a_batch_fails_the_largest_that_runs_is_found(status: Status, limit: int) -> None:
+    """Engines refuse what has more than 2^31 elements, crash on it or answer wrongly."""
+    tried: dict[int, Status] = {}
+    while (batch := next_batch(tried)) is not None:
+        tried[batch] = "ok" if batch <= limit else status
+    assert limit * 31 / 32 - 1 <= largest_fit(tried) <= limit
+    assert stopped_by(tried).startswith(status.replace("_", " "))
+
+
+@pytest.mark.parametrize("status", FAILURES)
+@pytest.mark.parametrize("first", [1, 64])
+def test_what_fails_at_once_is_no_question_of_size(status: Status, first: int) -> None:
+    assert next_batch({first: status}, first) is None
 
 
 @pytest.mark.parametrize(

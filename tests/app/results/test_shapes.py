@@ -14,6 +14,9 @@ from app.results.shapes import shape_runs
 from tests.app.results.filled_asked import FIRST, cases_asked_for, fill_asked_for
 from tests.app.results.runs import manifest_of
 
+SHAPED = 3
+"""Its place among the cases."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -25,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_each_shape_is_told_by_itself(folder: Path) -> None:
     run = read_run(folder)
-    small, large = shape_runs(run, run.cases[-1])
+    small, large = shape_runs(run, run.cases[SHAPED])
     assert (small.sizes, large.sizes) == ("batch=1", "batch=8")
     assert (len(small.first_us), len(large.first_us)) == (0, FIRST)
     assert (small.share, large.share) == (0.5, 0.5)
@@ -34,7 +37,7 @@ def test_each_shape_is_told_by_itself(folder: Path) -> None:
 
 
 def test_latency_is_that_of_shapes_that_were_seen(folder: Path) -> None:
-    row = Rows().of(read_run(folder))[-1]
+    row = Rows().of(read_run(folder))[SHAPED]
     assert row["latency_max_us"] == pytest.approx(800.0)
     assert row["first_seen_p50_us"] == row["first_seen_p99_us"] == pytest.approx(4000.0)
     assert row["first_to_seen_p50"] == pytest.approx(5.0)

@@ -88,6 +88,22 @@ def test_memory_counts_over_the_whole_round_and_throttling_in_any(tmp_path: Path
     assert row["throttle"] == "none", "what held it down before the measurement does not count"
 
 
+def test_the_clocks_of_the_gpu_are_told_from_the_lowest_to_the_highest_of_all_rounds(
+    tmp_path: Path,
+) -> None:
+    first = [
+        Reading(at(t), "gpu:0", clock_mhz=clock, memory_clock_mhz=3201.0, other_processes=others)
+        for t, clock, others in ((0.5, 345.0, 9), (1.5, 1980.0, 0), (2.5, 1965.0, 1))
+    ]
+    second = [Reading(at(1.5), "gpu:0", clock_mhz=1755.0, process_memory_mb=7.0)]
+    rounds = [write_round(tmp_path, r, number) for number, r in enumerate((first, second))]
+    row = device_columns(tmp_path, rounds)
+    assert (row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]) == (1755.0, 1980.0)
+    assert row["gpu_memory_clock_mhz"] == 3201.0
+    assert row["gpu_others"] == 1, "who was there before the measurement does not count"
+    assert row["device_memory_by"] == "driver"
+
+
 def test_too_short_a_span_tells_no_energy(tmp_path: Path) -> None:
     readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, 1.2)]
     assert device_columns(tmp_path, [write_round(tmp_path, readings)]) == {}

@@ -78,6 +78,19 @@ def test_a_crash_is_one_result_that_names_the_signal(model: ExportedModel, sampl
     assert after.status == "ok", "the sweep goes on"
 
 
+def test_a_crash_when_the_session_is_closed_takes_nothing_of_the_round_along(
+    model: ExportedModel, samples: Path
+) -> None:
+    """As where CUDA's libraries raise while graphs are given back."""
+    with Engine(Given([round_work(model, samples, fail="close_crash")])) as engine:
+        (result,) = drive(engine).results
+    assert result.status == "ok"
+    assert result.iterations
+    assert result.check is not None
+    assert "teardown" in result.phases_ms or result.phases_ms["measure"] > 0
+    assert any("session was closed (signal SIGSEGV" in said for said in result.warnings)
+
+
 def test_the_last_word_of_a_dead_child_is_in_the_reason(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:

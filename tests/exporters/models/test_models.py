@@ -25,6 +25,10 @@ PARAMETERS = {
     "lstm_med": 5_556_512,
     "lstm_med_deep": 4_940_832,
     "lstm_large": 22_172_192,
+    # Weights, two biases of each gate, and the linear layer after them.
+    "lowlat_small_step": 4 * 96 * (128 + 96 + 96 + 96 + 4) + 96 + 1,
+    "lowlat_medium_step": 4 * 160 * (192 + 160 + 4 * 160 + 6) + 160 + 1,
+    "lowlat_large_step": 4 * 736 * (512 + 736 + 6 * 736 + 8) + 736 + 1,
     "mlp": 295_808,
     "char_cnn": 11_908_100,
 }
@@ -35,6 +39,7 @@ MACS = {
     "lstm_tiny": 2 * 4 * 128 * (128 + 128) + 128 * 32,
     "lstm_tiny_seq": 16 * (2 * 4 * 128 * (128 + 128) + 128 * 32),
     "cnn_small_seq": 16 * 3 * 256 * 256 * 8,
+    "lowlat_medium_window": 96 * 634_880 + 160,
     "mlp": 256 * 384 + 384 * 384 + 384 * 128,
     "char_cnn": 370_372_608,
 }
@@ -54,6 +59,32 @@ def test_parameters_are_the_published_ones_to_the_unit(name: str) -> None:
 @pytest.mark.parametrize("name", MACS)
 def test_macs_follow_from_the_sizes(name: str) -> None:
     assert _macs(find(name)) == MACS[name]
+
+
+def test_steps_of_a_low_latency_lstm_end_where_its_window_does() -> None:
+    window, step = find("lowlat_small_window"), find("lowlat_small_step")
+    inputs = seeded_inputs(window.inputs, {"batch": 2, "sequence": 9}, seed=3)["x"]
+    whole = ModuleEvaluator(window).outputs({"x": inputs}, {"batch": 2, "sequence": 9})["y"]
+    module = ModuleEvaluator(step)
+    fed = {spec.name: np.zeros(spec.shape_at({"batch": 2}), np.float32) for spec in step.inputs}
+    for time in range(9):
+        out = module.outputs({**fed, "x": inputs[:, time : time + 1]}, {"batch": 2})
+        fed |= {pair.input: out[pair.output] for pair in step.states}
+    np.testing.assert_allclose(out["y"][:, 0], whole, rtol=0, atol=1e-6)
+
+
+def test_a_low_latency_lstm_is_compared_with_its_double() -> None:
+    definition = find("lowlat_small_window")
+    point = {"batch": 1, "sequence": 9}
+    inputs = seeded_inputs(definition.inputs, point, seed=3)
+    module = ModuleEvaluator(definition)
+    expected = module.expected(inputs, point)
+    single = module.outputs(inputs, point)["y"]
+    assert expected.by == "torch in fp64"
+    assert expected.outputs["y"].dtype == single.dtype == np.float32
+    error = np.abs(expected.outputs["y"] - single).max()
+    # Some roundings of 2^-24 apart, and not the same to the last bit.
+    assert 0 < error < 1e-6
 
 
 @pytest.mark.parametrize("name", ["cnn_tiny", "lstm_tiny", "lstm_med_deep"])

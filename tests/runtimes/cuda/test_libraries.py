@@ -102,7 +102,7 @@ def test_libraries_are_found_in_wheels_and_opened_for_the_process(
 def test_a_machine_with_all_of_it_is_available(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OrtCuda, "libraries", ())
+    monkeypatch.setattr(libraries, "of_cuda", lambda major: Libraries((), ""))
     assert isinstance(OrtCuda().availability(), Available)
     assert [(d.key, d.name) for d in OrtCuda().devices()] == [
         ("0", "Stand-in GPU"),

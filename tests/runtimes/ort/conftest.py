@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from runtimes.base import Available, Device
-from runtimes.cuda import libraries
+from runtimes.cuda import libraries, tf32
 from runtimes.execution import Boundary
 from runtimes.ort import tensorrt_runtime
 from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.tensorrt_runtime import OrtTensorRt
+from tests.runtimes.stand_ins.fixtures import Driver
 
 
 @pytest.fixture(params=["host", "device"])
@@ -21,12 +22,13 @@ def boundary(request: pytest.FixtureRequest) -> Boundary:
 
 
 @pytest.fixture
-def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The checks before the session say that all is well."""
+def pretended(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The checks before the session say that all is well, and a driver is there."""
     for runtime in (OrtCuda, OrtTensorRt):
         monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
         monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
     monkeypatch.setattr(libraries, "infer_version", lambda soname: "10.16.1")
+    monkeypatch.setattr(tf32, "_when_loaded", [])
     monkeypatch.delenv("NVIDIA_TF32_OVERRIDE", raising=False)
     tensorrt_runtime._tf32_of_process.clear()
     yield

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from exporters.types import ExportedModel
+from app.workers.ahead import ahead_timing
+from app.workers.loop import Block
+from exporters.types import ExportedModel, Reference, StatePair
 from runtimes.execution import Boundary
 from runtimes.faults import RunFault, Unsupported
 from runtimes.ort.operators import Recording
 from runtimes.session.several import Several
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import BATCHES, STEPS, Graphs, node, streamed, vector
-from tests.runtimes.ort.on_host import CPU, on_host
+from tests.runtimes.graphs import BATCHES, STEPS, Graphs, constant, node, streamed, vector
+from tests.runtimes.ort.on_host import CPU, HostMemory, on_host
 from tests.runtimes.torch_factories import CHANNELS
 
 
@@ -51,6 +55,75 @@ def test_what_is_bound_between_runs_is_what_the_next_run_reads(
             results.append(lane.outputs()["y"])
     assert np.allclose(results[1], 2 * results[0])
     assert results[0].any()
+
+
+def reshaped(graphs: Graphs) -> ExportedModel:
+    """A graph whose shape is an input, which ONNX Runtime's providers take on the host."""
+    x, shape = np.arange(6, dtype=np.float32), np.array([2, 3], np.int64)
+    return graphs.save(
+        "reshaped",
+        [
+            node("Reshape", ["x", "shape"], ["flat"]),
+            node("Relu", ["flat"], ["z"]),
+            node("Reshape", ["z", "back"], ["y"]),
+            node("Add", ["shape", "shape"], ["twice"]),
+        ],
+        [vector("x", "float32", 6), vector("shape", "int64", 2)],
+        [vector("y", "float32", 6), vector("twice", "int64", 2)],
+        [constant("back", np.array([6], np.int64))],
+        references=[({}, Reference({"x": x, "shape": shape}, {"y": x, "twice": 2 * shape}))],
+    )
+
+
+def test_what_a_session_has_on_the_host_is_bound_there_and_bound_anew(
+    graphs: Graphs, boundary: Boundary
+) -> None:
+    """A shape on the device would be copied from there once, before anything was written."""
+    model = reshaped(graphs)
+    with on_host(model, 1, boundary, taken_on_host=("shape", "twice")) as session:
+        (lane,) = session.lanes
+        x = np.arange(6, dtype=np.float32)
+        for shape in ([2, 3], [3, 2], [6, 1]):
+            lane.poison()
+            lane.bind({"x": x, "shape": np.array(shape, np.int64)})
+            lane.run()
+            assert lane.outputs()["twice"].tolist() == [2 * size for size in shape]
+            assert lane.outputs()["y"].tolist() == x.tolist()
+        lane.feed({"shape": np.array([1, 6], np.int64)})
+        lane.run()
+        assert lane.outputs()["twice"].tolist() == [2, 12]
+
+
+@pytest.mark.parametrize("names", [("h", "older"), ("h_out", "older_out"), ("h", "older_out")])
+def test_states_that_a_session_has_on_the_host_go_on_there(
+    graphs: Graphs, boundary: Boundary, names: tuple[str, ...]
+) -> None:
+    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
+    with on_host(graphs.step, 1, boundary, taken_on_host=names) as session:
+        lane = session.lanes[0]
+        lane.bind({"x": x, "h": zero, "older": zero})
+        results = []
+        for _ in range(STEPS):
+            lane.run()
+            results.append(lane.outputs()["y"])
+            lane.advance()
+    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("at", "host_memory", "locked"),
+    [("host", "pinned", 2), ("host", "pageable", 0), ("device", "pinned", 0)],
+)
+def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not(
+    graphs: Graphs, at: Boundary, host_memory: str, locked: int
+) -> None:
+    memory, reference = HostMemory(), reference_of(graphs.dense, 1)
+    with on_host(graphs.dense, 1, at, memory=memory, host_memory=host_memory) as session:
+        assert memory.locked == locked
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
 
 
 def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: Boundary) -> None:
@@ -106,13 +179,76 @@ def test_a_closed_session_cannot_run(graphs: Graphs, boundary: Boundary) -> None
         session.lanes[0].run()
 
 
-def test_an_output_without_a_fixed_shape_is_unsupported(graphs: Graphs) -> None:
-    model = graphs.save(
-        "unshaped",
-        [node("NonZero", ["x"], ["y"])],
-        [vector("x", "float32", "batch", 4)],
-        [vector("y", "int64", 2, "found")],
-        axes={"batch": 1},
-    )
-    with pytest.raises(Unsupported, match="'y'"):
-        on_host(model, 1, "host")
+def finder(graphs: Graphs) -> ExportedModel:
+    """Where x is not zero, and a state that x becomes."""
+    nodes = [
+        node("NonZero", ["x"], ["where"]),
+        node("Identity", ["x"], ["older_out"]),
+        node("Identity", ["older"], ["oldest"]),
+    ]
+    names = ("x", "older", "older_out", "oldest")
+    x, older, older_out, oldest = (vector(name, "float32", "batch", 4) for name in names)
+    outputs = [vector("where", "int64", 2, "found"), older_out, oldest]
+    model = graphs.save("finder", nodes, [x, older], outputs, axes={"batch": 1})
+    return replace(model, states=(StatePair("older", "older_out"),))
+
+
+def test_what_each_run_finds_is_told_whole_on_the_host(graphs: Graphs) -> None:
+    with on_host(finder(graphs), 2, "host") as session:
+        (lane,) = session.lanes
+        assert lane.enqueue is None
+        assert session.execution.call_path.endswith("outputs allocated by the engine")
+        older = np.full((2, 4), 7, np.float32)
+        for share in (0.3, 1.0, 0.0, 0.6):
+            x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
+            x[np.random.default_rng(2).random((2, 4)) >= share] = 0
+            lane.bind({"x": x, "older": older})
+            lane.run()
+            told = lane.outputs()
+            assert np.array_equal(told["where"], np.array(np.nonzero(x)))
+            assert np.array_equal(told["oldest"], older)
+        lane.advance()
+        lane.run()
+        assert np.array_equal(lane.outputs()["oldest"], x)
+        lane.poison()
+        assert lane.outputs() == {}
+    with pytest.raises(RunFault):
+        lane.run()
+
+
+def test_nothing_can_be_laid_out_on_the_device_for_what_a_run_finds(graphs: Graphs) -> None:
+    with pytest.raises(Unsupported, match="'where' is known only after a run") as raised:
+        on_host(finder(graphs), 1, "device")
+    assert raised.value.remedy == "set boundary=host"
+
+
+def test_runs_that_are_queued_on_the_device_are_waited_for_once(
+    graphs: Graphs, boundary: Boundary
+) -> None:
+    reference = reference_of(graphs.dense, 1)
+    with on_host(graphs.dense, 1, boundary, has_queue=True) as session:
+        (lane,) = session.lanes
+        if boundary == "host":
+            assert lane.enqueue is None, "the copies to the host are waited for"
+            return
+        enqueue, synchronize, order = lane.enqueue, lane.synchronize, ""
+        assert isinstance(enqueue, partial) and synchronize is not None
+        entry = "disable_synchronize_execution_providers"
+        assert enqueue.args[1].get_run_config_entry(entry) == "1"
+
+        def queued() -> None:
+            nonlocal order
+            order += "x"
+            enqueue()
+
+        def waited() -> None:
+            nonlocal order
+            order += "w"
+            synchronize()
+
+        lane.enqueue, lane.synchronize = queued, waited
+        lane.bind(reference.inputs)
+        lane.poison()
+        ahead_timing(lane, 5)(Block(3), 3)
+        assert order == "xxxxxw" * 3
+        assert agrees(lane.outputs(), reference)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from weakref import finalize
 
 import numpy as np
 import onnxruntime
 import pytest
 
+from app.workers.starting import prepare
 from exporters.types import Reference
-from runtimes.cuda import libraries
+from runtimes.cuda import libraries, tf32
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import Settings
@@ -27,11 +29,15 @@ from runtimes.ort.trt_cache import cache_warning
 from tests.runtimes.graphs import Graphs, node, vector
 from tests.runtimes.ort.on_host import CPU
 from tests.runtimes.requests import request_of
+from tests.runtimes.torch_factories import CHANNELS
+
+HAS_GPU = libraries.devices() != ()
+"""Asked before a driver is stood in for."""
 
 
 def loads(provider: str) -> bool:
     """Whether the provider works on this machine, which the tests of `tests/gpu` are for."""
-    return libraries.devices() != () and provider in onnxruntime.get_available_providers()
+    return HAS_GPU and provider in onnxruntime.get_available_providers()
 
 
 @pytest.mark.usefixtures("pretended")
@@ -89,6 +95,71 @@ def test_tf32_is_off_unless_asked_and_fixed_for_a_process() -> None:
     set_tf32_of_process(False)
     with pytest.raises(Unsupported, match="process"):
         set_tf32_of_process(True)
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_processs_environment_forbids_tf32_before_anything_is_loaded() -> None:
+    runtime = OrtTensorRt()
+    allowed = Settings(options={"tf32": True})
+    assert runtime.environment(Settings()) == {tf32.VARIABLE: "0"}
+    assert runtime.environment(allowed) == {tf32.VARIABLE: None}
+    profiled = runtime.environment(Settings(operator_times=True))
+    assert profiled == {tf32.VARIABLE: "0", **runtime.operator_environment}
+    assert prepare(runtime, Settings()) == {tf32.VARIABLE: "0"}
+    assert os.environ[tf32.VARIABLE] == "0"
+    prepare(runtime, allowed)
+    assert tf32.VARIABLE not in os.environ
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize(("when_loaded", "told"), [("0", "fp32"), (None, "unknown")])
+def test_what_was_forbidden_after_libraries_were_loaded_is_not_called_fp32(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch, when_loaded: str | None, told: str
+) -> None:
+    runtime = OrtTensorRt()
+    if when_loaded is not None:
+        monkeypatch.setenv(tf32.VARIABLE, when_loaded)
+    libraries.open_libraries(["libgraphlap_absent.so.1"])
+    set_tf32_of_process(False)
+    request = runtime.request(graphs.dense, {"batch": 1}, Settings())
+    executed = ort_execution.Executed("fp32", ())
+    precision, said = runtime._precision(request, executed, (9, 0))
+    assert precision == told
+    assert bool(said) == (told == "unknown")
+
+
+def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many(
+    graphs: Graphs,
+) -> None:
+    """Near the end of a GPU's memory the second session is one too many: then one at a time."""
+    dense, open_now, most = graphs.dense, [0], []
+    model = graphs.save(
+        "narrow",
+        [node("Cast", ["x"], ["h"], to=10), node("Cast", ["h"], ["y"], to=1)],
+        dense.inputs,
+        [vector("y", "float32", "batch", CHANNELS)],
+        axes={"batch": 1},
+        references=[({"batch": 1}, Reference({"x": np.ones((1, CHANNELS), np.float32)}, {}))],
+    )
+
+    def opened(prefix: Path | None = None) -> onnxruntime.InferenceSession:
+        if open_now[0]:
+            raise RuntimeError("CUDA failure 2: out of memory")
+        options = onnxruntime.SessionOptions()
+        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        if prefix is not None:
+            options.enable_profiling, options.profile_file_prefix = True, str(prefix)
+        session = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
+        open_now[0] += 1
+        most.append(open_now[0])
+        finalize(session, lambda: open_now.__setitem__(0, open_now[0] - 1))
+        return session
+
+    session, executed = ort_execution.opened_and_read(opened, opened, request_of(model))
+    assert executed.precision != "unknown"
+    assert not executed.warnings
+    assert most == [1, 1, 1], "the session, the one that is recorded, and the session again"
+    assert session.get_inputs()[0].name == "x"
 
 
 def test_integer_arithmetic_elsewhere_is_listed_and_does_not_count() -> None:
@@ -174,8 +245,31 @@ def test_precision_flags_follow_the_case(graphs: Graphs) -> None:
         settings = Settings(precision=precision)
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
         (_, wanted), *_ = runtime._providers(request)
-        flags[precision] = (wanted["trt_fp16_enable"], wanted["trt_int8_enable"])
-    assert flags == {"fp32": ("0", "0"), "fp16": ("1", "0"), "int8": ("0", "1")}
+        flags[precision] = [n for n in ("fp16", "bf16", "int8") if wanted[f"trt_{n}_enable"] == "1"]
+    assert flags == {"fp32": [], "fp16": ["fp16"], "bf16": ["bf16"], "int8": ["int8"]}
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_convolutions_layout_and_memory_are_the_cases(graphs: Graphs) -> None:
+    runtime, told = OrtCuda(), {}
+    for chosen in (False, True):
+        options = {"prefer_nhwc": chosen, "cudnn_conv_use_max_workspace": not chosen}
+        request = runtime.request(graphs.dense, {"batch": 1}, Settings(options=options))
+        ((_, wanted),) = runtime._providers(request)
+        told[chosen] = wanted["prefer_nhwc"], wanted["cudnn_conv_use_max_workspace"]
+    assert told == {False: ("0", "1"), True: ("1", "0")}
+
+
+@pytest.mark.usefixtures("pretended")
+def test_runs_are_queued_by_the_cuda_provider_alone_and_not_as_graphs(graphs: Graphs) -> None:
+    for runtime, cuda_graph, queued in (
+        (OrtCuda(), False, True),
+        (OrtCuda(), True, False),
+        (OrtTensorRt(), False, False),
+    ):
+        settings = Settings(options={"boundary": "device", "cuda_graph": cuda_graph})
+        request = runtime.request(graphs.dense, {"batch": 1}, settings)
+        assert runtime._has_queue(request) == queued
 
 
 @pytest.mark.usefixtures("pretended")

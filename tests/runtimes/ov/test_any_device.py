@@ -10,8 +10,9 @@ from exporters.types import ExportedModel
 from runtimes.base import Device, Session
 from runtimes.faults import NotAvailable, Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.ov.any_device import OpenVino, refuse_type
+from runtimes.ov.any_device import OpenVino
 from runtimes.ov.library import library
+from runtimes.ov.runtime import refuse_type
 from tests.runtimes.contract import RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs
 

@@ -7,7 +7,9 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,12 @@ import pytest
 import torch
 from torch.autograd.profiler_util import FunctionEvent
 
+from app.workers.ahead import ahead_timing
+from app.workers.loop import Block
 from app.workers.timing import loop_of
 from exporters import own
-from exporters.types import ExportedModel
+from exporters.agreement import TOLERANCE
+from exporters.types import ExportedModel, Factory, Precision, TensorSpec
 from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
 from runtimes.calls.call import Call
@@ -27,7 +32,7 @@ from runtimes.faults import RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime, operators
 from runtimes.pyt.cuda_lane import TorchCudaLane
-from runtimes.pyt.cuda_place import Recording
+from runtimes.pyt.cuda_place import CudaPlace, Recording, Streams
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.pyt.cuda_session import TorchCudaSession
 from runtimes.session.several import Several
@@ -37,18 +42,27 @@ from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
 from tests.runtimes.torch_factories import CHANNELS
 
+PLAIN: dict[str, OptionValue] = {
+    "mode": "eager",
+    "tf32": False,
+    "channels_last": False,
+    "cudnn_benchmark": False,
+    "host_memory": "pinned",
+    "call": "auto",
+}
 _CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 class HostPlace:
     """The host where a GPU would be; a recording keeps its tensors, as a CUDA graph does."""
 
-    name, compute_capability = "host", (9, 0)
+    name, compute_capability, queues_up = "host", (9, 0), False
     device = torch.device("cpu")
 
     def __init__(self) -> None:
         self.waits = 0
         self.entered_by: list[int] = []
+        self.locked = 0
         self._kept: list[Any] = []
 
     def make_current(self) -> None:
@@ -57,7 +71,8 @@ class HostPlace:
     def synchronize(self) -> None:
         self.waits += 1
 
-    def host_tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    def pinned(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        self.locked += 1
         return torch.zeros(shape, dtype=dtype)
 
     def record(self, call: Callable[[], Any]) -> Recording:
@@ -119,10 +134,18 @@ def opened(
     tf32: bool = False,
     place: HostPlace | None = None,
     call: str = "auto",
+    precision: Precision = "fp32",
+    **others: OptionValue,
 ) -> TorchCudaSession:
-    request = request_of(
-        model, mode="eager", boundary=boundary, cuda_graph=cuda_graph, tf32=tf32, call=call
-    )
+    options: dict[str, OptionValue] = {
+        **PLAIN,
+        "boundary": boundary,
+        "cuda_graph": cuda_graph,
+        "tf32": tf32,
+        "call": call,
+        **others,
+    }
+    request = request_of(model, 1, Settings(precision=precision), **options)
     return TorchCudaSession(request, place or HostPlace())
 
 
@@ -148,6 +171,50 @@ def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
         assert [place.entered_by for place in places] == [[me], [me, other]]
         assert agrees(lane.outputs(), reference)
         assert session.memory().device_peak_bytes == 1234, "the process's, not once a session"
+
+
+@pytest.mark.parametrize(
+    ("boundary", "host_memory", "locked"),
+    [("host", "pinned", 2), ("host", "pageable", 0), ("device", "pinned", 0)],
+)
+def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not(
+    graphs: Graphs, boundary: str, host_memory: str, locked: int
+) -> None:
+    place, reference = HostPlace(), reference_of(graphs.dense, 1)
+    with opened(graphs.dense, boundary, place=place, host_memory=host_memory) as session:
+        assert place.locked == locked
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_sessions_that_share_one_of_torchs_streams_say_so(graphs: Graphs) -> None:
+    streams = Streams()
+    assert [streams.take(number) for number in (1, 2, 1)] == [False, False, True]
+    streams.give(1)
+    streams.give(1)
+    assert not streams.take(1)
+    place = HostPlace()
+    place.queues_up = True
+    with opened(graphs.dense, "host", place=place) as session:
+        assert "32 streams" in session.execution.warnings[0]
+
+
+def test_what_closing_raises_after_a_fault_does_not_hide_the_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After an illegal access each call of CUDA's raises it again, those that free too."""
+
+    def again(*_: object) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", again)
+    place = CudaPlace.__new__(CudaPlace)
+    place.device = torch.device("cuda", 0)
+    untyped: Any = place
+    untyped._stream = SimpleNamespace(cuda_stream=7)
+    place.release()
 
 
 @pytest.mark.parametrize("name", ["dense", "step", "lookup"])
@@ -190,6 +257,101 @@ def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> No
         assert place.waits == before + 1
 
 
+@pytest.mark.parametrize("name", ["step", "lookup"])
+def test_bf16_lies_between_float32_ends(
+    graphs: Graphs, name: str, boundary: str, cuda_graph: bool
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    reference = reference_of(model, 1)
+    with opened(model, boundary, cuda_graph, precision="bf16") as session:
+        assert session.execution.precision == "bf16"
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference, TOLERANCE["bf16"])
+        assert not agrees(lane.outputs(), reference), "float32 would be nearer"
+
+
+@pytest.mark.parametrize("call", ["auto", "python"])
+def test_runs_that_are_queued_wait_once(
+    graphs: Graphs, boundary: str, cuda_graph: bool, call: str
+) -> None:
+    reference, place = reference_of(graphs.dense, 1), HostPlace()
+    with opened(graphs.dense, boundary, cuda_graph, place=place, call=call) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        before = place.waits
+        ahead_timing(lane, 5)(Block(3), 3)
+        assert place.waits == before + 3
+        assert agrees(lane.outputs(), reference)
+
+
+PICTURES = """
+import torch
+
+class Pictures(torch.nn.Module):
+    def forward(self, x):
+        return x.relu(), x.nonzero()
+
+def pictures():
+    return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
+"""
+
+
+@pytest.fixture
+def pictures(graphs: Graphs, tmp_path: Path) -> ExportedModel:
+    """Gives pictures as they lie, and where they are not zero, which a run finds."""
+    file = tmp_path / "pictures.py"
+    file.write_text(PICTURES)
+    return replace(
+        graphs.dense,
+        inputs=(TensorSpec("x", "float32", (1, 4, 6, 5)),),
+        outputs=(TensorSpec("y", "float32", (1, 4, 6, 5)), TensorSpec("at", "int64", (120, 4))),
+        axes={},
+        factory=Factory(f"{file}:pictures"),
+    )
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_what_a_run_finds_is_told_whole_in_either_layout(
+    pictures: ExportedModel, boundary: str, channels_last: bool
+) -> None:
+    with opened(pictures, boundary, channels_last=channels_last) as session:
+        (lane,) = session.lanes
+        for seed in (1, 2):
+            x = np.random.default_rng(seed).standard_normal((1, 4, 6, 5)).astype(np.float32)
+            x[x < seed / 2] = 0
+            lane.bind({"x": x})
+            lane.run()
+            told = lane.outputs()
+            assert np.array_equal(told["y"], np.maximum(x, 0))
+            assert np.array_equal(told["at"], np.argwhere(x))
+        assert isinstance(lane, TorchCudaLane)
+        (inside,) = lane.device_inputs
+        assert inside.is_contiguous(memory_format=torch.channels_last) == channels_last
+
+
+def test_cudnn_is_told_whether_to_time_its_algorithms(graphs: Graphs) -> None:
+    for benchmark in (True, False):
+        with opened(graphs.dense, "host", cudnn_benchmark=benchmark):
+            assert torch.backends.cudnn.benchmark == benchmark
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
+def test_a_mode_that_records_no_graph_where_it_should_is_unsupported(graphs: Graphs) -> None:
+    """The host has none, and torch goes on without a word."""
+    with pytest.raises(Unsupported, match="records no CUDA graph") as raised:
+        opened(graphs.dense, "host", mode="reduce-overhead")
+    assert "mode=compile" in raised.value.remedy
+
+
+def test_graphs_are_not_recorded_in_one_another(graphs: Graphs, driver: Driver) -> None:
+    options: dict[str, OptionValue] = {"mode": "reduce-overhead", "cuda_graph": True}
+    with pytest.raises(Unsupported, match="CUDA graphs of its own"):
+        TorchCuda().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+
+
 needs_c = pytest.mark.skipif(
     not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
 )
@@ -227,9 +389,8 @@ def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_d
 
 @needs_c
 def test_a_result_whose_order_is_not_its_memorys_is_copied_by_torch(graphs: Graphs) -> None:
-    request = request_of(
-        graphs.dense, mode="eager", boundary="host", cuda_graph=True, tf32=False, call="auto"
-    )
+    options = PLAIN | {"boundary": "host", "cuda_graph": True}
+    request = request_of(graphs.dense, 1, Settings(), **options)
     kept = torch.arange(6.0).reshape(2, 3).t()
     lane = TorchCudaLane(request, HostPlace())
     lane.prepare(lambda: kept, recorded=True)
@@ -289,13 +450,7 @@ def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
     graphs: Graphs, boundary: str, cuda_graph: bool, name: str
 ) -> None:
     model: ExportedModel = getattr(graphs, name)
-    options: dict[str, OptionValue] = {
-        "mode": "eager",
-        "boundary": boundary,
-        "cuda_graph": cuda_graph,
-        "tf32": False,
-        "call": "auto",
-    }
+    options = PLAIN | {"boundary": boundary, "cuda_graph": cuda_graph}
     request = request_of(model, 1, Settings(operator_times=True), **options)
     reference = reference_of(model, 1)
     with TorchCudaSession(request, HostPlace()) as session:

@@ -14,11 +14,13 @@ import torch
 from safetensors.torch import save_file
 from torch._inductor.utils import clear_caches
 
+from exporters.agreement import TOLERANCE
 from exporters.codec import to_json
-from exporters.types import ExportedModel, Factory, TensorSpec
+from exporters.types import ExportedModel, Factory, Precision, TensorSpec
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
 from runtimes.options import Settings
 from runtimes.pyt.runtime import TorchCpu
+from runtimes.session import host_cpu
 from runtimes.session.several import compile_sessions
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
@@ -45,6 +47,20 @@ class Branching(torch.nn.Module):
     def forward(self, x):
         return x + 1 if x.sum().item() > 0 else x
 
+class Pictures(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(4, 8, 3)
+
+    def forward(self, x):
+        laid_out = torch.channels_last
+        last = x.is_contiguous(memory_format=laid_out)
+        assert last == self.conv.weight.is_contiguous(memory_format=laid_out)
+        return self.conv(x) + (0 if last else 1)
+
+def pictures():
+    return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
+
 def recurrent():
     return Recurrent(), {"x": torch.zeros(1, 3, 4)}
 
@@ -64,6 +80,70 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     cache = tmp_path_factory.mktemp("compiled")
     clear_caches()  # what earlier tests of this process have compiled
     return Settings(threads=1, options={"mode": "compile"}, cache_dir=str(cache))
+
+
+@pytest.mark.parametrize("name", ["dense", "step", "lookup"])
+def test_bf16_lies_between_float32_ends(graphs: Graphs, name: str) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    reference = reference_of(model, 3)
+    with TorchCpu().compile(model, {"batch": 3}, Settings("bf16", threads=1)) as session:
+        assert session.execution.precision == "bf16"
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference, TOLERANCE["bf16"])
+        assert not agrees(lane.outputs(), reference), "float32 would be nearer"
+        lane.poison()
+        assert not agrees(lane.outputs(), reference, TOLERANCE["bf16"])
+
+
+def test_a_state_goes_on_in_bf16(graphs: Graphs) -> None:
+    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
+    with TorchCpu().compile(graphs.step, {"batch": 1}, Settings("bf16", threads=1)) as session:
+        (lane,) = session.lanes
+        lane.bind({"x": x, "h": zero, "older": zero})
+        results = []
+        for _ in range(STEPS):
+            lane.run()
+            results.append(lane.outputs()["y"])
+            lane.advance()
+    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=TOLERANCE["bf16"] * 4)
+
+
+def test_a_processor_that_must_widen_bf16_is_told_of(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"flags\t\t: fpu avx2": 1, "flags\t\t: fpu avx512_bf16": 0, "Features\t: bf16 i8mm": 0}
+    for number, (line, warned) in enumerate(told.items()):
+        file = tmp_path / str(number)
+        file.write_text(f"processor\t: 0\n{line}\n")
+        monkeypatch.setattr(host_cpu, "CPU_INFO", file)
+        host_cpu.multiplies_bf16.cache_clear()
+        with TorchCpu().compile(graphs.dense, {"batch": 1}, Settings("bf16")) as session:
+            assert len(session.execution.warnings) == warned
+    host_cpu.multiplies_bf16.cache_clear()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_pictures_lie_as_the_option_says(
+    graphs: Graphs, tmp_path: Path, precision: Precision
+) -> None:
+    shapes = {"x": ("batch", 4, 6, 5), "y": ("batch", 8, 4, 3)}
+    model = replace(
+        from_text(graphs, tmp_path, "pictures"),
+        inputs=(TensorSpec("x", "float32", shapes["x"]),),
+        outputs=(TensorSpec("y", "float32", shapes["y"]),),
+    )
+    x = weights(2, 4, 6, 5)
+    found = []
+    for last in (False, True):
+        settings = Settings(precision, threads=1, options={"channels_last": last})
+        with TorchCpu().compile(model, {"batch": 2}, settings) as session:
+            (lane,) = session.lanes
+            lane.bind({"x": x})
+            lane.run()
+            found.append(lane.outputs()["y"])
+    assert np.allclose(found[0], found[1] + 1, atol=2e-2 if precision == "bf16" else 1e-5)
 
 
 def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
@@ -151,6 +231,7 @@ from exporters.types import ExportedModel
 from runtimes.options import Settings
 from runtimes.session.several import compile_sessions
 from runtimes.pyt.runtime import TorchCpu
+from runtimes.session import host_cpu
 model = from_json(ExportedModel, json.loads(sys.stdin.read()))
 settings = {compiled!r}
 with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:

@@ -31,6 +31,29 @@ class Driver:
     def set(self, version: int = 13000, devices: int = 2, init: int = 0, alloc: int = 0) -> None:
         self.library.stand_in_set(version, devices, init, alloc)
 
+    def told(self) -> str:
+        """What was asked of it since it was last asked, as `driver.c` has it."""
+        self.library.stand_in_told.restype = ctypes.c_char_p
+        told: bytes = self.library.stand_in_told()
+        return told.decode()
+
+    def refuse_host(self, code: int) -> None:
+        """Let page-locked memory be refused with this code."""
+        self.library.stand_in_refuse_host(code)
+
+    def fail(self, code: int) -> None:
+        """Let the next work that is done fail so, and from then on every call."""
+        self.library.stand_in_fail(code)
+
+    def memory(self, size: int) -> None:
+        """Let a device have so many bytes."""
+        self.library.stand_in_memory(ctypes.c_size_t(size))
+
+    @property
+    def used(self) -> int:
+        """How many bytes of devices are held."""
+        return int(self.library.stand_in_used())
+
     @property
     def live(self) -> int:
         return int(self.library.stand_in_live())
@@ -49,6 +72,8 @@ def driver(driver_library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dri
     monkeypatch.setattr(cuda_driver, "SONAME", driver_library)
     cuda_driver.library.cache_clear()
     driver = Driver(ctypes.CDLL(driver_library))
+    driver.library.stand_in_used.restype = ctypes.c_size_t
+    driver.library.stand_in_begin()
     driver.set()
     yield driver
     cuda_driver.library.cache_clear()

@@ -13,6 +13,7 @@ import json
 import time
 from types import SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import onnx
@@ -49,13 +50,24 @@ class IProfiler:
     def report_layer_time(self, layer_name: str, ms: float) -> None: ...
 
 
+class IOutputAllocator:
+    """What derives from it is asked for room and told shapes."""
+
+    def __init__(self) -> None:
+        pass
+
+
 NetworkDefinitionCreationFlag = SimpleNamespace(STRONGLY_TYPED=0)
-BuilderFlag = SimpleNamespace(TF32="tf32", FP16="fp16", INT8="int8")
+BuilderFlag = SimpleNamespace(TF32="tf32", FP16="fp16", BF16="bf16", INT8="int8", FP8="fp8")
 ProfilingVerbosity = SimpleNamespace(DETAILED="detailed")
 LayerInformationFormat = SimpleNamespace(JSON="json")
 EngineStat = SimpleNamespace(TOTAL_WEIGHTS_SIZE="weights")
 built: list[dict[str, Any]] = []
 """One entry for each build: its settings, for tests to look at."""
+late: list[str] = []
+"""What was computed with a context that was gone: real ones crash, or write what is not theirs."""
+said_while_building: list[str] = []
+"""Errors that a build reports and gets over, as of kernels that it passes over."""
 
 
 def init_libnvinfer_plugins(logger: ILogger, namespace: str) -> bool:
@@ -156,6 +168,8 @@ class Builder:
     def build_serialized_network(
         self, network: INetworkDefinition, config: IBuilderConfig
     ) -> IHostMemory:
+        for text in said_while_building:
+            self._logger.log(ILogger.Severity.ERROR, text)
         built.append(
             {
                 "strong": bool(network._flags & 1),
@@ -223,12 +237,30 @@ class ICudaEngine:
         return 200
 
 
+def _wait_for(stream_handle: int) -> bool:
+    wait = ctypes.CDLL(driver.SONAME).cuStreamSynchronize
+    wait.argtypes = (ctypes.c_void_p,)
+    return bool(wait(stream_handle) == 0)
+
+
 def _types(session: onnxruntime.InferenceSession) -> dict[str, str]:
     return {v.name: _TYPES[v.type] for v in (*session.get_inputs(), *session.get_outputs())}
 
 
+_calls: list[Any] = []
+
+
+def _computed(context: IExecutionContext | None) -> None:
+    if context is None:
+        late.append("a run")
+    else:
+        context._compute()
+
+
 class IExecutionContext:
     failing = False
+    _most_bytes = 1024
+    """What the engine says that an output may need at most."""
     profiler: IProfiler | None = None
     enqueue_emits_profile = True
 
@@ -238,8 +270,11 @@ class IExecutionContext:
         self._spent_ms: float | None = None
         self._shapes: dict[str, Shape] = {}
         self._addresses: dict[str, int] = {}
+        self._allocators: dict[str, Any] = {}
         # TensorRT reads the addresses when work is given to it, and writes when it is done.
-        self._call = _CALL(lambda _: self._compute())
+        mine = ref(self)
+        self._call = _CALL(lambda _: _computed(mine()))
+        _calls.append(self._call)  # the driver has its address for as long as work is queued
 
     def set_input_shape(self, name: str, shape: Shape) -> bool:
         self._shapes[name] = tuple(shape)
@@ -257,7 +292,14 @@ class IExecutionContext:
 
     def get_tensor_shape(self, name: str) -> Shape:
         (value,) = [v for v in self._opened().get_outputs() if v.name == name]
-        return tuple(value.shape)
+        return tuple(size if isinstance(size, int) else -1 for size in value.shape)
+
+    def get_max_output_size(self, name: str) -> int:
+        return self._most_bytes
+
+    def set_output_allocator(self, name: str, output_allocator: IOutputAllocator) -> bool:
+        self._allocators[name] = output_allocator
+        return True
 
     def set_tensor_address(self, name: str, memory: int) -> bool:
         self._addresses[name] = memory
@@ -269,7 +311,9 @@ class IExecutionContext:
         self._spent_ms = None
         launch = ctypes.CDLL(driver.SONAME).cuLaunchHostFunc
         launch.argtypes = (ctypes.c_void_p, _CALL, ctypes.c_void_p)
-        return bool(launch(stream_handle, self._call, None) == 0)
+        queued = launch(stream_handle, self._call, None) == 0
+        # A shape that a run finds is told before the call returns.
+        return bool(queued and (not self._allocators or _wait_for(stream_handle)))
 
     def report_to_profiler(self) -> bool:
         """Each layer's share of the last run; nothing can be told before that is complete."""
@@ -287,7 +331,13 @@ class IExecutionContext:
             v.name: self._view(v.name, self._shapes[v.name], v.type) for v in session.get_inputs()
         }
         for value, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
-            self._view(value.name, tuple(value.shape), value.type)[...] = result
+            allocator = self._allocators.get(value.name)
+            if allocator is not None:
+                self._addresses[value.name] = allocator.reallocate_output_async(
+                    value.name, self._addresses.get(value.name, 0), result.nbytes, 256, 0
+                )
+                allocator.notify_shape(value.name, result.shape)
+            self._view(value.name, result.shape, value.type)[...] = result
         self._spent_ms = (time.perf_counter() - begun) * 1e3
 
     def _view(self, name: str, shape: Shape, kind: str) -> np.ndarray:

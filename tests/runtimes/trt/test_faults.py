@@ -54,6 +54,16 @@ def test_a_build_that_fails_is_told_in_one_sentence(said: str, kind: type[Runtim
     assert "Error Code" not in str(fault)
 
 
+def test_a_kernel_that_was_passed_over_for_want_of_memory_explains_no_later_step() -> None:
+    log = Log()
+    log.keep("Error Code 2: OutOfMemory (tactic 0x3e8 needs 9 GB)")
+    log.begin()
+    log.keep("Error Code 4: the engine was built for another GPU")
+    fault = log.fault(CompileFault, "TensorRT could not load its own engine", "see nvidia-smi")
+    assert type(fault) is CompileFault
+    assert "another GPU" in str(fault)
+
+
 def test_that_there_is_no_driver_hides_no_cause() -> None:
     log = Log()
     log.keep("the cause")

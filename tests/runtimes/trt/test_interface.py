@@ -22,10 +22,10 @@ from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins import tensorrt_rtx as rtx_stand_in
 from tests.runtimes.trt.bindings_table import RTX, Member, load_table
 
-FILES = ("build.py", "faults.py", "lane.py", "layer_times.py", "session.py")
+FILES = ("build.py", "faults.py", "found_outputs.py", "lane.py", "layer_times.py", "session.py")
 TABLE = load_table()
 VERSIONS = frozenset(version for member in TABLE for version in member.versions)
-ONLY_TEN = {("BuilderFlag", "FP16"), ("BuilderFlag", "INT8")}
+ONLY_TEN = {("BuilderFlag", name) for name in ("BF16", "FP16", "FP8", "INT8")}
 """Weak typing, which is used in `_allow` alone, and that with TensorRT 10 alone."""
 ONLY_RTX = {
     ("", "ComputeCapability"),

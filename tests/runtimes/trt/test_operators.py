@@ -7,8 +7,9 @@ import json
 import pytest
 
 from runtimes.execution import OpTime
-from runtimes.session.precision import of_graph
 from runtimes.trt import operators
+from runtimes.trt.layers import described_layers
+from runtimes.trt.products import claimed
 
 
 def described(*layers: tuple[str, str, str]) -> str:
@@ -28,6 +29,10 @@ def described(*layers: tuple[str, str, str]) -> str:
     )
 
 
+def unasked() -> dict[str, str]:
+    raise AssertionError("no layer leaves a doubt, so the graph need not be read")
+
+
 @pytest.mark.parametrize(
     ("text", "precision"),
     [
@@ -36,38 +41,37 @@ def described(*layers: tuple[str, str, str]) -> str:
         ("Channel major FP16 format where channel % 8 == 0", "fp16"),
         ("Four wide channel vectorized row major Int8 format", "int8"),
         ("Row major linear BF16", "bf16"),
+        ("Row major linear FP8 format", "fp8"),
         ("Float", "fp32"),
         ("Half", "fp16"),
         ("BFloat16", "bf16"),
         ("Int8", "int8"),
+        ("Int4", "int4"),
+        ("FP8", "fp8"),
+        ("FP4", "fp4"),
         ("Int32", "integer"),
         ("Row major linear INT64", "integer"),
         ("Bool", "integer"),
     ],
 )
 def test_types_are_read_as_releases_10_and_11_write_them(text: str, precision: str) -> None:
-    (node,) = operators.placement(described(("conv", "CaskConvolution", text)), "TensorRT")
+    layers = described_layers(described(("conv", "CaskConvolution", text)))
+    (node,) = operators.placement(layers, "TensorRT")
     assert node.precision == precision
     eleven = described(("conv", "CaskConvolution", text)).replace("Format/Datatype", "DataType")
-    assert operators.placement(eleven, "TensorRT") == (node,)
+    assert operators.placement(described_layers(eleven), "TensorRT") == (node,)
 
 
 def test_what_only_moves_data_does_not_decide() -> None:
-    text = described(
-        ("in", "Reformat", "Row major linear FP32"),
-        ("conv", "CaskConvolution", "Row major linear FP16"),
-        ("none", "NoOp", "Row major linear FP32"),
+    layers = described_layers(
+        described(
+            ("in", "Reformat", "Row major linear FP32"),
+            ("conv", "CaskConvolution", "Row major linear FP16"),
+            ("none", "NoOp", "Row major linear FP32"),
+        )
     )
-    placement = operators.placement(text, "TensorRT")
-    assert [node.node for node in placement] == ["conv"]
-    assert of_graph(placement) == ("fp16", ())
-
-
-def test_layers_of_two_precisions_are_said() -> None:
-    text = described(("a", "CaskConvolution", "Half"), ("b", "CaskConvolution", "Float"))
-    precision, (warning,) = of_graph(operators.placement(text, "TensorRT"))
-    assert precision == "fp16"
-    assert "'b' in fp32" in warning
+    assert [node.node for node in operators.placement(layers, "TensorRT")] == ["conv"]
+    assert claimed(layers, unasked) == ("fp16", ())
 
 
 def test_a_layer_is_told_by_the_nodes_that_it_was_made_of() -> None:
@@ -107,4 +111,4 @@ def test_a_layer_that_is_not_described_keeps_its_time_and_its_name(text: str) ->
 @pytest.mark.parametrize("text", ['{"Layers": ["conv", "relu"]}', "{}", "no JSON"])
 def test_an_engine_without_details_is_not_guessed(text: str) -> None:
     with pytest.raises(ValueError):
-        operators.placement(text, "TensorRT")
+        described_layers(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import subprocess
 import sys
 import time
@@ -22,12 +24,15 @@ from runtimes.calls.timed import TimedCalls
 from runtimes.cuda.driver import CudaError
 from runtimes.faults import NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
+from runtimes.session.precision import refuse_wider
 from runtimes.session.several import compile_sessions
+from runtimes.trt.lane import TensorRtLane
 from runtimes.trt.package import TENSORRT
 from runtimes.trt.runtime import TensorRt
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, installed
 from tests.runtimes.torch_factories import CHANNELS
 
@@ -301,9 +306,122 @@ def test_a_full_gpu_is_out_of_memory_and_leaves_nothing(
     graphs: Graphs, tensorrt: ModuleType, driver: Driver
 ) -> None:
     driver.set(alloc=2)
-    with pytest.raises(OutOfMemory):
+    with pytest.raises(OutOfMemory, match="the GPU's memory"):
+        compiled(graphs)
+    driver.set()
+    driver.refuse_host(2)
+    with pytest.raises(OutOfMemory, match="the host's page-locked memory"):
         compiled(graphs)
     assert driver.live == 0
+
+
+def test_a_kernel_that_was_passed_over_does_not_explain_what_fails_later(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stand_in, "said_while_building", ["Error Code 2: OutOfMemory (a tactic)"])
+    with compiled(graphs) as session:
+        monkeypatch.setattr(tensorrt.IExecutionContext, "failing", True)
+        with pytest.raises(RunFault, match="could not start a run"):
+            session.lanes[0].run()
+
+
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_what_is_still_queued_is_over_before_what_it_uses_is_gone(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver, cuda_graph: bool
+) -> None:
+    """As after a run of another stream that failed."""
+    stand_in.late.clear()
+    session = compiled(graphs, streams=2, cuda_graph=cuda_graph)
+    for lane in session.lanes:
+        assert isinstance(lane, TensorRtLane) and lane.enqueue is not None
+        lane.enqueue()
+    session.close()
+    gc.collect()
+    assert stand_in.late == []
+    assert driver.live == 0
+
+
+def test_a_fault_of_the_device_is_the_cause_that_is_told(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    """It shows in a run, and every call after it fails too, those of closing among them."""
+    reference = reference_of(graphs.dense, 1)
+    with compiled(graphs) as session:
+        session.lanes[0].bind(reference.inputs)
+        driver.fail(700)
+        with pytest.raises(CudaError) as raised:
+            session.lanes[0].run()
+        assert "error 700" in str(session.fault(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("boundary", "host_memory", "path"),
+    [
+        ("host", "pinned", ", pinned host memory"),
+        ("host", "pageable", ", pageable host memory"),
+        ("device", "pinned", "cuStreamSynchronize"),
+    ],
+)
+def test_what_a_run_copies_from_and_how_it_is_waited_for_is_told(
+    graphs: Graphs, tensorrt: ModuleType, boundary: str, host_memory: str, path: str
+) -> None:
+    options = {"boundary": boundary, "host_memory": host_memory, "sync": "block"}
+    with compiled(graphs, **options) as session:
+        execution = session.execution
+        assert execution.call_path.endswith(path)
+        told = host_memory if boundary == "host" else None
+        assert (execution.facts["sync"], execution.facts.get("host_memory")) == ("block", told)
+        assert execution.warnings == ()
+        (lane,) = session.lanes
+        reference = reference_of(graphs.dense, 1)
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        with compiled(graphs, sync="spin") as second:
+            assert second.execution.facts["sync"] == "block", "one context for the process"
+            assert "sync=spin was asked for and block was had" in second.execution.warnings[0]
+
+
+def test_at_the_devices_boundary_no_memory_of_the_host_is_locked(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    """A search for the largest batch there is not to end with the host's memory."""
+    driver.refuse_host(2)
+    with compiled(graphs, boundary="device") as session:
+        reference = reference_of(graphs.dense, 1)
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_a_recorded_graph_copies_from_locked_memory_alone(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    options: dict[str, OptionValue] = {"cuda_graph": True, "host_memory": "pageable"}
+    with pytest.raises(Unsupported, match="host_memory=pinned"):
+        TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+    options["boundary"] = "device"
+    TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+
+
+def test_a_product_in_a_wider_type_is_named_in_what_the_row_claims(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An int8 engine whose product runs in Half beside a fused layer that reads Int8."""
+    layers = [
+        {"Name": "a", "LayerType": "gemm", "Inputs": [{"Format/Datatype": "Half"}]},
+        {"Name": "b", "LayerType": "kgen", "Inputs": [{"Format/Datatype": "Int8"}]},
+    ]
+    described = json.dumps({"Layers": layers})
+    monkeypatch.setattr(
+        stand_in.EngineInspector, "get_engine_information", lambda self, form: described
+    )
+    with compiled(graphs) as session:
+        assert session.execution.precision == "fp16"
+        with pytest.raises(Unsupported, match="in fp16"):
+            refuse_wider("int8", session.execution.precision, "tensorrt")
 
 
 def test_closing_gives_everything_back(

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor
 
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.grid import Grid
+from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Line, Place, Reading
 from app.gui.plots.read.told import range_text, rank_text
 from app.results.parts import Part
@@ -36,12 +37,12 @@ class Binned:
         """Seconds [n + 1]."""
         return EDGES_S if self.grid is None else self.grid.edges_s
 
-    def counted(self, values_ns: np.ndarray) -> np.ndarray:
+    def counted(self, spent: Spent) -> np.ndarray:
         """Counts [n] of other samples in the same bins."""
         if self.grid is not None:
-            return self.grid.count(values_ns)[0]
+            return self.grid.count(spent.ns, spent.log_s)[0]
         histogram = Histogram()
-        histogram.add(values_ns)
+        histogram.add(spent.ns)
         return histogram.counts
 
 

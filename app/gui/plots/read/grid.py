@@ -49,12 +49,18 @@ class Grid:
         """Whether all of this range lies within the bins."""
         return bool(self.edges_s[0] <= low_s and high_s <= self.edges_s[-1])
 
-    def count(self, values_ns: np.ndarray) -> tuple[np.ndarray, int]:
-        """Counts [bins] of nanoseconds [n], and how many lie below the first edge."""
-        places = np.log10(np.maximum(values_ns, 1) * 1e-9) if self.log else values_ns
-        numbers = np.floor((places - self.first) / self.step)
-        inside = numbers[(numbers >= 0) & (numbers < self.bins)].astype(np.int64)
-        return np.bincount(inside, minlength=self.bins), int((numbers < 0).sum())
+    def count(
+        self, values_ns: np.ndarray, log_s: np.ndarray | None = None
+    ) -> tuple[np.ndarray, int]:
+        """Counts [bins] of nanoseconds [n], and how many lie below the first edge; `log_s` are
+        their logarithms in seconds, where these are known already."""
+        if self.log and log_s is None:
+            log_s = np.log10(np.maximum(values_ns, 1)) - 9.0
+        places = log_s if self.log and log_s is not None else values_ns
+        # Shifted by one and clipped: below, each bin, above.
+        numbers = np.clip(np.floor((places - self.first) / self.step) + 1.0, 0.0, self.bins + 1.0)
+        counts = np.bincount(numbers.astype(np.int64), minlength=self.bins + 2)
+        return counts[1:-1], int(counts[0])
 
 
 def tick_ns(values_ns: np.ndarray) -> int:

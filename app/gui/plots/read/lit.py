@@ -20,23 +20,45 @@ from app.results.series import Series
 
 
 @dataclass(frozen=True)
-class LitSamples:
-    """Of one case: `rounds` holds the indices of lit records, one array [n] for each round.
+class Spent:
+    """What samples took, or waited: `ns` [n]; what all views ask of it is found once."""
 
-    `spent_ns` [m] are the parts of all of them. `of_samples` and `of_ns` are how many samples
-    were measured, and what their parts sum up to. `gaps_s` [k] are the times from the start of
-    one lit sample to that of the next in its round.
+    ns: np.ndarray
+
+    @cached_property
+    def log_s(self) -> np.ndarray:
+        """log10 seconds [n]; less than a nanosecond counts as one."""
+        found: np.ndarray = np.log10(np.maximum(self.ns, 1)) - 9.0
+        return found
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The same to 1/400 of a decade, each once: a million samples are a few hundred places."""
+        if not len(self.ns):
+            return self.log_s
+        numbers = np.rint(self.log_s * 400.0).astype(np.int64)
+        lowest = int(numbers.min())
+        return (np.flatnonzero(np.bincount(numbers - lowest)) + lowest) / 400.0
+
+
+@dataclass(frozen=True)
+class LitSamples:
+    """Of one case: `rounds` holds the indices of lit records, one array [n] for each round, and
+    `starts_ns` when all records of a round started.
+
+    `spent` are the parts of all lit ones. `of_samples` and `of_ns` are how many samples were
+    measured, and what their parts sum up to.
     """
 
     rounds: tuple[np.ndarray, ...]
-    spent_ns: np.ndarray
-    gaps_s: np.ndarray
+    starts_ns: tuple[np.ndarray, ...]
+    spent: Spent
     of_samples: int
     of_ns: int
 
     @property
     def samples(self) -> int:
-        return len(self.spent_ns)
+        return len(self.spent.ns)
 
     @property
     def share(self) -> float:
@@ -46,7 +68,13 @@ class LitSamples:
     @cached_property
     def time_share(self) -> float:
         """Of the sum of all measured parts."""
-        return float(self.spent_ns.sum()) / self.of_ns if self.of_ns > 0 else 0.0
+        return float(self.spent.ns.sum()) / self.of_ns if self.of_ns > 0 else 0.0
+
+    @cached_property
+    def gaps_s(self) -> np.ndarray:
+        """From the start of one lit sample to that of the next in its round [k]."""
+        pairs = zip(self.starts_ns, self.rounds, strict=True)
+        return np.concatenate([np.empty(0), *(np.diff(s[lit]) * 1e-9 for s, lit in pairs)])
 
 
 class Lit:
@@ -55,6 +83,7 @@ class Lit:
     def __init__(self, brush: Brush) -> None:
         self.brush = brush
         self._found: dict[str, tuple[list[int], LitSamples]] = {}
+        self._other: dict[tuple[str, Part], tuple[LitSamples, Spent]] = {}
 
     def of(self, series: Series) -> LitSamples:
         lengths = [len(records) for records in series.rounds]
@@ -64,33 +93,35 @@ class Lit:
             self._found[series.key] = known
         return known[1]
 
-    def values_ns(self, series: Series, part: Part) -> np.ndarray:
-        """What lit samples of a case took [m], or waited: the part that a view shows."""
+    def spent(self, series: Series, part: Part) -> Spent:
+        """What the lit samples of a case took, or waited: the part that a view shows."""
         found = self.of(series)
         if part == self.brush.part:
-            return found.spent_ns
-        due = series.case.scenario.is_open_loop
-        pairs = zip(series.rounds, found.rounds, strict=True)
-        values = [part_ns(records[lit], part, due) for records, lit in pairs]
-        return np.concatenate([_NONE, *values])
+            return found.spent
+        before, spent = self._other.get((series.key, part), (None, None))
+        if before is not found or spent is None:
+            due = series.case.scenario.is_open_loop
+            pairs = zip(series.rounds, found.rounds, strict=True)
+            values = [part_ns(records[lit], part, due) for records, lit in pairs]
+            spent = Spent(np.concatenate([_NONE, *values]))
+            self._other[series.key, part] = found, spent
+        return spent
 
     def _find(self, series: Series) -> LitSamples:
         due = series.case.scenario.is_open_loop
         wanted = not self.brush.keys or series.key in self.brush.keys
-        rounds, taken, gaps = [], [_NONE], [np.empty(0)]
+        rounds, taken = [], [_NONE]
         total, total_ns = 0, 0
         for number, records in enumerate(series.rounds):
             spent = part_ns(records, self.brush.part, due)
             measured = records["phase"] == MEASURED
-            total += int(measured.sum())
+            total += int(np.count_nonzero(measured))
             total_ns += int(spent.sum(where=measured))
             lit = self._within(spent, measured, series.key, number) if wanted else _NONE
             rounds.append(lit)
             taken.append(spent[lit])
-            gaps.append(np.diff(records["started_ns"][lit]) * 1e-9)
-        return LitSamples(
-            tuple(rounds), np.concatenate(taken), np.concatenate(gaps), total, total_ns
-        )
+        starts = tuple(records["started_ns"] for records in series.rounds)
+        return LitSamples(tuple(rounds), starts, Spent(np.concatenate(taken)), total, total_ns)
 
     def _within(self, spent: np.ndarray, measured: np.ndarray, key: str, number: int) -> np.ndarray:
         brush = self.brush
@@ -112,8 +143,8 @@ def lit_places(
     """Where the lit samples of each drawn case lie, in log10 seconds [n], to 1/400 of a decade."""
     if lit is None:
         return []
-    found = [(lit.values_ns(one, part), colors[one.key]) for one in series if one.key in colors]
-    return [(_places(values), color) for values, color in found if len(values)]
+    found = [(lit.spent(one, part), colors[one.key]) for one in series if one.key in colors]
+    return [(spent.places, color) for spent, color in found if len(spent.ns)]
 
 
 def samples_table(lit: Lit, series: Sequence[Series]) -> Table:
@@ -133,13 +164,6 @@ def samples_table(lit: Lit, series: Sequence[Series]) -> Table:
             ]
     header = ["case", "clock", "round", "iteration", "started_ns", "finished_ns", f"{part}_us"]
     return header, rows
-
-
-def _places(values_ns: np.ndarray) -> np.ndarray:
-    """Each once: a million samples are a few hundred places."""
-    numbers = np.rint(np.log10(np.maximum(values_ns, 1) * 1e-9) * 400.0).astype(np.int64)
-    lowest = int(numbers.min())
-    return (np.flatnonzero(np.bincount(numbers - lowest)) + lowest) / 400.0
 
 
 _NONE = np.empty(0, np.int64)

@@ -32,7 +32,8 @@ class LitPoints(Overlay):
         self._kept: tuple[object, list[tuple[np.ndarray, np.ndarray, QColor]]] | None = None
 
     def set_points(self, points: Sequence[tuple[np.ndarray, np.ndarray, QColor]]) -> None:
-        self._points, self._kept = tuple(points), None
+        self._points = tuple(one for one in points if len(one[0]))
+        self._kept = None
         self.update()
 
     def paint(

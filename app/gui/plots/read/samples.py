@@ -26,7 +26,7 @@ _MOST_NEAR = 200_000
 class DrawnRound:
     """A round on the axis: its records, and at which second their first one starts.
 
-    `told` says what else was recorded at a moment of the samples' clock, "" for nothing.
+    `told` says what else was recorded at a second of the axis, "" for nothing.
     """
 
     key: str
@@ -36,7 +36,7 @@ class DrawnRound:
     records: np.ndarray
     offset_s: float
     taken_ns: Callable[[np.ndarray], np.ndarray]
-    told: Callable[[int], str]
+    told: Callable[[float], str]
 
     def index(self, at_s: float) -> int:
         """The first record that starts at this second of the axis or later."""
@@ -48,11 +48,11 @@ class DrawnRound:
         starts = self.records["started_ns"]
         return self.offset_s + (int(starts[index]) - int(starts[0])) * 1e-9
 
-    def places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Seconds on the axis and log10 seconds of these records [n, n]."""
-        chosen = self.records[indices]
-        at_s = (chosen["started_ns"] - self.records["started_ns"][0]) * 1e-9 + self.offset_s
-        return at_s, np.log10(np.maximum(self.taken_ns(chosen), 1) * 1e-9)
+    def places_s(self, indices: np.ndarray) -> np.ndarray:
+        """Where these records lie on the axis [n]."""
+        starts = self.records["started_ns"]
+        found: np.ndarray = (starts[indices] - starts[0]) * 1e-9 + self.offset_s
+        return found
 
     def log_s(self, index: int) -> float:
         spent = float(self.taken_ns(self.records[index : index + 1])[0])
@@ -79,7 +79,7 @@ class SampleReader:
             before = int(drawn.records["finished_ns"][index - 1])
             gap_s = (int(record["started_ns"]) - before) * 1e-9
             told.append(f"{time_text(gap_s)} after the one before" if gap_s > 0.0 else "")
-        told.append(drawn.told(int(record["started_ns"])))
+        told.append(drawn.told(drawn.at_s(index)))
         return Reading(
             f"iteration {index:,} of round {drawn.number + 1}",
             (

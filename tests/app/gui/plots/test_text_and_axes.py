@@ -7,7 +7,15 @@ import math
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app.gui.plots.axes import BatchAxis, LogAxis, NinesAxis, PercentAxis, count_axis, time_axis
+from app.gui.plots.axes import (
+    BatchAxis,
+    CountAxis,
+    LogAxis,
+    NinesAxis,
+    PercentAxis,
+    count_axis,
+    time_axis,
+)
 from app.results.text import count_tick, rate_text, significant, time_text
 
 
@@ -88,3 +96,8 @@ def test_a_batch_axis_tells_powers_of_two_and_a_percent_axis_ends_at_100(
     assert axis.tickStrings(values, 1.0, spacing) == ["1", "2", "4", "8", "16", "32", "64", "128"]
     levels = PercentAxis("left").tickValues(0.0, 124.0, 400.0)
     assert max(v for _, values in levels for v in values) == 100.0
+
+
+def test_rates_on_a_plain_axis_are_told_in_short() -> None:
+    axis = CountAxis("bottom")
+    assert axis.tickStrings([0.0, 500.0, 400_000.0, 2e6], 1.0, 1.0) == ["0", "500", "400k", "2M"]

@@ -26,6 +26,7 @@ from app.gui.plots.graph import GraphView
 from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.history import HistoryView
+from app.gui.plots.ladder import LadderView
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.load import LoadView
 from app.gui.plots.operators import OperatorsView, OperatorTime
@@ -35,6 +36,7 @@ from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
 from app.results.history import read_history
 from app.results.series import ReferenceLine, Series, Standing
+from app.results.tune_answer import Gain, Rung, TuneAnswer
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of
 from tests.app.results.pasts import nights_at
 from tests.app.results.runs import CASE
@@ -106,6 +108,17 @@ def checks() -> list[Series]:
         for runtime, of in ends.items()
         for model, end in zip(("alexnet", "vgg16"), of, strict=True)
     ]
+
+
+def tuned() -> list[Series]:
+    """A search over options that has ended in two steps, of which the second is doubted."""
+    rungs = (
+        Rung("default: ort-cpu fp32, batch 1", "a", 130.0, None, None, 1e-7, None),
+        Rung("batch 16", "b", 260.0, Gain(2.0, 1.9, 2.1, "better"), None, 1e-7, None),
+        Rung("streams=2", "c", 262.0, Gain(1.01, 0.9, 1.1, "undecided"), None, 1e-7, None),
+    )
+    answer = TuneAnswer("vgg16", "throughput", rungs, ("vgg16: twice the throughput",), True, True)
+    return [replace(series("ort-cpu", "vgg16", count=60), ladder=answer)]
 
 
 def _with_figures(one: Series, batch: int) -> Series:
@@ -206,6 +219,7 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "against": lambda _: _set(AgainstView(), finished()),
     "load": lambda _: _set(LoadView(), loaded()),
     "devices": lambda _: _set(DevicesView(), finished()),
+    "ladder": lambda _: _set(LadderView(), tuned()),
     "largest": lambda _: _set(LargestBatchView(), finished()),
     "accuracy": lambda _: _set(AccuracyView(), finished()),
     "heatmap": lambda _: _set(HeatmapView(), finished()),

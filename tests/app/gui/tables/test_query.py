@@ -170,6 +170,6 @@ def test_the_interval_stands_beside_p50_unasked(table: ResultsTable) -> None:
     p50 = next(k for k, c in enumerate(table.model.columns) if c.key == "latency_p50_us")
     assert not table.view.isColumnHidden(p50)
     told = [table.filter.index(row, p50).data() for row in (0, 1)]
-    assert told == ["10.00  (9.800 to 10.30)", "10.00"]
+    assert told == ["10.00 µs  (9.800 to 10.30 µs)", "10.00 µs"]
     room = table.view.fontMetrics().horizontalAdvance(told[0])
     assert table.view.columnWidth(p50) > room

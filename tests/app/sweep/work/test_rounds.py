@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.cases.case import Case
+from app.cases.gpu_state import GpuState
+from app.cases.reading import Reading
+from app.cases.round import RoundResult
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry
 from app.plan.plan import Plan, Sweep
@@ -20,10 +26,16 @@ from app.sweep.sources import rounds
 from app.sweep.sources.rounds import Schedule, round_work
 from app.sweep.work.round import RoundWork, gpus_of
 from app.sweep.work.watch import Watch
+from exporters.codec import from_json, to_json
 from exporters.types import ExportedModel
 from runtimes.fake.runtime import Fake
 from tests.app.machine.counters import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
+
+
+def read_at_once(watch: Watch) -> tuple[Reading, ...]:
+    watch._due["devices"] = 0.0
+    return watch.look()
 
 
 class OnGpu(Fake):
@@ -47,9 +59,14 @@ def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
     assert work.needs.alone == {"cpu", f"gpu:{gpu}"}
-    telemetry = Telemetry(nvml=Nvml(FakeNvml(), visible=""))
-    (reading,) = Watch(7, 0, gpus_of(work.needs), telemetry).look()
-    assert reading.device == f"gpu:{gpu}"
+    telemetry = Telemetry(nvml=Nvml(FakeNvml()))
+    watch = Watch(7, 0, gpus_of(work.needs), telemetry)
+    assert watch.look() == (), "which it is, the process has not said yet"
+    state = watch.computes_on("b")
+    assert state is not None
+    assert state.uuid == "GPU-b"
+    (reading,) = read_at_once(watch)
+    assert (reading.device, reading.clock_mhz) == (f"gpu:{gpu}", 1501)
 
 
 def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) -> None:
@@ -57,7 +74,7 @@ def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) 
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
     assert work.needs.alone == {"cpu"}
-    telemetry = Telemetry(nvml=Nvml(FakeNvml(), visible=""))
+    telemetry = Telemetry(nvml=Nvml(FakeNvml()))
     assert Watch(7, 0, gpus_of(work.needs), telemetry).look() == ()
 
 
@@ -78,6 +95,147 @@ def test_sessions_at_once_have_cores_for_the_threads_of_all_of_them(
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
     assert work.job.affinity == cores
+
+
+@pytest.mark.parametrize(
+    ("near", "threads", "cores"),
+    [("", 1, (5, 6, 7)), ("0-4", 2, (1, 2, 3, 4)), ("0-2", 1, ()), ("90-99", 1, (5, 6, 7))],
+)
+def test_a_driver_has_cores_of_its_own_beside_the_threads_near_its_device(
+    model: ExportedModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    near: str,
+    threads: int,
+    cores: tuple[int, ...],
+) -> None:
+    """A host that waits by asking would keep the driver's threads from the only core."""
+    monkeypatch.setattr(rounds, "usable_cores", lambda: set(range(8)))
+    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
+    monkeypatch.setattr(OnGpu, "cores_near", lambda self, device: near)
+    case = Case("add.onnx", "fake:1", threads=threads)
+    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    assert work.job.affinity == cores
+
+
+class Told:
+    """A worker that says what it is given, and how long it is left alone."""
+
+    pid: int | None = 7
+
+    def __init__(self) -> None:
+        self.said: list[dict[str, Any]] = []
+        self.over, self.asked_to_end = False, False
+
+    def send(self, line: str) -> None: ...
+
+    def lines(self) -> list[str]:
+        said, self.said = self.said, []
+        return [json.dumps(event) for event in said]
+
+    def ended(self) -> bool:
+        return self.over
+
+    def how_it_ended(self) -> str:
+        return "exit code 0"
+
+    def ran_out_of_memory(self) -> bool:
+        return False
+
+    def was_killed(self) -> bool:
+        return False
+
+    def terminate(self) -> None:
+        self.asked_to_end = True
+
+    def kill(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Hears(ThisMachine):
+    """A place with that worker alone."""
+
+    def __init__(self, worker: Told, telemetry: Telemetry) -> None:
+        super().__init__(telemetry)
+        self._worker = worker
+
+    def start(self, kind: str, environment: str = "") -> Told:
+        return self._worker
+
+
+def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
+    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    case, worker = Case("add.onnx", "fake"), Told()
+    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, compile_limit_s=300.0)
+    work = round_work(schedule, case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    with Hears(worker, Telemetry()) as place:
+        work.start(place)
+
+        def at(seconds: float, phase: str = "") -> bool:
+            now[0] = seconds
+            worker.said += [{"event": "phase", "phase": phase}] if phase else []
+            work.advance()
+            return worker.asked_to_end
+
+        assert not at(10, "compile"), "ten seconds of its sixty are gone"
+        assert not at(309)
+        assert not at(309, "first_inference")
+        assert not at(358, "measure"), "fifty were left when it began to compile"
+        assert at(360)
+        worker.over = True
+        work.advance()
+    assert work.result is not None
+    assert work.result.reason.startswith("the round was still in measure after 60 s")
+
+
+def test_compiling_that_never_ends_is_ended_by_its_own_limit(
+    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    case, worker = Case("add.onnx", "fake"), Told()
+    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, compile_limit_s=300.0)
+    work = round_work(schedule, case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    with Hears(worker, Telemetry()) as place:
+        work.start(place)
+        worker.said = [{"event": "phase", "phase": "compile"}]
+        work.advance()
+        now[0] = 301.0
+        work.advance()
+        worker.over = worker.asked_to_end
+        work.advance()
+    assert work.result is not None
+    assert work.result.reason.startswith("the round was still in compile after 300 s")
+
+
+def test_the_gpu_that_a_process_says_it_computes_on_is_the_one_of_its_row(
+    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA's first may be another's second: the process alone can tell."""
+    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
+    case, worker = Case("add.onnx", "fake"), Told()
+    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    with Hears(worker, Telemetry(nvml=Nvml(FakeNvml()))) as place:
+        work.start(place)
+        work.advance()
+        worker.said = [{"event": "device", "uuid": "b"}]
+        work.advance()
+        (reading,) = read_at_once(work._eye)
+        assert reading.clock_mhz == 1501
+        result = RoundResult(case.case_id, 0, "ok", environment={"load_1min": 0.1})
+        worker.said, worker.over = [{"event": "result", **to_json(result)}], True
+        work.advance()
+    assert work.result is not None
+    assert work.result.environment["load_1min"] == 0.1
+    assert from_json(GpuState, work.result.environment["gpu"]).uuid == "GPU-b"
 
 
 @contextmanager

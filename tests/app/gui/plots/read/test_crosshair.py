@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -22,42 +22,12 @@ from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.timeline import TimelineView
 from app.stats.histogram import EDGES_S
+from tests.app.gui.plots.read.pointing import LEFT, at, drag, hover
 from tests.app.gui.plots.views import FILLED, finished, live, on_screen
 from tests.app.gui.synthetic import series, summary_of
 
-LEFT = Qt.MouseButton.LeftButton
 _WITHOUT = ("schedule", "graph")
 """These draw no figures of cases; a node has its own tooltip."""
-
-
-def at(view: PlotView, x: float, y: float, plot: int = 0) -> QPoint:
-    """The pixel of the canvas at these coordinates of a plot."""
-    for _ in range(2):  # axes learn their width while they are painted
-        view.canvas.grab()
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
-    box = view.plots[plot].getViewBox()
-    (left, right), (low, high) = view.plots[plot].viewRange()
-    rect = box.sceneBoundingRect()
-    up = (y - low) / (high - low)
-    down = up if box.yInverted() else 1.0 - up
-    across = (x - left) / (right - left)
-    scene = QPointF(rect.left() + across * rect.width(), rect.top() + down * rect.height())
-    return view.canvas.mapFromScene(scene)
-
-
-def hover(view: PlotView, where: QPoint) -> str:
-    QTest.mouseMove(view.canvas.viewport(), where - QPoint(1, 0))
-    QTest.mouseMove(view.canvas.viewport(), where)
-    return view.crosshair.box.plain
-
-
-def drag(view: PlotView, begun: QPoint, ended: QPoint) -> None:
-    """With Shift held."""
-    canvas, shift = view.canvas.viewport(), Qt.KeyboardModifier.ShiftModifier
-    QTest.mousePress(canvas, LEFT, shift, begun)
-    QTest.mouseMove(canvas, (begun + ended) / 2)
-    QTest.mouseMove(canvas, ended)
-    QTest.mouseRelease(canvas, LEFT, shift, ended)
 
 
 @pytest.mark.parametrize("name", [name for name in FILLED if name not in _WITHOUT])
@@ -191,13 +161,12 @@ def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
 
 def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HeatmapView(), finished())
-    tile = next(tile for tile in view._tiles()[2] if tile.spot and tile.ratio)
-    assert tile.spot is not None
-    where = at(view, tile.spot.x, tile.spot.y)
+    spot = view._spot(next(cell for cell in view._pivot().cells if cell.ratio))
+    where = at(view, spot.x, spot.y)
     for modifier in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier):
         with qtbot.waitSignal(view.picked) as picked:
             QTest.mouseClick(view.canvas.viewport(), LEFT, modifier, where)
-        assert picked.args == [tile.spot.keys, modifier == Qt.KeyboardModifier.ControlModifier]
+        assert picked.args == [spot.keys, modifier == Qt.KeyboardModifier.ControlModifier]
 
 
 def test_a_double_click_on_a_percentile_opens_the_iterations_behind_it(qtbot: QtBot) -> None:

@@ -48,9 +48,9 @@ def test_what_a_round_adds_is_lit_too() -> None:
 def test_a_range_of_latencies_is_shown_in_another_part_of_the_time() -> None:
     one = open_loop(30_000, count=300)
     lit = Lit(Brush("latency", 100e-6))
-    waited = lit.values_ns(one, "queue")
+    waited = lit.spent(one, "queue").ns
     assert len(waited) == lit.of(one).samples > 0
-    assert (waited + lit.values_ns(one, "service")).tolist() == lit.of(one).spent_ns.tolist()
+    assert (waited + lit.spent(one, "service").ns).tolist() == lit.of(one).spent.ns.tolist()
 
 
 def test_the_readout_says_samples_shares_rounds_and_the_period() -> None:

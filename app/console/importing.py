@@ -1,0 +1,51 @@
+"""`--import FILE…`: result files of other programs become a run folder, shown as any other."""
+
+from __future__ import annotations
+
+import argparse
+from io import StringIO
+from pathlib import Path
+
+from app.cases.errors import PlanError
+from app.console.exporting import export, formats_of
+from app.console.report import answer
+from app.console.row_columns import shown_percentiles, sort_column
+from app.results.folder import RESULTS
+from app.results.imports.as_run import cases_of, plan_of, write_run
+from app.results.imports.formats import read_foreign
+from app.results.plain import printable
+from app.results.rows import Rows
+from app.sweep.begin import new_path
+
+
+def import_files(flags: argparse.Namespace, width: int) -> str:
+    """Write the run; what is to be told of its rows, in so many columns, and where it lies.
+
+    Raises PlanError or ResultsError before anything is written.
+    """
+    formats = formats_of(flags.export)
+    cases = cases_of([(name, read_foreign(path)) for name, path in map(_named, flags.imports)])
+    plan = plan_of(cases)
+    sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
+    run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
+    measured = Rows().measured(run)
+    export(run, measured, formats)
+    from rich.console import Console
+
+    out = StringIO()
+    # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
+    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
+    for part in answer(measured, width, sort, percentiles=shown_percentiles(plan.percentiles)):
+        console.print(part)
+    console.print(printable(f"results: {run.path / RESULTS}"), soft_wrap=True)
+    return out.getvalue()
+
+
+def _named(word: str) -> tuple[str, Path]:
+    """A file, and the name for its model where one is given: `NAME=FILE`."""
+    name, equals, path = word.partition("=")
+    if not equals or Path(word).exists():
+        return "", Path(word)
+    if not (name and path):
+        raise PlanError(f"--import {word!r} names no file", "write it as FILE or as NAME=FILE")
+    return name, Path(path)

@@ -1,0 +1,154 @@
+"""What a search over options is asked: the lists of its grid, spelled out, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.cases.scenario import Scenario
+from app.cases.target import LEAST_ROUNDS
+from app.machine.available import available_names, clock_of, runtime
+from app.machine.cores import usable_cores
+from app.plan.option_sets import refuse_unknown_options
+from app.plan.plan import Plan, Sweep
+from app.tune.space import Space
+from app.tune.values import tried
+from exporters.types import Precision
+from runtimes import registry
+from runtimes.options import OptionValue
+from runtimes.registry import parse_spec
+
+BATCHES = (1, 2, 4, 8, 16, 32)
+"""What is tried of a model with a batch axis where the goal is a throughput."""
+_OTHER_RUNS = ("aa", "baseline", "check", "largest_batch", "null", "precise", "slo", "cold_start")
+
+
+def spelled_out(plan: Plan) -> Plan:
+    """The plan with every list that its search takes values from, so that the run folder says on
+    any machine what was searched; any other plan as it is. PlanError for what can't be searched."""
+    if not plan.tune:
+        return plan
+    refuse_beside_tune(plan)
+    (sweep,) = plan.sweeps
+    named = sweep.runtimes or available_names()
+    refuse_unknown_options(sweep, named)
+    runtimes = _of_one_clock(named, bool(sweep.runtimes))
+    cores = _cores(plan)
+    options: dict[str, tuple[OptionValue, ...]] = dict(sweep.options)
+    for name in dict.fromkeys(parse_spec(text).name for text in runtimes):
+        if name not in registry.names():
+            continue  # the plan's cases say that there is none
+        for option in runtime(name).options:
+            values = tried(option, cores)
+            if len(values) > 1:
+                options.setdefault(f"{name}.{option.name}", values)
+    grown = sweep.model_copy(update={"runtimes": tuple(runtimes), "options": options})
+    return plan.model_copy(update={"sweeps": (grown,)})
+
+
+def first_choices(plan: Plan, sweep: Sweep) -> Sweep:
+    """The grid of the default alone, from which a search begins."""
+    if not plan.tune:
+        return sweep
+    first = {key: getattr(sweep, key)[:1] for key in ("precisions", "threads", "batch_size")}
+    begins = sweep.runtimes[:1] or available_names()[:1]
+    names = {parse_spec(text).name for text in begins}
+    options = {
+        key: values[:1] for key, values in sweep.options.items() if key.partition(".")[0] in names
+    }
+    return sweep.model_copy(update={**first, "runtimes": begins, "options": options})
+
+
+def space_of(plan: Plan, base: Case, batch_axis: str) -> Space:
+    """What may be changed of a case of a plan that is spelled out."""
+    (sweep,) = plan.sweeps
+    known = {text: runtime(parse_spec(text).name) for text in sweep.runtimes}
+    options = {
+        text: {
+            option.name: tuple(
+                option.parse(str(value)) for value in sweep.options[f"{one.name}.{option.name}"]
+            )
+            for option in one.options
+            if f"{one.name}.{option.name}" in sweep.options
+        }
+        for text, one in known.items()
+    }
+    precisions: dict[str, tuple[Precision, ...]] = {
+        text: tuple(p for p in sweep.precisions if p in one.precisions)
+        for text, one in known.items()
+    }
+    goal = plan.goal
+    free = BATCHES if goal is not None and goal.rate else ()
+    batches = (sweep.batch_size or free) if batch_axis else ()
+    first = base.axes.get(batch_axis)
+    if first is not None and batches:
+        batches = tuple(dict.fromkeys((first, *batches)))
+    return Space(
+        base=replace(base, naming=2),
+        runtimes=tuple(text for text in sweep.runtimes if precisions[text]),
+        precisions=precisions,
+        threads=sweep.threads,
+        batch_axis=batch_axis,
+        batches=batches,
+        options=options,
+        usual={
+            text: {option.name: option.default for option in one.options}
+            for text, one in known.items()
+        },
+        cores=max(1, *sweep.threads),
+    )
+
+
+def refuse_beside_tune(plan: Plan) -> None:
+    """PlanError for a search that would come to nothing, or for two runs at once."""
+    if not plan.tune:
+        if plan.max_error is not None:
+            raise PlanError("max_error bounds a search over options", "add --tune, or leave it out")
+        return
+    for name in _OTHER_RUNS:
+        if getattr(plan, name):
+            raise PlanError(f"tune and {name} ask for different runs", "give one of them")
+    if len(plan.sweeps) > 1:
+        raise PlanError(
+            f"tune searches one grid, and the plan has {len(plan.sweeps)}",
+            "give --models, or a plan of one grid",
+        )
+    (sweep,) = plan.sweeps
+    goal = plan.goal
+    rate = goal is not None and goal.rate
+    scenario = Scenario.parse(sweep.scenarios[0])
+    if len(sweep.scenarios) > 1 or scenario.is_open_loop or (rate and scenario.waits):
+        raise PlanError(
+            f"tune compares rounds of one closed loop, and the plan asks for "
+            f"{', '.join(sweep.scenarios)}",
+            "leave --scenario out, or of a latency give one such as paced:1ms",
+        )
+    for key in ("conditions", "batcher"):
+        if getattr(sweep, key) != ("none",):
+            raise PlanError(f"tune searches without {key}", f"leave {key} out")
+    if plan.rounds is not None and plan.rounds < LEAST_ROUNDS:
+        raise PlanError(
+            f"tune ends with a comparison in rounds, and {plan.rounds} have no interval",
+            f"give --rounds {LEAST_ROUNDS} or more, or none",
+        )
+    if not plan.checked and plan.max_error is not None:
+        raise PlanError("max_error bounds what is not compared", "leave --unchecked out")
+
+
+def _of_one_clock(runtimes: Sequence[str], named: bool) -> list[str]:
+    """Those that the first one's clock times; PlanError if others were asked for by name."""
+    first = clock_of(runtimes[0]) if runtimes else "wall"
+    for text in runtimes:
+        if named and clock_of(text) != first:
+            raise PlanError(
+                f"the clock of {text} is {clock_of(text)} and that of {runtimes[0]} is {first}, so "
+                "that neither is faster",
+                "tune them in two runs",
+            )
+    return [text for text in runtimes if clock_of(text) == first]
+
+
+def _cores(plan: Plan) -> int:
+    return len(plan.chosen_cores) or len(usable_cores())

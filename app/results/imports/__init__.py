@@ -1,0 +1,2 @@
+"""Result files of other programs -> what they hold: a module for each program, none of which knows
+another."""

@@ -1,0 +1,1 @@
+"""A search over options: what may be changed, which configurations go on, what came of it."""

@@ -1,0 +1,150 @@
+"""What a search may change of a case, and the cases that lie around one.
+
+A configuration is a case: model and scenario stay, the rest is a choice. Which options there are,
+the runtimes' own tables say.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from app.cases.case import Case
+from exporters.types import Precision
+from runtimes.options import OptionValue
+
+Choice = tuple[str, OptionValue]
+"""What is chosen, and its value: `batch` and 8, `option streams` and 2."""
+RUNTIME, PRECISION, BATCH, THREADS, OPTION = "runtime", "precision", "batch", "threads", "option "
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Of one model: `base` is the case that is compared with, its values the first of each list,
+    `cores` are those that it has.
+
+    `precisions`, `options` and `usual`, the options' defaults, are by runtime. `batch_axis` is the
+    axis that `batches` are sizes of, empty for none that is searched.
+    """
+
+    base: Case
+    runtimes: tuple[str, ...]
+    precisions: Mapping[str, tuple[Precision, ...]]
+    threads: tuple[int, ...]
+    batch_axis: str
+    batches: tuple[int, ...]
+    options: Mapping[str, Mapping[str, tuple[OptionValue, ...]]]
+    usual: Mapping[str, Mapping[str, OptionValue]]
+    cores: int = 1
+
+    def beginnings(self) -> Iterator[Case]:
+        """Every runtime and precision, at the first and the largest batch, and the cores shared."""
+        for runtime in self.runtimes:
+            for precision in self.precisions[runtime]:
+                case = self._with(replace(self.base, precision=precision), (RUNTIME, runtime))
+                for batch in dict.fromkeys((*self.batches[:1], *self.batches[-1:])) or (0,):
+                    yield self._with(case, (BATCH, batch)) if batch else case
+                yield from self.shared(case)
+
+    def shared(self, case: Case) -> Iterator[Case]:
+        """The cores shared out: so many threads for each of as many lanes as there are cores for.
+
+        A count among the options may be one of lanes, and neither it nor threads help alone.
+        """
+        for name, values in self.options[case.runtime].items():
+            for value in values:
+                each = self.cores // value if type(value) is int and value > 1 else 0
+                if each in self.threads[1:] or (each and self.threads == (each,)):
+                    yield self._with(self._with(case, (THREADS, each)), (OPTION + name, value))
+
+    def first_options(self, runtime: str) -> dict[str, OptionValue]:
+        """What a runtime begins with: its defaults, where a plan gives no other first value."""
+        first = {name: values[0] for name, values in self.options[runtime].items()}
+        return self._unusual(runtime, first)
+
+    def changes(self, case: Case) -> Iterator[Case]:
+        """Every case that differs from this one in one choice."""
+        for name, values in self._choices(case).items():
+            for value in values:
+                other = self._with(case, (name, value))
+                if other.case_id != case.case_id:
+                    yield other
+
+    def drawn(self, case: Case, rng: random.Random, changes: int) -> Case:
+        """A case that differs in so many choices, fewer where there are no more."""
+        choices = {n: v for n, v in self._choices(case).items() if len(v) > 1 and n != RUNTIME}
+        names = sorted(choices)
+        for name in rng.sample(names, min(changes, len(names))):
+            case = self._with(case, (name, rng.choice(choices[name])))
+        return case
+
+    def between(self, first: Case, last: Case) -> list[tuple[Choice, Case]]:
+        """From one case to another choice by choice: what changes, and the case after it."""
+        steps: list[tuple[Choice, Case]] = []
+        at = first
+        for name in (RUNTIME, PRECISION, BATCH, THREADS, *self._option_names(last)):
+            value = self._value(last, name)
+            if value != self._value(at, name):
+                at = self._with(at, (name, value))
+                steps.append(((name, value), at))
+        return steps
+
+    def joined(self, case: Case, other: Case) -> Case:
+        """The case with everything in which `other` differs from the base, on its own runtime."""
+        for choice, _ in self.between(self.base, other):
+            if choice[0] not in (RUNTIME, PRECISION):
+                case = self._with(case, choice)
+        return case
+
+    def _choices(self, case: Case) -> dict[str, tuple[OptionValue, ...]]:
+        found: dict[str, tuple[OptionValue, ...]] = {
+            RUNTIME: self.runtimes,
+            PRECISION: self.precisions[case.runtime],
+            BATCH: self.batches,
+            THREADS: self.threads,
+        }
+        options = self.options[case.runtime]
+        return found | {f"{OPTION}{name}": values for name, values in options.items()}
+
+    def _option_names(self, case: Case) -> list[str]:
+        return [f"{OPTION}{name}" for name in self.options[case.runtime]]
+
+    def _value(self, case: Case, name: str) -> OptionValue:
+        if name == RUNTIME:
+            return case.runtime
+        if name == PRECISION:
+            return case.precision
+        if name == THREADS:
+            return case.threads
+        if name == BATCH:
+            return case.axes.get(self.batch_axis, 0)
+        option = name.removeprefix(OPTION)
+        return case.options.get(option, self.usual[case.runtime].get(option, ""))
+
+    def _with(self, case: Case, choice: Choice) -> Case:
+        """The case with one choice made; another runtime has its own options and precisions."""
+        name, value = choice
+        if name == RUNTIME:
+            runtime = str(value)
+            known = self.precisions[runtime]
+            precision = case.precision if case.precision in known else known[0]
+            return replace(
+                case, runtime=runtime, precision=precision, options=self.first_options(runtime)
+            )
+        if name == PRECISION:
+            return replace(case, precision=value)  # type: ignore[arg-type]
+        if name == THREADS:
+            return replace(case, threads=int(value))
+        if name == BATCH:
+            return replace(case, axes={**case.axes, self.batch_axis: int(value)})
+        option = name.removeprefix(OPTION)
+        if option not in self.options[case.runtime]:
+            return case
+        options = {**case.options, option: value}
+        return replace(case, options=self._unusual(case.runtime, options))
+
+    def _unusual(self, runtime: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+        """As cases hold them: in one order, without those at their defaults."""
+        usual = self.usual[runtime]
+        return {name: options[name] for name in sorted(options) if options[name] != usual[name]}

@@ -1,0 +1,58 @@
+"""How a program of one's own uses a runtime with given settings: text for people to copy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from exporters.types import ExportedModel
+from runtimes.options import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A model and its settings, `options` whole."""
+
+    model: ExportedModel
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A program in Python, and Triton's model configuration; each empty where there is none."""
+
+    python: str = ""
+    triton: str = ""
+
+
+_TYPES = {
+    "float32": "TYPE_FP32",
+    "float16": "TYPE_FP16",
+    "float64": "TYPE_FP64",
+    "int64": "TYPE_INT64",
+    "int32": "TYPE_INT32",
+    "int8": "TYPE_INT8",
+    "uint8": "TYPE_UINT8",
+    "bool": "TYPE_BOOL",
+}
+
+
+def triton_config(used: Used, backend: str, parameters: dict[str, str], instances: int) -> str:
+    """A `config.pbtxt` of the model with its shapes as they are, and a backend's parameters."""
+    model = used.model
+    lines = [f'backend: "{backend}"', "max_batch_size: 0"]
+    for kind, specs in (("input", model.inputs), ("output", model.outputs)):
+        for spec in specs:
+            dims = ", ".join(
+                str(model.axes.get(size, -1) if isinstance(size, str) else size)
+                for size in spec.shape
+            )
+            name = json.dumps(spec.name, ensure_ascii=False)
+            kept_as = _TYPES.get(spec.dtype, "TYPE_INVALID")
+            lines.append(f"{kind} {{ name: {name} data_type: {kept_as} dims: [ {dims} ] }}")
+    lines.append(f"instance_group {{ count: {instances} kind: KIND_CPU }}")
+    lines += [
+        f'parameters {{ key: "{key}" value: {{ string_value: "{value}" }} }}'
+        for key, value in parameters.items()
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,122 @@
+"""Lanes below the timeline: what the run folder has of the machine, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.cases.case import Case
+from app.cases.interference import Disturbance, Interference
+from app.cases.reading import Reading
+from app.cases.round import RoundResult
+from app.gui.plots.lanes import RoundTimes, disturbance_text, lane_names, lanes_of, told_at
+from app.gui.plots.timeline import TimelineView
+from app.results.follow.reader import RunReader
+from app.results.series import Series
+from app.results.watched import Watched
+from tests.app.gui.plots.read.pointing import at, hover
+from tests.app.gui.plots.views import on_screen
+from tests.app.gui.runs import new_run, records, sample_path
+from tests.app.gui.synthetic import series
+
+CASE = Case("cnn_tiny", "fake")
+MS = 1_000_000
+
+
+def _readings(begin_ns: int) -> list[Reading]:
+    return [
+        Reading(begin_ns, "gpu:0", clock_mhz=1800.0, temperature_c=60.0, throttle=()),
+        Reading(begin_ns + 5 * MS, "gpu:0", clock_mhz=1500.0, throttle=("thermal",)),
+    ]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Series:
+    """A case of a run folder: two rounds of 10 ms, the second with more beside it."""
+    rows = records([100.0] * 100)
+    with new_run(tmp_path / "run", [CASE], rounds=2) as folder:
+        for number in (0, 1):
+            sample_path(folder, CASE, number).write_bytes(rows.tobytes())
+            seen = Disturbance(2 * MS, 3 * MS, steal_ms=4.0, involuntary_switches=1)
+            folder.record(
+                RoundResult(
+                    CASE.case_id,
+                    number,
+                    "ok",
+                    samples=sample_path(folder, CASE, number).name,
+                    iterations=100,
+                    environment={"cpu_mhz": 2400.0, "load_1min": 0.5} if number else {},
+                    interference=Interference(0.01, disturbances=(seen,)) if number else None,
+                )
+            )
+        folder.record_readings(CASE.case_id, 1, _readings(0))
+    reader = RunReader(tmp_path / "run")
+    state = reader.poll()
+    reader.close()
+    assert state is not None
+    return state.series[0]
+
+
+def test_a_series_has_what_the_run_folder_recorded_beside_each_round(recorded: Series) -> None:
+    first, second = recorded.watched
+    assert first == Watched()
+    assert (second.cpu_mhz, second.load) == (2400.0, 0.5)
+    assert list(second.readings) == _readings(0)
+    assert [seen.steal_ms for seen in second.disturbances] == [4.0]
+
+
+def test_lanes_hold_what_was_told_from_one_reading_to_the_next(recorded: Series) -> None:
+    times = [RoundTimes(0.0, 0.01, 0), RoundTimes(0.01, 0.02, 0)]
+    lanes = {lane.name: lane for lane in lanes_of(recorded.watched, times)}
+    assert tuple(lanes) == lane_names(recorded.watched)
+    assert set(lanes) == {
+        "CPU clock", "gpu:0 clock", "gpu:0 temperature", "gpu:0 throttle", "came between", "load",
+    }  # fmt: skip
+    assert lanes["gpu:0 clock"].at(0.005) is None, "nothing was recorded in the first round"
+    told = [stretch.text for at in (0.012, 0.017) if (stretch := lanes["gpu:0 clock"].at(at))]
+    assert told == ["1800 MHz", "1500 MHz"]
+    throttle = lanes["gpu:0 throttle"]
+    assert [s.amiss for s in throttle.stretches] == [False, True]
+    between = lanes["came between"].at(0.0125)
+    assert between is not None and between.text == "4.0 ms stolen, 1 switch"
+    assert "load 0.50" in told_at(tuple(lanes.values()), 0.013)
+    assert told_at(tuple(lanes.values()), 0.001) == ""
+
+
+def test_the_timeline_has_lanes_below_the_samples_and_reads_them(
+    qtbot: QtBot, recorded: Series
+) -> None:
+    view = on_screen(qtbot, TimelineView(), [recorded])
+    assert len(view.plots) == 2 and view._lanes
+    told = hover(view, at(view, 0.0125, 0.0, plot=1))
+    assert told.startswith("CPU clock\n2400 MHz")
+    over, under = (plot.viewRange()[0] for plot in view.plots)
+    assert under == pytest.approx(over), "over the same time"
+    told = hover(view, at(view, 0.0125, -4.0))
+    assert "4.0 ms stolen" in told, "a sample says what was beside it"
+    view.lanes_box.setChecked(False)
+    assert len(view.plots) == 1
+
+
+def test_a_machine_that_tells_nothing_has_no_lanes(qtbot: QtBot) -> None:
+    one = series(count=300, rounds=2)
+    view = on_screen(qtbot, TimelineView(), [replace(one, watched=(Watched(), Watched()))])
+    assert len(view.plots) == 1 and not view._lanes
+
+
+def test_many_cases_leave_no_room_for_lanes(qtbot: QtBot) -> None:
+    told = (Watched(cpu_mhz=2400.0),)
+    cases = [replace(series(key=str(k), count=50, rounds=1), watched=told) for k in range(4)]
+    view = on_screen(qtbot, TimelineView(), cases)
+    assert not view._lanes
+    view.set_series(cases[:3])
+    view.refresh()
+    assert len(view._lanes) == 3
+
+
+def test_what_came_between_is_told_in_words() -> None:
+    seen = Disturbance(0, 1, 0.0, 3, 1, many_interrupts=True, low_clock=True)
+    assert disturbance_text(seen) == "3 switches, 1 page from disk, many interrupts, low clock"

@@ -1,0 +1,350 @@
+"""Keys, menus and drops: what hands do with the window, beside measuring."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLineEdit,
+    QMenu,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from app.cases.case import Case
+from app.gui.arrangement import views_of
+from app.gui.panels.palette import Palette
+from app.gui.views import PAGES, VIEWS
+from app.gui.window import MainWindow
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan, Sweep
+from exporters import own
+from tests.app.gui.runs import new_run, record_round, records, tiny_model
+from tests.app.gui.windows import dialogs, open_run, seen
+
+PLAN = Plan(
+    rounds=2,
+    baseline="ort-cpu",
+    sweeps=(
+        Sweep(
+            models=("cnn_tiny", "lstm_tiny"),
+            runtimes=("ort-cpu", "fake"),
+            batch_size=(1, 4),
+            options={"fake.latency_us": (5.0, 50.0)},
+        ),
+    ),
+)
+CASES = expand(PLAN)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    with new_run(tmp_path / "monday", CASES, plan=PLAN) as folder:
+        for place, case in enumerate(CASES):
+            record_round(folder, case, 0, records([50.0 + place + k % 7 for k in range(400)]))
+    return tmp_path / "monday"
+
+
+def palette(window: MainWindow) -> Palette:
+    """Opened by its key, as it is on the screen."""
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window)
+    QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    (found,) = [one for one in window.findChildren(Palette) if one.isVisible()]
+    return found
+
+
+def rows(found: Palette) -> list[tuple[str, str, str]]:
+    items = [found.found.topLevelItem(k) for k in range(found.found.topLevelItemCount())]
+    return [(item.text(0), item.text(1), item.text(2)) for item in items if item]
+
+
+def find(window: MainWindow, letters: str) -> Palette:
+    opened = palette(window)
+    QTest.keyClicks(opened.line, letters)
+    return opened
+
+
+def test_the_palette_does_an_action_and_shows_its_key(window: MainWindow) -> None:
+    opened = find(window, "dark th")
+    assert rows(opened)[0] == ("Dark theme", "action", "Ctrl+T")
+    QTest.keyClick(opened.line, Qt.Key.Key_Return)
+    assert window.preferences.theme == "dark"
+    assert not opened.isVisible()
+
+
+def test_the_palette_has_every_action_view_case_model_term_and_recent_run(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    entries = {(entry.text, entry.kind.partition(" of ")[0]) for entry in window.finder.entries()}
+    for action in window.actions_by_key.values():
+        assert (action.text().replace("&", "").rstrip("…"), "action") in entries
+    for spec in VIEWS:
+        assert (spec.title, "view") in entries
+    for one in seen(window).series:
+        assert (one.label, "case") in entries
+    assert {("mlp", "model"), ("p99", "term"), ("monday", "recent run")} <= entries
+
+
+def test_the_palette_leads_to_views_cases_models_terms_and_runs(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    def go(letters: str) -> None:
+        QTest.keyClick(find(window, letters).line, Qt.Key.Key_Return)
+
+    go("heat map")
+    assert window.views.by_key["heatmap"].isVisible()
+    window.preferences.add_recent(run)
+    go("monday recent")
+    qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
+    window.table.filter_by("nothing has this")
+    go("lstm fake 50 batch 4 case")
+    chosen = window.table.selected_keys()
+    assert len(chosen) == 1
+    one = next(one for one in seen(window).series if one.key == chosen[0])
+    assert (one.model, one.runtime, one.case.axes["batch"]) == ("lstm_tiny", "fake", 4)
+    assert one.case.options["latency_us"] == 50.0
+    go("char_cnn model")
+    assert any("char_cnn" in name for name in window.editor.draft.sweeps[0].models)
+    assert window.docks.page == "measure"
+    opened = find(window, "wait policy term")
+    assert "spinning" in opened.hint.text(), "a term is told before anything is pressed"
+    QTest.keyClick(opened.line, Qt.Key.Key_Escape)
+    assert not opened.isVisible()
+
+
+def test_the_palette_is_moved_through_by_arrows_and_read_aloud(window: MainWindow) -> None:
+    opened = find(window, "page")
+    first = opened.line.accessibleDescription()
+    assert first.startswith(rows(opened)[0][0])
+    QTest.keyClick(opened.line, Qt.Key.Key_Down)
+    assert opened.line.accessibleDescription().startswith(rows(opened)[1][0])
+    QTest.keyClick(opened.line, Qt.Key.Key_Up)
+    assert opened.line.accessibleDescription() == first
+    opened.line.clear()
+    QTest.keyClicks(opened.line, "resume open")
+    QTest.keyClick(opened.line, Qt.Key.Key_Return)
+    assert opened.isVisible() and "can't be done now" in opened.hint.text()
+    opened.reject()
+
+
+def menu_of(qtbot: QtBot) -> QMenu:
+    def opened() -> list[QMenu]:
+        return [w for w in QApplication.topLevelWidgets() if isinstance(w, QMenu) and w.isVisible()]
+
+    qtbot.waitUntil(lambda: len(opened()) == 1, timeout=5_000)
+    return opened()[0]
+
+
+def words(menu: QMenu) -> list[str]:
+    return [action.text().replace("&", "") for action in menu.actions()]
+
+
+def do(menu: QMenu, beginning: str) -> None:
+    """Trigger the action whose words begin so, by the keyboard's way into a menu."""
+    action = next(a for a in menu.actions() if a.text().replace("&", "").startswith(beginning))
+    menu.setActiveAction(action)
+    QTest.keyClick(menu, Qt.Key.Key_Return)
+
+
+def asked_for_menu(widget: QWidget, reason: QContextMenuEvent.Reason, at: QPoint) -> None:
+    QApplication.sendEvent(widget, QContextMenuEvent(reason, at, widget.mapToGlobal(at)))
+
+
+def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    for row, case in enumerate(CASES):
+        window.table.view.selectRow(row)
+        at = window.table.view.visualRect(window.table.filter.index(row, 0)).center()
+        asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, at)
+        menu = menu_of(qtbot)
+        assert {"Use as baseline, or no longer", "Copy rows as TSV", "Export view…"} <= set(
+            words(menu)
+        )
+        do(menu, "Copy the command")
+        line = QGuiApplication.clipboard().text().removeprefix(own.PROGRAM)
+        plan = plan_from_flags(parse(shlex.split(line)))
+        assert [one.case_id for one in expand(plan)] == [case.case_id]
+        assert plan.rounds == PLAN.rounds and not plan.baseline
+        assert "Copied" in window.statusBar().currentMessage()
+
+
+def test_a_row_is_looked_into_from_its_menu(window: MainWindow, qtbot: QtBot, run: Path) -> None:
+    open_run(window, qtbot, run)
+    window.table.view.selectRow(2)
+    at = window.table.view.visualRect(window.table.filter.index(2, 0)).center()
+    asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, at)
+    do(menu_of(qtbot), "Inspect")
+    assert window.docks.page == "inspect"
+    assert window.views.by_key["graph"].isVisible()
+    assert window.table.selected_keys() == [CASES[2].case_id]
+
+
+def test_a_plot_has_a_menu_by_mouse_and_by_key(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_run(window, qtbot, run)
+    view = window.views.by_key["histogram"]
+    qtbot.waitUntil(lambda: bool(view.plots), timeout=10_000)
+    middle = view.canvas.viewport().rect().center()
+    QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.RightButton, pos=middle)
+    do(menu_of(qtbot), "Copy picture")
+    picture = QGuiApplication.clipboard().image()
+    assert picture.width() == 2 * view.canvas.viewport().width()
+    assert "Copied the picture of Histogram" in window.statusBar().currentMessage()
+    target = tmp_path / "plot.svg"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    asked_for_menu(view.canvas, QContextMenuEvent.Reason.Keyboard, middle)
+    do(menu_of(qtbot), "Save as")
+    assert target.stat().st_size > 0
+    assert str(target) in window.statusBar().currentMessage(), "success is said"
+
+
+def test_the_view_in_front_is_copied_by_its_key(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    QGuiApplication.clipboard().clear()
+    keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_E, keys)
+    assert not QGuiApplication.clipboard().image().isNull()
+
+
+def dropped(window: MainWindow, urls: Sequence[QUrl], text: str = "") -> None:
+    """Enter, then drop, on whatever widget is in the middle of the window."""
+    data = QMimeData()
+    if urls:
+        data.setUrls(list(urls))
+    if text:
+        data.setText(text)
+    copy, left, none = (
+        Qt.DropAction.CopyAction,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    target: QWidget | None = window.childAt(window.rect().center())
+    while target is not None:
+        if target.acceptDrops():
+            enter = QDragEnterEvent(QPoint(5, 5), copy, data, left, none)
+            enter.ignore()
+            QApplication.sendEvent(target, enter)
+            if enter.isAccepted():
+                drop = QDropEvent(QPointF(5, 5), copy, data, left, none)
+                QApplication.sendEvent(target, drop)
+                return
+        target = target.parentWidget()
+
+
+def urls(*paths: Path) -> list[QUrl]:
+    return [QUrl.fromLocalFile(str(path)) for path in paths]
+
+
+def test_what_a_file_manager_drops_on_a_plot_is_opened(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
+) -> None:
+    window.docks.show("histogram")
+    dropped(window, urls(run))
+    qtbot.waitUntil(lambda: window.feed.folder == run, timeout=10_000)
+    models = [tiny_model(tmp_path / name) for name in ("a b.onnx", "ü.ONNX")]
+    dropped(window, urls(*models))
+    assert window.editor.draft.sweeps[0].models == tuple(map(str, models))
+    (tmp_path / "mine.toml").write_text('name = "mine"\n[[sweeps]]\nmodels = ["mlp"]\n')
+    dropped(window, urls(tmp_path / "mine.toml"))
+    assert window.editor.draft.name == "mine"
+    (tmp_path / "nets").mkdir()
+    inside = tiny_model(tmp_path / "nets" / "one.onnx")
+    dropped(window, urls(tmp_path / "nets"))
+    assert str(inside) in window.editor.draft.sweeps[0].models
+
+
+def test_two_runs_that_are_dropped_are_compared(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
+) -> None:
+    with new_run(tmp_path / "tuesday", [Case("cnn_tiny", "fake")]):
+        pass
+    dropped(window, urls(run, tmp_path / "tuesday" / "manifest.json"))
+    qtbot.waitUntil(lambda: window.feed.folder == run, timeout=10_000)
+    assert window.feed.compared.is_open
+    assert window.views.by_key["compare"].isVisible()
+
+
+@pytest.mark.parametrize(
+    "what", ["notes.txt", "https://example.org/net.onnx", "two plans", "only words"]
+)
+def test_a_drop_of_something_else_says_what_is_taken(
+    window: MainWindow, tmp_path: Path, what: str
+) -> None:
+    (tmp_path / "notes.txt").write_text("no model")
+    plans = [tmp_path / "a.toml", tmp_path / "b.toml"]
+    given: dict[str, Callable[[], None]] = {
+        "notes.txt": lambda: dropped(window, urls(tmp_path / "notes.txt")),
+        "https://example.org/net.onnx": lambda: dropped(window, [QUrl(what)]),
+        "two plans": lambda: dropped(window, urls(*plans)),
+        "only words": lambda: dropped(window, [], "only words"),
+    }
+    given[what]()
+    told = [dialog.text for dialog in dialogs(window)] or [window.statusBar().currentMessage()]
+    assert any("drop " in text for text in told), told
+    assert window.feed.opening is None and not window.editor.draft.sweeps[0].models
+    for dialog in dialogs(window):
+        dialog.close()
+
+
+def test_everything_that_takes_the_keyboard_has_a_name(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    window.docks.show("editor")
+    checked = 0
+    for page in PAGES:
+        window.docks.go_to(page)
+        for key in [*views_of(page), "results", "queue", "log"]:
+            window.docks.show(key)
+            QApplication.processEvents()
+            for widget in window.findChildren(QWidget):
+                takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not widget.focusProxy()
+                if takes and widget.isVisible() and not _inner(widget):
+                    checked += 1
+                    text = widget.text() if isinstance(widget, QAbstractButton) else ""
+                    assert widget.accessibleName() or text, (key, widget)
+    assert checked > 100
+
+
+def _inner(widget: QWidget) -> bool:
+    """A part of a control that speaks for it, or of Qt's own."""
+    inside = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
+    return inside or widget.objectName().startswith("qt_")
+
+
+def test_a_report_of_the_open_run_is_one_page(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.actions_by_key["report"].trigger()
+    assert "there is no run to report" in dialogs(window)[0].text
+    dialogs(window)[0].close()
+    open_run(window, qtbot, run)
+    page = tmp_path / "monday.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(page), ""))
+    with qtbot.waitSignals([window.files.said, window.files.said], timeout=60_000):
+        window.actions_by_key["report"].trigger()
+    assert "lstm_tiny" in page.read_text("utf-8")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path), ""))
+    with qtbot.waitSignal(window.files.failed, timeout=60_000) as told:
+        window.actions_by_key["report"].trigger()
+    assert "is a folder" in str(told.args[0])
+    for dialog in dialogs(window):
+        dialog.close()

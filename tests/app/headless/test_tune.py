@@ -1,0 +1,58 @@
+"""A search over options as a user runs it: real rounds of a scripted runtime, and an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.plan.expand import expand
+from app.plan.plan import load_plan
+from app.tune import search
+from tests.app.headless.batch import FAKE, recorded, rows, run
+
+SCRIPT = (
+    *("--option", "fake.latency_us=3000,50", "--option", "fake.sessions=1"),
+    *("--threads", "1"),
+)
+TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glance")
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty times is enough to tell in few rounds."""
+    monkeypatch.setattr(search, "RUNGS", (1, 1))
+    monkeypatch.setattr(search, "TRIAL", 3)
+    monkeypatch.setattr(search, "GENERATIONS", 1)
+
+
+def test_it_prints_the_ladder_and_leaves_a_plan(work: Path) -> None:
+    code, out, log = run(*TUNE, "--tune", "p50", "--rounds", "3", "--out", "run")
+    assert code == 0, log
+    assert "p50, step by step" in out
+    assert "latency_us=50.0" in out
+    assert "has p50" in out
+    assert "against itself" in out
+    assert {row["status"] for row in rows(work / "run")} == {"ok"}
+    assert (work / "run" / "ladder.csv").exists()
+    had = recorded(work / "run")
+    code, again, _ = run("--resume", "run")
+    assert code == 0
+    assert "p50, step by step" in again
+    assert recorded(work / "run") == had, "a search that is over measures nothing"
+    (case,) = expand(load_plan(work / "run" / "tuned.toml"))
+    assert case.options == {"latency_us": 50.0}
+
+
+def test_a_default_that_fails_has_no_answer(work: Path) -> None:
+    failing = ("--option", "fake.fail=run")
+    code, out, _ = run(*TUNE, *failing, "--tune", "p50", "--out", "run")
+    assert code == 1
+    assert "fake was told to fail this run" in out
+
+
+def test_what_can_not_be_asked_writes_nothing(work: Path) -> None:
+    code, _, log = run(*TUNE, "--tune", "soon", "--out", "run")
+    assert code == 2
+    assert "'soon' is no goal: write it like p99" in log
+    assert not (work / "run").exists()

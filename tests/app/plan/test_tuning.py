@@ -1,0 +1,152 @@
+"""What a plan asks of a search over options: understood, spelled out, given back, or refused."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.cases.target import MOST_ROUNDS
+from app.plan.command import command_line
+from app.plan.estimate import estimate
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan, load_plan, parse_plan
+from app.plan.toml_text import plan_toml
+from app.plan.tuning import space_of, spelled_out
+from exporters.types import PRECISIONS
+from runtimes import registry
+from runtimes.packaged import read
+from tests.runtimes.packages import SOUND, installed
+
+GRID: dict[str, Any] = {"models": ["mlp"], "runtimes": ["fake"]}
+
+
+def plan_of(**values: Any) -> Plan:
+    return parse_plan({"sweeps": [GRID], "tune": "p99", **values}, "the plan")
+
+
+def from_flags(*words: str) -> Plan:
+    return plan_from_flags(parse(["--models", "mlp", *words]))
+
+
+def test_flags_leave_threads_free_and_with_an_error_precisions_too() -> None:
+    (sweep,) = from_flags("--tune", "p99", "--cores", "0-3").sweeps
+    assert sweep.threads == (0, 1, 2, 4)
+    assert sweep.precisions == ("fp32",)
+    (sweep,) = from_flags("--tune", "throughput", "--max-error", "2%").sweeps
+    assert sweep.precisions == PRECISIONS
+    assert sweep.precisions[0] == "fp32", "that of the default"
+    plan = from_flags("--tune", "p99", "--max-error", "2%", "--threads", "1", "--precision", "int8")
+    assert plan.sweeps[0].threads == (1,)
+    assert plan.sweeps[0].precisions == ("int8",)
+    assert plan.max_error == 0.02
+
+
+def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
+    plan = from_flags("--tune", "throughput@p99=10ms", "--max-error", "2%", "--runtimes", "fake")
+    line = command_line(plan, tmp_path)
+    assert "--plan" not in line
+    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
+    assert load_plan(tmp_path / "p.toml").model_dump(exclude={"name"}) == plan.model_dump(
+        exclude={"name"}
+    )
+
+
+def test_every_tuned_option_of_each_runtime_is_spelled_out() -> None:
+    plan = spelled_out(plan_of(sweeps=[{**GRID, "runtimes": ["ort-cpu", "fake"]}]))
+    (sweep,) = plan.sweeps
+    expected = {
+        f"{name}.{option.name}"
+        for name in ("ort-cpu", "fake")
+        for option in registry.load(name).options
+        if option.tuned
+    }
+    assert {key for key in sweep.options if key.startswith("ort-cpu.")} == {
+        key for key in expected if key.startswith("ort-cpu.")
+    }
+    assert sweep.options.keys() <= expected
+    assert sweep.options["ort-cpu.memory_arena"] == (True, False)
+    assert spelled_out(plan).sweeps == plan.sweeps, "as a resumed run reads it"
+
+
+def test_options_that_are_given_are_all_that_is_tried() -> None:
+    grid = {**GRID, "options": {"fake.latency_us": [50, 100], "fake.sessions": [1]}}
+    plan = spelled_out(plan_of(sweeps=[grid]))
+    (base,) = expand(plan)
+    assert base.options == {"latency_us": 50.0}
+    space = space_of(plan, base, "batch")
+    assert space.options["fake"]["latency_us"] == (50.0, 100.0)
+    assert space.options["fake"]["sessions"] == (1,)
+    assert space.batches == (), "a latency is searched at the batch that it has"
+
+
+def test_a_throughput_is_searched_over_batches() -> None:
+    plan = spelled_out(plan_of(tune="throughput"))
+    (base,) = expand(plan)
+    assert space_of(plan, base, "batch").batches == (1, 2, 4, 8, 16, 32)
+    assert space_of(plan, base, "").batches == (), "of a model whose batch is fixed"
+    given = spelled_out(plan_of(tune="throughput", sweeps=[{**GRID, "batch_size": [4, 64]}]))
+    (base,) = expand(given)
+    assert base.axes == {"batch": 4}
+    assert space_of(given, base, "batch").batches == (4, 64)
+
+
+def test_a_runtime_of_another_package_takes_part_with_its_own_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = {"sound": "a_sound_runtime:Sound"}
+    installed(tmp_path, "one", points, {"a_sound_runtime": SOUND})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    offered = read(registry.RUNTIMES, [str(tmp_path)])
+    monkeypatch.setattr(registry, "_offered", lambda: offered)
+    plan = spelled_out(plan_of(sweeps=[{**GRID, "runtimes": ["fake", "sound"]}]))
+    (base,) = expand(plan)
+    space = space_of(plan, base, "batch")
+    assert space.runtimes == ("fake", "sound")
+    tuned = {option.name for option in registry.load("sound").options if option.tuned}
+    assert space.options["sound"].keys() <= tuned
+
+
+def test_rounds_are_those_of_the_final_comparison() -> None:
+    assert plan_of(profile="glance").lengths.rounds == MOST_ROUNDS
+    assert plan_of(rounds=5).lengths.rounds == 5
+    assert estimate(plan_of()).search
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"tune": "fast"}, "'fast' is no goal"),
+        ({"tune": "throughput@p99=0ms"}, "leaves no time"),
+        ({"slo": "p99=5ms"}, "tune and slo ask for different runs"),
+        ({"aa": 3}, "tune and aa ask for different runs"),
+        ({"largest_batch": True}, "tune and largest_batch ask for different runs"),
+        ({"null": True}, "tune and null ask for different runs"),
+        ({"tune": "", "max_error": 0.02}, "max_error bounds a search"),
+        ({"max_error": 0.02, "checked": False}, "bounds what is not compared"),
+        ({"rounds": 2}, "and 2 have no interval"),
+        ({"sweeps": [GRID, GRID]}, "searches one grid, and the plan has 2"),
+        ({"sweeps": [{**GRID, "scenarios": ["poisson:9/s"]}]}, "asks for poisson:9/s"),
+        ({"sweeps": [{**GRID, "conditions": ["cold:64MB"]}]}, "searches without conditions"),
+        (
+            {"tune": "throughput", "sweeps": [{**GRID, "scenarios": ["paced:1ms"]}]},
+            "asks for paced:1000us",
+        ),
+        (
+            {"sweeps": [{**GRID, "runtimes": ["fake", "fpga:v80"]}]},
+            "the clock of fpga:v80 is simulated",
+        ),
+    ],
+)
+def test_what_no_search_can_keep_is_refused_with_a_remedy(
+    values: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(PlanError, match=said) as refusal:
+        spelled_out(plan_of(**values))
+        expand(plan_of(**values))
+    assert refusal.value.remedy

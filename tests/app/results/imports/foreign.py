@@ -1,0 +1,47 @@
+"""Files of programs that do not run here, as their published source writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+NEWER, OLDER = ("H2d", "h2d", "D2h", "d2h"), ("In", "in", "Out", "out")
+"""What trtexec has called the copies, in its keys for their ends and for their durations."""
+
+
+def trtexec_times(
+    computes_ms: Sequence[float],
+    words: Sequence[str] = NEWER,
+    more: Mapping[str, float] | None = None,
+) -> str:
+    """What `exportJSONTrace` of TensorRT's samples/common/sampleReporting.cpp writes: copies of
+    0.25 and 0.5 ms around each compute, a query every 10 ms."""
+    before, copy_in, after, copy_out = words
+    queries = []
+    for number, compute in enumerate(computes_ms):
+        begun = 300.0 + 10.0 * number
+        queries.append(
+            {
+                "startEnqMs": begun - 0.01,
+                "endEnqMs": begun,
+                f"start{before}Ms": begun,
+                f"end{before}Ms": begun + 0.25,
+                "startComputeMs": begun + 0.25,
+                "endComputeMs": begun + 0.25 + compute,
+                f"start{after}Ms": begun + 0.25 + compute,
+                f"end{after}Ms": begun + 0.75 + compute,
+                f"{copy_in}Ms": 0.25,
+                "computeMs": compute,
+                f"{copy_out}Ms": 0.5,
+                "latencyMs": 0.75 + compute,
+                **(more or {}),
+            }
+        )
+    return json.dumps(queries)
+
+
+def perf_test_lines(model: str, seconds: Sequence[float]) -> str:
+    """What `DumpToFile` of ONNX Runtime's onnxruntime/test/perftest/performance_runner.cc appends
+    for one process, with the statistics that `-s` adds."""
+    lines = [f"{model},{took},{64 << 20},97,{run}\n" for run, took in enumerate(seconds)]
+    return "".join(lines) + f"\nMin Latency: {min(seconds)} s\nP50 Latency: {seconds[0]} s\n"

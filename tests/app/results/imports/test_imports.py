@@ -1,0 +1,299 @@
+"""Result files of other programs as rows: their own figures, under their own names."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.__main__ import main
+from app.cases.column import Row
+from app.results.reader import read_run
+from app.results.run import Run
+from app.results.table import read_rows
+from tests.app.results.imports.foreign import NEWER, OLDER, perf_test_lines, trtexec_times
+
+FILES = Path(__file__).with_name("files")
+REAL = ("benchmark_report.json", "benchmark_report.csv", "polygraphy.json", "pyperf.json")
+LOADGEN = tuple(
+    f"loadgen_{kind}.txt" for kind in ("SingleStream", "Server", "MultiStream", "Offline")
+)
+
+
+def imported(out: Path, *files: Path | str) -> list[Row]:
+    """The rows of these files, imported by the command."""
+    assert main(["--headless", "--import", *map(str, files), "--out", str(out)]) == 0
+    return list(read_rows(out / "results.csv").values())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    out = tmp_path_factory.mktemp("imports") / "run"
+    imported(out, *(FILES / name for name in (*REAL, *LOADGEN)))
+    return read_run(out)
+
+
+@pytest.fixture(scope="module")
+def rows(run: Run) -> dict[str, Row]:
+    """By the file that each was read from."""
+    found: dict[str, Row] = {}
+    for row in read_rows(run.path / "results.csv").values():
+        name = str(row["imported_file"])
+        found[name] = row
+    return found
+
+
+_MS, _NS = 1e3, 1e-3
+_OF_LOADGEN = [
+    ("latency_min_us", r"^Min latency \(ns\) +: (\d+)", _NS),
+    ("latency_mean_us", r"^Mean latency \(ns\) +: (\d+)", _NS),
+    ("latency_max_us", r"^Max latency \(ns\) +: (\d+)", _NS),
+    ("latency_p50_us", r"^50.00 percentile latency \(ns\) +: (\d+)", _NS),
+    ("latency_p99_us", r"^99.00 percentile latency \(ns\) +: (\d+)", _NS),
+    ("latency_p999_us", r"^99.90 percentile latency \(ns\) +: (\d+)", _NS),
+]
+PRINTED = {
+    "benchmark_report.json": [
+        ("latency_p50_us", r"Median: +([\d.]+) ms", _MS),
+        ("latency_mean_us", r"Average: +([\d.]+) ms", _MS),
+        ("latency_min_us", r"Min: +([\d.]+) ms", _MS),
+        ("latency_max_us", r"Max: +([\d.]+) ms", _MS),
+        ("throughput_per_s", r"Throughput: +([\d.]+) FPS", 1.0),
+        ("iterations", r"Count: +(\d+) iterations", 1.0),
+        ("duration_s", r"Duration: +([\d.]+) ms", 1e-3),
+    ],
+    "benchmark_report.csv": [
+        ("latency_p90_us", r"90 percentile: +([\d.]+) ms", _MS),
+        ("latency_mean_us", r"Average: +([\d.]+) ms", _MS),
+        ("throughput_per_s", r"Throughput: +([\d.]+) FPS", 1.0),
+    ],
+    "polygraphy.json": [
+        ("latency_mean_us", r"Average inference time: ([\d.]+) ms", _MS),
+        ("iterations", r"Completed (\d+) iteration", 1.0),
+    ],
+    "pyperf.json": [
+        ("latency_mean_us", r"Mean \+- std dev: ([\d.]+) us", 1.0),
+        ("latency_std_us", r"Mean \+- std dev: .* \+- ([\d.]+) us", 1.0),
+        ("latency_p50_us", r"Median \+- MAD: +([\d.]+) ns", _NS),
+        ("latency_min_us", r"Minimum: +([\d.]+) ns", _NS),
+        ("latency_max_us", r"Maximum: +([\d.]+) us", 1.0),
+        ("iterations", r"Total number of values: (\d+)", 1.0),
+    ],
+    "loadgen_SingleStream.txt": [
+        *_OF_LOADGEN,
+        ("throughput_per_s", r"^QPS w/ loadgen overhead +: ([\d.]+)", 1.0),
+    ],
+    "loadgen_Server.txt": [
+        *_OF_LOADGEN,
+        ("throughput_per_s", r"^Completed samples per second +: ([\d.]+)", 1.0),
+        ("rate_hz", r"^target_qps : ([\d.]+)", 1.0),
+    ],
+    "loadgen_MultiStream.txt": [
+        *_OF_LOADGEN,
+        ("at_once", r"^samples_per_query : (\d+)", 1.0),
+    ],
+    "loadgen_Offline.txt": [
+        *_OF_LOADGEN,
+        ("throughput_per_s", r"^Samples per second: ([\d.]+)", 1.0),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_row_has_what_its_program_printed_of_the_same_run(
+    rows: dict[str, Row], name: str
+) -> None:
+    text = (FILES / f"{name}.printed.txt").read_text()
+    for column, pattern, scale in PRINTED[name]:
+        match = re.search(pattern, text, re.MULTILINE)
+        assert match is not None, pattern
+        # Both may have been rounded, each to the last digit that was printed.
+        last_digit = 10.0 ** -len(match[1].partition(".")[2])
+        value = rows[name][column]
+        assert isinstance(value, float | int), column
+        assert abs(value - scale * float(match[1])) <= 1.001 * scale * last_digit, column
+
+
+def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_nothing(
+    rows: dict[str, Row],
+) -> None:
+    assert rows["pyperf.json"]["imported_from"] == "pyperf 2.10.0"
+    assert rows["pyperf.json"]["boundary"] == "a call, the mean of 200"
+    assert rows["polygraphy.json"]["clock"] == "wall of Polygraphy, time.time"
+    assert rows["loadgen_Server.txt"]["boundary"] == "from when a query was due to its completion"
+    assert "INVALID" in str(rows["loadgen_Server.txt"]["warnings"])
+    assert rows["benchmark_report.json"]["device"] == "CPU"
+    for name, row in rows.items():
+        assert row["status"] == "imported", name
+        assert str(row["runtime"]).startswith("imported:"), name
+        assert row["clock"] not in ("wall", "device", "simulated"), name
+        assert "not by Graphlap" in str(row["reason"]), name
+        claimed = ("_ci_low", "_ci_high", "upper_bound_us", "rounds_needed", "mlperf_p")
+        told = [column for column, value in row.items() if value is not None]
+        assert not [column for column in told if any(word in column for word in claimed)], name
+        assert row["output_ok"] is row["threads"] is row["seed"] is row["host"] is None, name
+
+
+def test_single_timings_are_kept_and_the_folder_is_whole(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = {case.runtime: run.rounds_of(case) for case in run.cases}
+    assert [one.iterations for one in kept["imported:pyperf"]] == [6] * 4, "a round for each worker"
+    (polygraphy,) = kept["imported:polygraphy"]
+    told = json.loads((FILES / "polygraphy.json").read_text())
+    seconds = [one["runtime"] for one in told["lst"][0][1]]
+    assert np.allclose(run.samples_of(polygraphy).latency_ns, np.array(seconds) * 1e9, atol=1.0)
+    assert main(["--verify", str(run.path)]) == 0, capsys.readouterr()
+    assert main(["--export", "csv,json,markdown,trace", str(run.path)]) == 0
+
+
+def test_means_of_many_calls_have_no_tail(rows: dict[str, Row]) -> None:
+    row = rows["pyperf.json"]
+    assert row["latency_p50_us"] is not None
+    assert row["latency_p90_us"] is row["latency_p99_us"] is row["pooled_p90_us"] is None
+    assert "mean of many calls" in str(row["warnings"])
+
+
+@pytest.mark.parametrize("words", [NEWER, OLDER])
+def test_trtexec_latency_is_both_copies_and_the_compute(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    computes = [1.0 + 0.01 * number for number in range(100)]
+    file = tmp_path / "anything.txt"
+    file.write_text(trtexec_times(computes, words))
+    (row,) = imported(tmp_path / "run", f"resnet={file}")
+    assert row["model"] == "resnet"
+    assert row["clock"] == "CUDA events of trtexec"
+    assert row["latency_mean_us"] == pytest.approx(1e3 * (0.75 + np.mean(computes)))
+    assert row["latency_p50_us"] == pytest.approx(1e3 * (0.75 + (computes[49] + computes[50]) / 2))
+    # int((1 - 0.99) * 100) is 1 of them: trtexec leaves the slowest out, and tells the next.
+    assert row["latency_p99_us"] == pytest.approx(1e3 * (0.75 + computes[98]))
+    assert (row["h2d_p50_us"], row["d2h_p50_us"]) == (250.0, 500.0)
+    assert row["iterations"] == 100
+
+
+def test_of_an_older_trtexec_the_warm_up_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "times.json"
+    file.write_text(trtexec_times([1.0, 2.0], OLDER, {"endToEndMs": 3.0}))
+    (row,) = imported(tmp_path / "run", file)
+    assert "warm-up" in str(row["warnings"])
+
+
+def test_perf_test_has_a_round_for_each_process_that_appended(tmp_path: Path) -> None:
+    seconds = [0.002, 0.001, 0.004, 0.003]
+    file = tmp_path / "result.csv"
+    file.write_text(perf_test_lines("nets/a,b.onnx", seconds) * 2)
+    (row,) = imported(tmp_path / "run", file)
+    assert row["model"] == "nets/a,b.onnx", "a comma in its path"
+    assert (row["rounds"], row["iterations"]) == (2, 8)
+    assert row["latency_mean_us"] == pytest.approx(2500.0)
+    assert row["latency_p50_us"] == pytest.approx(3000.0), "ONNX Runtime takes number n / 2 of n"
+    assert row["rss_peak_mb"] == 64.0
+
+
+def test_a_compressed_file_is_read_too(tmp_path: Path) -> None:
+    file = tmp_path / "sort.json.gz"
+    file.write_bytes(gzip.compress((FILES / "pyperf.json").read_bytes()))
+    (row,) = imported(tmp_path / "run", file)
+    assert row["imported_file"] == "sort.json.gz"
+
+
+def _times(latency: str) -> str:
+    return trtexec_times([1.0]).replace('"latencyMs": 1.75', f'"latencyMs": {latency}')
+
+
+_LOG = (FILES / LOADGEN[0]).read_text()
+_BAD = {
+    "a table of ours": ("schema_version,run_id\n2,abc\n", "no result file of a program"),
+    "a JSON of somebody": ('{"a": 1}', "no result file of a program"),
+    "a list of nothing": ("[]", "no result file of a program"),
+    "torn": ('[{"startComputeMs": 1.0, "laten', "is damaged (it is no JSON"),
+    "deep": ("[" * 100_000, "is damaged (it is no JSON"),
+    "no time": (_times("-1"), "no whole file of trtexec (latencyMs of query 0 is -1"),
+    "no number": (_times('"x"'), "latencyMs of query 0 is 'x'"),
+    "a NaN": (_times("NaN"), "latencyMs of query 0 is nan"),
+    "another line": (perf_test_lines("m", [0.1]) + "hello\n", "line 5 is 'hello'"),
+    "a torn log": (_LOG[: len(_LOG) // 3], "no whole file of loadgen (line"),
+    "a log of accuracy": (
+        "\n".join(line for line in _LOG.splitlines() if "result_" not in line),
+        "of loadgen has no timings (it has no results",
+    ),
+    "no values": (
+        json.dumps({"version": "1.0", "benchmarks": [{"runs": [{}], "metadata": {"name": "n"}}]}),
+        "of pyperf has no timings (the benchmark 'n' has no values)",
+    ),
+    "no seconds": (
+        (FILES / "pyperf.json").read_text().replace('"second"', '"byte"'),
+        "counts in 'byte', which is no time",
+    ),
+    "no runner": (
+        json.dumps({"lst": [], "polygraphy_class": "RunResults"}),
+        "of polygraphy has no timings (no runner ran)",
+    ),
+    "a run that failed": (
+        json.dumps(
+            {"cmd_options": {}, "configuration_setup": {}, "execution_results": {"error": "x"}}
+        ),
+        "of benchmark_app has no timings",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _BAD)
+def test_what_is_no_such_file_is_refused_in_one_sentence(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, said = _BAD[kind]
+    file = tmp_path / "file"
+    file.write_text(content)
+    assert main(["--import", str(file), "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_case_is_taken_once_and_a_file_must_be_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = FILES / "pyperf.json"
+    out = ["--out", str(tmp_path / "run")]
+    assert main(["--import", str(file), str(file), *out]) == 2
+    assert "hold the same case 'sort'" in capsys.readouterr().err
+    assert main(["--import", str(tmp_path / "absent.json"), *out]) == 2
+    assert "absent.json can't be read" in capsys.readouterr().err
+    assert main(["--import", str(file), "--rounds", "3", *out]) == 2
+    assert (
+        "--rounds says what the measurement behind --import has settled" in capsys.readouterr().err
+    )
+    assert len(imported(tmp_path / "run", file, f"again={file}")) == 2
+
+
+def test_nobody_measures_on_in_an_imported_run(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copied = shutil.copytree(run.path, tmp_path / "run")
+    for command in (["--resume", str(copied)], ["--headless", "--plan", str(copied)]):
+        assert main(command) == 2
+        assert "was imported: another program measured it" in capsys.readouterr().err
+
+
+def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads((FILES / "pyperf.json").read_text())
+    told["metadata"]["name"] = "=cmd|'/C calc'!A0\x1b[2J\u202e<script>\nx"
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(told))
+    (row,) = imported(tmp_path / "run", file)
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert row["model"] == told["metadata"]["name"]
+    assert "\n'=cmd" not in (tmp_path / "run" / "results.csv").read_text()
+    assert ",\"'=cmd" in (tmp_path / "run" / "results.csv").read_text()

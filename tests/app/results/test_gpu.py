@@ -1,0 +1,62 @@
+"""How the GPU was set is told by each round, and what moved or shared it is warned of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.condition import Condition
+from app.cases.gpu_columns import GPU
+from app.cases.gpu_state import GpuState
+from app.cases.round import RoundResult
+from app.results.gpu import gpu_columns, gpu_warnings
+from exporters.codec import to_json
+
+STATE = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
+CASE = Case("mlp", "torch-cuda")
+QUIET: Row = {**{column.name: None for column in GPU}, "throttle": "none"}
+
+
+def rounds(*states: GpuState | None) -> list[RoundResult]:
+    return [
+        RoundResult("c", number, "ok", environment={"gpu": to_json(state)} if state else {})
+        for number, state in enumerate(states)
+    ]
+
+
+def test_what_differed_between_rounds_is_told_by_each() -> None:
+    told = gpu_columns(rounds(STATE, replace(STATE, driver="581.0", power_limit_w=600.0, ecc=None)))
+    assert told["gpu_driver"] == "580.95; 581.0"
+    assert told["gpu_uuid"] == "GPU-b"
+    assert told["gpu_power_limit_w"] == 600.0
+    assert told["gpu_ecc"] is True, "the round that did not tell says nothing"
+
+
+def test_a_round_on_the_host_has_none_of_it() -> None:
+    assert gpu_columns(rounds(None, None)) == {}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"gpu_clock_min_mhz": 1965.0, "gpu_clock_max_mhz": 1980.0}, ""),
+        ({"gpu_clock_min_mhz": 345.0, "gpu_clock_max_mhz": 1980.0}, "345 and 1980 MHz"),
+        ({"gpu_clock_min_mhz": 9.0, "gpu_clock_max_mhz": 9.0, "throttle": "thermal"}, "(thermal)"),
+        ({"gpu_others": 0}, ""),
+        ({"gpu_others": 2}, "2 other processes"),
+        ({"gpu_persistence": False}, "nvidia-smi -pm 1"),
+        ({"gpu_persistence": True}, ""),
+    ],
+)
+def test_what_makes_a_figure_doubtful_is_said(found: Row, said: str) -> None:
+    told = gpu_warnings(CASE, {**QUIET, **found})
+    assert len(told) == bool(said)
+    assert said in " ".join(told)
+
+
+def test_a_neighbour_that_was_asked_for_is_no_intruder() -> None:
+    beside = replace(CASE, condition=Condition.parse("with:mlp"))
+    assert gpu_warnings(beside, {**QUIET, "gpu_others": 1}) == []

@@ -1,0 +1,95 @@
+"""Run folders of searches over options whose rounds are written, not measured."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.round import Check, Limits, RoundResult
+from app.cases.status import Status
+from app.plan.expand import expand
+from app.plan.plan import Plan, Sweep
+from app.plan.tuning import spelled_out
+from app.results.folder import RunFolder
+from app.results.lines import Exported, Tried
+from app.results.manifest import new_manifest
+from app.results.reader import read_run
+from app.results.tune_answer import TunesFound, tunes_found
+from app.results.tuning import tunings
+from tests.app.results.filled import MODEL
+from tests.app.results.runs import ENVIRONMENT, record
+
+RUNS = 40
+EXPORTED = replace(MODEL, axes={"batch": 1}, sequence=None)
+GRID = {
+    "models": ("mlp",),
+    "runtimes": ("fake",),
+    "threads": (0, 1),
+    "options": {"fake.latency_us": (200.0, 100.0, 400.0), "fake.sessions": (1,)},
+}
+
+
+def new_tune(path: Path, tune: str, grid: dict[str, Any] = GRID, **plan: Any) -> RunFolder:
+    """The folder of a run that has measured nothing yet."""
+    asked = spelled_out(Plan(**{"sweeps": (Sweep(**grid),), "tune": tune, "seed": 3, **plan}))
+    manifest = new_manifest(
+        name="test",
+        seed=3,
+        rounds=1,
+        time_limit_s=60.0,
+        limits=Limits(),
+        plan=asked,
+        cases=expand(asked),
+        environment=ENVIRONMENT,
+    )
+    return RunFolder.create(path, manifest)
+
+
+def latency_us(case: Case) -> float:
+    """What the fake runtime's script says; a thread of one's own takes a tenth more."""
+    scripted = float(case.options.get("latency_us", 100.0))
+    return scripted * (1.1 if case.threads else 1.0)
+
+
+def play(
+    folder: RunFolder,
+    cost_us: Callable[[Case], float] = latency_us,
+    most_rounds: int = 10_000,
+    status: Callable[[Case], Status] = lambda case: "ok",
+    error: Callable[[Case], float] = lambda case: 1e-6,
+) -> int:
+    """Write what the searches ask for until they are over or had so many; how many were written."""
+    folder.begin(ENVIRONMENT)
+    run = read_run(folder.path)
+    known: dict[str, dict[int, RoundResult]] = {c: dict(r) for c, r in run.rounds.items()}
+    for case in run.manifest.cases:
+        for precision in run.manifest.asked.sweeps[0].precisions:
+            folder.record(Exported(case.model, precision, EXPORTED))
+    run = replace(read_run(folder.path), rounds=known)
+    told, written = set(known), 0
+    for search in tunings(run):
+        while written < most_rounds and (following := search.of(run).following) is not None:
+            case, number = following
+            if case.case_id not in told and case not in run.manifest.cases:
+                folder.record(Tried(case))
+            told.add(case.case_id)
+            noise = random.Random(f"{case.case_id}:{number}").gauss(1.0, 0.01)
+            check = Check("torch", 0.0, error(case), 1.0, 1e-4, True)
+            ended = status(case)
+            latencies = [cost_us(case) * noise] * RUNS if ended == "ok" else []
+            reason = "" if ended == "ok" else "the engine said no: ask it why"
+            result = record(folder, case, number, latencies, ended, reason=reason, check=check)
+            known.setdefault(case.case_id, {})[number] = result
+            written += 1
+    return written
+
+
+def found_in(folder: RunFolder) -> TunesFound:
+    """As someone sees it who reads the folder anew."""
+    found = tunes_found(read_run(folder.path))
+    assert found is not None
+    return found

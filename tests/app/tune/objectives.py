@@ -1,0 +1,110 @@
+"""Objectives with noise that a search is tried on: what a configuration costs is written down."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from app.cases.case import Case
+from app.tune.ladder import Ladder, final_blocks, ladder, path_to
+from app.tune.search import Search
+from app.tune.space import Space
+
+CORES = 4
+BAND = 0.02
+
+
+@dataclass(slots=True)
+class Simulated:
+    """`cost_of` is what a case truly costs; rounds of a process differ by `spread` of it, and all
+    cases of a block share `drift`. `broken` cases fail."""
+
+    cost_of: Callable[[Case], float]
+    seed: int
+    spread: float = 0.03
+    drift: float = 0.05
+    broken: Callable[[Case], bool] = lambda case: False
+    measured: set[tuple[str, int]] = field(default_factory=set)
+
+    def cost(self, case: Case, number: int) -> float | None:
+        if self.broken(case) or (case.case_id, number) not in self.measured:
+            return None
+        shared = random.Random(f"{self.seed}:{number % 1_000_000}").gauss(0.0, self.drift)
+        own = random.Random(f"{self.seed}:{case.case_id}:{number}").gauss(0.0, self.spread)
+        return self.cost_of(case) * math.exp(shared + own)
+
+    def out(self, case: Case, before: int) -> str:
+        return "it fails" if self.broken(case) and self.measured_before(case, before) else ""
+
+    def fails(self, case: Case, before: int) -> bool:
+        return bool(self.out(case, before))
+
+    def measured_before(self, case: Case, before: int) -> bool:
+        return any((case.case_id, number) in self.measured for number in range(before))
+
+
+def space_of() -> Space:
+    """Two runtimes with options of their own, threads, batches and a precision."""
+    return Space(
+        base=Case("net", "a", axes={"batch": 1}, threads=0),
+        runtimes=("a", "b"),
+        precisions={"a": ("fp32", "int8"), "b": ("fp32", "int8")},
+        threads=(0, 1, 2, 4),
+        batch_axis="batch",
+        batches=(1, 2, 4, 8, 16, 32),
+        options={
+            "a": {"level": ("all", "basic", "off"), "spin": (True, False), "arena": (True, False)},
+            "b": {"streams": (1, 2, 4, 8), "pin": (True, False), "mode": ("fast", "exact")},
+        },
+        usual={
+            "a": {"level": "all", "spin": True, "arena": True},
+            "b": {"streams": 1, "pin": True, "mode": "fast"},
+        },
+        cores=CORES,
+    )
+
+
+def played(space: Space, seen: Simulated, rounds: int = 8) -> tuple[Search, Ladder, int]:
+    """A whole search, its ladder and how many rounds it took."""
+    search = Search(space, seen, seen.seed)
+    for block in search.blocks():
+        seen.measured |= {(case.case_id, number) for case, number in block}
+    path = path_to(space, search.lead, seen)
+    for block in final_blocks(path, search.rival, rounds, seen.seed, seen):
+        seen.measured |= {(case.case_id, number) for case, number in block}
+    return search, ladder(path, search.rival, seen, rounds, BAND), len(seen.measured)
+
+
+def separable(case: Case) -> float:
+    """Options that work each by itself; best: b, int8, batch 16, 4 threads, 4 streams, pin off."""
+    cost = {"a": 1.0, "b": 0.85}[case.runtime] * {"fp32": 1.0, "int8": 0.5, "fp16": 9.0}[
+        case.precision
+    ]
+    batch = case.axes["batch"]
+    cost *= 1.0 + 0.04 * abs(math.log2(batch) - 4.0)
+    cost *= {0: 1.0, 1: 2.0, 2: 1.2, 4: 0.93}[case.threads]
+    told = case.options
+    cost *= {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.95}[int(told.get("streams", 1))]
+    cost *= 0.95 if told.get("pin") is False else 1.0
+    cost *= {"all": 1.0, "basic": 1.1, "off": 1.6}[str(told.get("level", "all"))]
+    return cost * (1.04 if told.get("mode") == "exact" else 1.0)
+
+
+def entangled(case: Case) -> float:
+    """Threads and streams share four cores: as many streams as cores, of one thread each, are
+    best, and neither helps without the other."""
+    cost = 1.0 if case.runtime == "a" else 1.1
+    if case.runtime == "b":
+        streams, threads = int(case.options.get("streams", 1)), case.threads or CORES
+        used = min(streams * threads, CORES)
+        parallel = used / (1.0 + 0.35 * (threads - 1))
+        crowded = 1.0 + 0.3 * max(0.0, math.log2(streams * threads / CORES))
+        cost *= (CORES / (1.0 + 0.35 * (CORES - 1))) / parallel * crowded
+    return cost * (1.0 + 0.02 * abs(math.log2(case.axes["batch"]) - 2.0))
+
+
+def flat(case: Case) -> float:
+    """No option does anything."""
+    return 1.0

@@ -1,0 +1,125 @@
+"""What reading costs with a million samples: moving the crosshair, and marking a range.
+
+Run as `python -m tests.benchmarks.bench_gui_read`; medians, with the worst behind. A figure holds
+the event, what is found, and painting what has changed.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QPoint, QThreadPool
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.gui.look.theme import apply_theme
+from app.gui.plots.base import PlotView
+from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.percentiles import PercentileView
+from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.lit import Lit
+from app.gui.plots.timeline import TimelineView
+from app.results.series import Series
+from app.stats.histogram import Histogram
+from tests.app.gui.synthetic import latencies_ns, records, series
+
+ROUNDS, A_ROUND = 4, 250_000
+
+
+def main() -> None:
+    """Print one line per figure."""
+    app = QApplication([])
+    apply_theme("dark")
+    one = million()
+    views = [
+        shown(view(), one, app)
+        for view in (HistogramView, CumulativeView, PercentileView, TimelineView)
+    ]
+    for view in views:
+        told = moves_ms(view, app)
+        print(f"crosshair over the {view.title.lower()}, 1 M samples, ms a move (< 16): {told}")
+    for what, brush in (
+        ("the slowest 2 %", Brush("latency", 26e-6)),
+        ("nearly all", Brush("latency", 15e-6, 60e-6)),
+    ):
+        told = brush_ms(views, brush, app)
+        print(f"marking {what} of 1 M samples, ms until four views are redrawn (< 100): {told}")
+    for view in views:
+        view.close()
+
+
+def million() -> Series:
+    """One case of a million samples in four rounds."""
+    arrays = [records(latencies_ns(20.0, A_ROUND, seed)) for seed in range(ROUNDS)]
+    histogram = Histogram()
+    for rows in arrays:
+        histogram.add(rows["finished_ns"] - rows["started_ns"])
+    return replace(series(count=400, rounds=1), counts=histogram.counts, rounds=tuple(arrays))
+
+
+def shown(view: PlotView, one: Series, app: QApplication) -> PlotView:
+    """The view at the size of a large window, drawn from the raw samples."""
+    view.resize(1280, 800)
+    view.set_series([one])
+    view.show()
+    for _ in range(4):
+        QThreadPool.globalInstance().waitForDone()
+        app.processEvents()
+        view.refresh()
+    view.grab()
+    return view
+
+
+def moves_ms(view: PlotView, app: QApplication) -> str:
+    """Over the plot from left to right, through its densest part."""
+    canvas = view.canvas.viewport()
+    taken = []
+    for step in range(100):
+        at = QPoint(120 + 10 * step, 420)
+
+        def act(at: QPoint = at) -> None:
+            QTest.mouseMove(canvas, at)
+            app.processEvents()
+
+        taken.append(seconds(act))
+    return told(taken[5:])
+
+
+def brush_ms(views: Sequence[PlotView], brush: Brush, app: QApplication) -> str:
+    """As the window does: found once, handed to all, and each redrawn."""
+    taken = []
+    for number in range(12):
+
+        def act(number: int = number) -> None:
+            lit = Lit(replace(brush, low_s=brush.low_s * (1.0 + 0.001 * number)))
+            for view in views:
+                view.show_brush(lit)
+                view.refresh()
+            app.processEvents()
+
+        taken.append(seconds(act))
+    return told(taken[2:])
+
+
+def seconds(act: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    act()
+    return time.perf_counter() - begun
+
+
+def told(taken: Sequence[float]) -> str:
+    worst = float(np.quantile(taken, 0.99))
+    return f"{1e3 * statistics.median(taken):.3g}, p99 {1e3 * worst:.3g}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Which build of ONNX Runtime is installed decides what a GPU provider needs, and whether it is."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from runtimes import registry
+from runtimes.base import Available, Unavailable
+from runtimes.cuda import libraries
+from runtimes.ort import opening
+from tests.gpu.conftest import available
+from tests.runtimes.stand_ins.fixtures import Driver
+
+PROVIDERS = {"ort-cuda": "cuda", "ort-tensorrt": "tensorrt"}
+
+Install = Callable[..., Path]
+
+
+@pytest.fixture
+def install(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """A folder in the place of the installed module: its libraries, and for which CUDA it is."""
+
+    def installed(*providers: str, cuda: str | None = None) -> Path:
+        folder = tmp_path / "onnxruntime"
+        (folder / "capi").mkdir(parents=True)
+        (folder / "__init__.py").write_text('__version__ = "1.30.0"\n')
+        for provider in providers:
+            (folder / "capi" / f"libonnxruntime_providers_{provider}.so").touch()
+        if cuda is not None:
+            text = f"package_name = 'onnxruntime-gpu'\n__version__ = '1.30.0'\n{cuda}\n"
+            (folder / "capi" / "build_and_package_info.py").write_text(text)
+        monkeypatch.setattr(opening, "_folder", lambda: folder)
+        return folder
+
+    return installed
+
+
+def reason(name: str) -> str:
+    state = registry.load(name).availability()
+    assert isinstance(state, Unavailable)
+    return f"{state.reason}; {state.remedy}"
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_build_for_processors_beside_a_gpu_is_told_as_that(name: str, install: Install) -> None:
+    """Whatever libraries of CUDA another package has brought."""
+    install()
+    assert "1.30.0 that is installed was built without" in reason(name)
+    assert "graphlap[gpu]" in reason(name)
+
+
+def test_one_provider_does_not_stand_for_the_other(install: Install) -> None:
+    install("cuda", cuda="cuda_version = '13.0'")
+    assert "built without TensorrtExecutionProvider" in reason("ort-tensorrt")
+    assert "CUDAExecutionProvider" not in reason("ort-cuda")
+
+
+@pytest.mark.parametrize("major", [12, 13, 14])
+def test_a_build_is_asked_for_the_cuda_that_it_says_it_is_for(
+    major: int, install: Install, driver: Driver
+) -> None:
+    install("cuda", cuda=f"cuda_version = '{major}.4'")
+    driver.set(version=1000 * major)
+    assert f"libcublasLt.so.{major}" in reason("ort-cuda")
+    assert "libcufft" not in reason("ort-cuda"), "it is opened where a graph needs it"
+    assert "libcudnn" not in reason("ort-cuda")
+    driver.set(version=1000 * major - 1000)
+    told = reason("ort-cuda")
+    assert f"knows CUDA {major - 1}.0" in told
+    assert f"built for CUDA {major}" in told
+
+
+def test_a_cuda_12_build_runs_with_a_driver_of_cuda_12(
+    install: Install, driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("cuda", cuda="cuda_version = '12.8'")
+    driver.set(version=12080)
+    source = tmp_path / "empty.c"
+    source.write_text("")
+    sonames = ("libcublasLt.so.12", "libcublas.so.12", "libcudart.so.12", "libcurand.so.10")
+    folder = tmp_path / "wheels" / "nvidia" / "cublas" / "lib"
+    folder.mkdir(parents=True)
+    for soname in sonames:
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / soname, source], check=True)
+    monkeypatch.setattr(libraries, "wheel_folders", lambda: [folder])
+    assert registry.load("ort-cuda").availability() == Available("1.30.0")
+
+
+@pytest.mark.parametrize(
+    "text", [None, "cuda_version = ''", "cuda_version = None", "cuda_version ="]
+)
+def test_a_build_that_does_not_say_for_which_is_tried(install: Install, text: str | None) -> None:
+    install("cuda", cuda=text)
+    assert registry.load("ort-cuda").availability() == Available("1.30.0")
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_check_on_a_gpu_is_skipped_with_the_reason_where_the_build_is_missing(
+    name: str, install: Install
+) -> None:
+    install()
+    with pytest.raises(pytest.skip.Exception, match=f"{name}: .*was built without"):
+        available(name)

@@ -1,0 +1,89 @@
+"""How a program uses the winner of a search: the program runs, and has the settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporters.types import ExportedModel, TensorSpec
+from runtimes import registry
+from runtimes.options import OptionValue, Settings, all_options
+from runtimes.usage import Usage, Used
+from tests.app.results.filled import MODEL
+from tests.app.sweep.sweeps import write_add_graph
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ExportedModel:
+    path = write_add_graph(tmp_path / "net's.onnx", ("batch", 3))
+    return replace(
+        MODEL,
+        path=str(path),
+        inputs=(TensorSpec("x", "float32", ("batch", 3)),),
+        outputs=(TensorSpec("y", "float32", ("batch", 3)),),
+        axes={"batch": 4},
+    )
+
+
+def usage_of(runtime: str, model: ExportedModel, threads: int = 0, **options: OptionValue) -> Usage:
+    known = registry.load(runtime)
+    told = all_options(known.options, options)
+    return known.usage(Used(model, Settings(threads=threads, options=told)))
+
+
+def run(program: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(program, names)
+    return names
+
+
+def test_the_program_of_onnx_runtime_opens_the_session(model: ExportedModel) -> None:
+    told = usage_of("ort-cpu", model, 2, memory_arena=False, graph_optimization="basic")
+    names = run(told.python)
+    options = names["session"].get_session_options()
+    assert options.intra_op_num_threads == 2
+    assert not options.enable_cpu_mem_arena
+    assert options.graph_optimization_level.name == "ORT_ENABLE_BASIC"
+    (y,) = names["session"].run(None, {"x": np.ones((4, 3), np.float32)})
+    assert (y == 2.0).all()
+
+
+def test_several_sessions_are_as_many(model: ExportedModel) -> None:
+    told = usage_of("ort-cpu", model, sessions=2, execution_mode="parallel")
+    assert len(run(told.python)["sessions"]) == 2
+    assert "count: 2" in told.triton
+
+
+def test_the_program_of_openvino_compiles_with_the_properties(model: ExportedModel) -> None:
+    told = usage_of("openvino-cpu", model, 2, streams=2)
+    names = run(told.python)
+    assert names["compiled"].get_property("NUM_STREAMS") == 2
+    assert len(names["requests"]) == 2
+    names["requests"][1].infer({"x": np.ones((4, 3), np.float32)})
+    assert (names["requests"][1].get_output_tensor().data == 2.0).all()
+    assert 'key: "ENFORCE_BF16" value: { string_value: "NO" }' in told.triton
+    assert 'key: "CPU_THROUGHPUT_STREAMS" value: { string_value: "2" }' in told.triton
+
+
+def test_tritons_configuration_has_the_shapes_and_the_settings(model: ExportedModel) -> None:
+    lines = usage_of("ort-cpu", model, 2, graph_optimization="off").triton.splitlines()
+    assert lines[0] == 'backend: "onnxruntime"'
+    assert 'input { name: "x" data_type: TYPE_FP32 dims: [ 4, 3 ] }' in lines
+    assert 'parameters { key: "intra_op_thread_count" value: { string_value: "2" } }' in lines
+    # The backend's own words: 2 is no optimisation at all.
+    assert lines[-1] == "optimization { graph { level: 2 } }"
+    assert "optimization" not in usage_of("ort-cpu", model).triton, "all is its default"
+
+
+def test_a_name_can_not_leave_its_quotes(model: ExportedModel) -> None:
+    hostile = TensorSpec('x" } evil { "', "float32", ("batch", 3))
+    told = usage_of("ort-cpu", replace(model, inputs=(hostile,)))
+    assert r'name: "x\" } evil { \""' in told.triton
+
+
+def test_a_runtime_that_tells_nothing_has_no_program(model: ExportedModel) -> None:
+    assert usage_of("fake", model) == Usage()

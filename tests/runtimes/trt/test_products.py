@@ -1,0 +1,136 @@
+"""What a row of TensorRT may claim: never less than its widest product computes in."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtimes.cuda.options import stated
+from runtimes.session.precision import refuse_wider
+from runtimes.trt.graph_operators import graph_operators
+from runtimes.trt.layers import Layer, described_layers
+from runtimes.trt.products import claimed
+from tests.runtimes.graphs import Graphs
+from tests.runtimes.requests import request_of
+
+GRAPH = {"mm": "MatMul", "q": "QuantizeLinear", "relu": "Relu", "norm": "LayerNormalization"}
+
+
+def claim(*layers: Layer, graph: dict[str, str] | None = None) -> str:
+    return claimed(layers, lambda: GRAPH if graph is None else graph)[0]
+
+
+# The types of layers as TensorRT's engines have them: github.com/NVIDIA/TensorRT/issues 4397, 4020.
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "gemm",
+        "conv",
+        "MatrixMultiply",
+        "CaskConvolution",
+        "CaskConvActPool",
+        "CaskGemmConvolution",
+        "CaskDeconvolutionV2",
+        "FullyConnected",
+        "FusedAttention",
+        "mha",
+    ],
+)
+def test_a_product_decides_whatever_case_and_name_tensorrt_gives_it(kind: str) -> None:
+    """A quantiser reads int8 beside it, and is no product."""
+    product = Layer("a", kind, reads=("fp16",))
+    quantiser = Layer("b", "kgen", nodes=("q",), reads=("int8",))
+    assert claim(product, quantiser) == "fp16"
+
+
+def test_a_fused_layer_is_a_product_if_a_node_in_it_is_one() -> None:
+    fused = Layer("a", "kgen", nodes=("mm", "relu"), reads=("fp32",))
+    narrow = Layer("b", "gemm", reads=("int8",))
+    assert claim(fused, narrow) == "int8+fp32"
+    assert claim(Layer("a", "kgen", nodes=("relu",), reads=("fp32",)), narrow) == "int8"
+
+
+def test_what_is_inside_a_fused_product_is_taken_for_the_widest_that_it_reads() -> None:
+    """Int8 weights that are widened first are no int8 product."""
+    assert claim(Layer("a", "kgen", nodes=("mm",), reads=("int8", "fp16"))) == "fp16"
+
+
+@pytest.mark.parametrize("nodes", [(), ("not in the graph",)])
+def test_where_nobody_can_say_a_claim_is_made_wider_and_never_narrower(
+    nodes: tuple[str, ...],
+) -> None:
+    product = Layer("a", "gemm", reads=("fp16",))
+    assert claim(product, Layer("b", "kgen", nodes=nodes, reads=("int8",))) == "fp16"
+    assert claim(product, Layer("b", "kgen", nodes=nodes, reads=("fp32",))) == "fp16+fp32"
+
+
+def test_weights_that_are_narrower_than_what_they_multiply_do_not_name_the_product() -> None:
+    assert claim(Layer("a", "gemm", reads=("fp16", "int8"))) == "fp16"
+    assert claim(Layer("a", "gemm", reads=("fp16", "int4"))) == "fp16"
+
+
+@pytest.mark.parametrize(
+    ("tactic", "precision"),
+    [
+        ("sm80_xmma_gemm_f16f16_f16f16_f16_nn_n_tilesize32x32x64", "fp16"),
+        ("sm80_xmma_fprop_implicit_gemm_interleaved_i8i8_i8i32_f32_nchw", "int8"),
+        ("sm89_xmma_gemm_e4m3e4m3_e4m3f32_f32_tn_n", "fp8"),
+        ("sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n", "bf16"),
+        ("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n", "fp32"),
+        ("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n", "tf32"),
+        ("__myl_AddCastMeanSubMulMeanAddSqrtDivMulCastMulAdd_0xf2543c36", "int8"),
+        ("", "int8"),
+    ],
+)
+def test_a_kernel_that_names_its_operands_is_believed_before_the_tensors(
+    tactic: str, precision: str
+) -> None:
+    assert claim(Layer("a", "gemm", tactic, reads=("int8",))) == precision
+
+
+def test_layers_of_two_precisions_are_said() -> None:
+    layers = [Layer("a", "CaskConvolution", reads=("fp16",)), Layer("b", "gemm", reads=("fp32",))]
+    precision, (warning,) = claimed(layers, dict)
+    assert precision == "fp16+fp32"
+    assert "gemm 'b' in fp32" in warning
+    assert "'a'" not in warning
+
+
+def test_an_engine_without_products_is_told_by_all_that_it_computes() -> None:
+    halves = Layer("a", "PointWise", reads=("fp16",))
+    assert claim(halves) == "fp16"
+    assert claim(halves, Layer("b", "PointWise", reads=("fp32",))) == "fp16+fp32"
+    assert claim(Layer("a", "Gather", writes=())) == "integer"
+
+
+def test_a_mixed_claim_is_refused_only_where_nothing_of_it_is_as_narrow_as_asked() -> None:
+    refuse_wider("int8", "int8+fp16", "an engine")
+    with pytest.raises(Exception, match="of this int8 graph in fp16\\+fp32"):
+        refuse_wider("int8", "fp16+fp32", "an engine")
+
+
+def test_rounded_operands_are_told_in_a_mixed_claim_too() -> None:
+    assert stated("fp16+fp32", True, (9, 0)) == "fp16+tf32"
+    assert stated("tf32+fp32", True, (9, 0)) == "tf32"
+    assert stated("fp16+fp32", True, (7, 5)) == "fp16+fp32"
+    assert stated("unknown", True, (9, 0)) == "unknown"
+
+
+def test_the_nodes_of_a_fused_layer_are_found_whatever_stands_between_them() -> None:
+    one = "[ONNX Layer: c[0]/Conv]"
+    for between in ("", "\\u001e", "\\u001f"):
+        metadata = f"{one}{between}[ONNX Layer: n]"
+        text = f'{{"Layers": [{{"Name": "a", "LayerType": "kgen", "Metadata": "{metadata}"}}]}}'
+        (layer,) = described_layers(text)
+        assert layer.nodes == ("c[0]/Conv", "n")
+
+
+def test_the_operators_are_read_from_the_file_that_was_compiled(graphs: Graphs) -> None:
+    found = graph_operators(request_of(graphs.dense))
+    assert sorted(found.values()) == ["MatMul", "Relu"]
+
+
+def test_a_file_that_cannot_be_read_leaves_the_doubt(graphs: Graphs) -> None:
+    inputs, outputs = graphs.dense.inputs, graphs.dense.outputs
+    request = request_of(graphs.save("gone", [], inputs, outputs, axes={"batch": 1}))
+    (graphs.folder / "gone.onnx").unlink()
+    assert graph_operators(request) == {}
