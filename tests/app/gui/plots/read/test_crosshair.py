@@ -49,7 +49,7 @@ def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
     told = hover(view, at(view, middle, 1.0))
     latency = np.concatenate([r["finished_ns"] - r["started_ns"] for r in one.rounds])
     latency = latency[np.concatenate([r["phase"] for r in one.rounds]) == 1]
-    bins = view._panels[0]._drawn[0].bins
+    bins = view.outlined._drawn[0].bins
     k = int(np.searchsorted(bins.edges_s, 10.0**middle, side="right")) - 1
     low, high = bins.edges_s[k : k + 2] * 1e9
     count = int(((latency >= low) & (latency < high)).sum())
