@@ -54,8 +54,9 @@ CheckedAs = Literal["opened", "built"]
 class Checked:
     """What compiling without running told.
 
-    `execution` and `memory` are of the session that was opened, None where an engine was only
-    built. `plan_bytes` is the size of the engine as a file, None where the engine has none.
+    `execution` and `memory` are of the session that was opened. Of an engine that was only built
+    `execution` is what its builder said, None where it said nothing. `plan_bytes` is the size of
+    the engine as a file, None where the engine has none.
     """
 
     checked_as: CheckedAs

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from exporters.types import Precision
 from runtimes.faults import CompileFault, Unsupported
 from runtimes.request import Request
 from runtimes.trt.faults import Log, ParserProblem, parser_fault, plain
+from runtimes.trt.layers import nodes_in
 
 if TYPE_CHECKING:
     import tensorrt
@@ -36,13 +37,18 @@ class BuildSettings:
 
 
 def build(
-    trt: ModuleType, request: Request, settings: BuildSettings, timing: bytes | None, log: Log
+    trt: ModuleType,
+    request: Request,
+    settings: BuildSettings,
+    timing: bytes | None,
+    log: Log,
+    parsed: Callable[[tensorrt.INetworkDefinition], object] | None = None,
 ) -> tuple[bytes, bytes | None]:
     """A serialised engine for the request's shapes, and the timings that building it took.
 
     `timing` is an earlier build's, empty for none; of another release or GPU it is ignored.
     It is None where the builder times nothing, and so are the timings then.
-    Raises Unsupported, CompileFault or OutOfMemory.
+    `parsed` is shown the network. Raises Unsupported, CompileFault or OutOfMemory.
     """
     log.begin()
     trt.init_libnvinfer_plugins(log, "")
@@ -50,6 +56,8 @@ def build(
     typed = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
     network: tensorrt.INetworkDefinition = builder.create_network(typed if settings.strong else 0)
     parse(trt, request.model.path, network, log)
+    if parsed is not None:
+        parsed(network)
     config = configured(trt, builder, settings, log)
     _fix_shapes(builder, network, config, request.shapes)
     if timing is not None:
@@ -125,6 +133,25 @@ def context_of(trt: ModuleType, engine: tensorrt.ICudaEngine) -> tensorrt.IExecu
     eager = trt.DynamicShapesKernelSpecializationStrategy.EAGER
     running.dynamic_shapes_kernel_specialization_strategy = eager
     return engine.create_execution_context(running)
+
+
+def network_operators(trt: ModuleType, network: tensorrt.INetworkDefinition) -> dict[str, str]:
+    """The operators that the graph's nodes became, the products among them in ONNX's words."""
+    products = {
+        trt.LayerType.MATRIX_MULTIPLY: "MatMul",
+        trt.LayerType.CONVOLUTION: "Conv",
+        trt.LayerType.DECONVOLUTION: "ConvTranspose",
+        trt.LayerType.EINSUM: "MatMul",
+    }
+    found: dict[str, str] = {}
+    for index in range(network.num_layers):
+        layer: tensorrt.ILayer = network.get_layer(index)
+        kind: tensorrt.LayerType = layer.type
+        for node in nodes_in(layer.metadata):
+            # A node may become several layers, of which one multiplies.
+            if kind in products or node not in found:
+                found[node] = products.get(kind, kind.name)
+    return found
 
 
 def layers_json(trt: ModuleType, engine: tensorrt.ICudaEngine) -> str:

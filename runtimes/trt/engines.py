@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -21,9 +22,10 @@ from runtimes.trt.build import BuildSettings
 from runtimes.trt.cache import Entry
 from runtimes.trt.faults import Log
 from runtimes.trt.graph_operators import graph_operators
-from runtimes.trt.layers import described_layers
+from runtimes.trt.layers import described_layers, layers_of
 from runtimes.trt.package import Package
 from runtimes.trt.products import claimed
+from runtimes.trt.told_layers import layers_json_of
 
 if TYPE_CHECKING:
     import tensorrt
@@ -129,3 +131,24 @@ class Maker:
         return Entry(folder, "engine", {**graph, **device}, made_by), Entry(
             folder, "timing", device, made_by
         )
+
+
+def built_execution(
+    title: str, told: str, known: Mapping[str, str], compute_capability: tuple[int, int]
+) -> Execution | None:
+    """What the builder said of an engine that can't be loaded here; None where it said nothing.
+
+    `told` are its words of the layers, `known` the operators of the graph's nodes.
+    """
+    layers = layers_of(layers_json_of(told))
+    if not layers:
+        return None
+    precision, mixed = claimed(layers, lambda: known)
+    return Execution(
+        provider=title,
+        precision=precision,
+        device_name="compute capability {}.{}".format(*compute_capability),
+        call_path="",
+        placement=operators.placement(layers, title),
+        warnings=mixed,
+    )

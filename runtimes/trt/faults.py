@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.memory_words import tells_of_no_memory
+from runtimes.trt.told_layers import BEGIN
 
 if TYPE_CHECKING:
     import tensorrt
@@ -52,15 +53,18 @@ class Log:
     """The errors that TensorRT reports beside its return values, of the step that is under way.
 
     Not every error ends what it happened in: a kernel that is tried and finds too little memory is
-    passed over. So each step begins anew, and what ends one is judged by its own errors.
+    passed over. So each step begins anew, and what ends one is judged by its own errors. `layers`
+    is what a builder said of those of the engine that it has made.
     """
 
     def __init__(self) -> None:
         self.errors: list[str] = []
+        self.layers = ""
 
     def begin(self) -> None:
         """Another step: what was said before is over."""
         self.errors.clear()
+        self.layers = ""
 
     def keep(self, message: str) -> None:
         if not _NO_DRIVER.search(message):
@@ -92,6 +96,8 @@ def log_of(trt: ModuleType) -> Log:
         def log(self, severity: tensorrt.ILogger.Severity, msg: str) -> None:
             if severity in (trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR):
                 self.keep(msg)
+            elif msg.startswith(BEGIN):
+                self.layers = msg
 
     return Listening()
 

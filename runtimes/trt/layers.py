@@ -61,12 +61,17 @@ def described_layers(described: str) -> tuple[Layer, ...]:
     return layers_of(described)
 
 
+def nodes_in(metadata: str) -> tuple[str, ...]:
+    """The graph's nodes that TensorRT names so."""
+    return tuple(_NODE.findall(metadata))
+
+
 def _layer(told: Mapping[str, Any]) -> Layer:
     return Layer(
         name=str(told["Name"]),
         kind=str(told.get("LayerType", UNKNOWN)),
         tactic=str(told.get("TacticName") or ""),
-        nodes=tuple(_NODE.findall(str(told.get("Metadata", "")))),
+        nodes=nodes_in(str(told.get("Metadata", ""))),
         reads=tuple(_types(told.get("Inputs", ()))),
         writes=tuple(_types(told.get("Outputs", ()))),
     )

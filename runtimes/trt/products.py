@@ -17,10 +17,13 @@ Operators = Callable[[], Mapping[str, str]]
 """The operators of the graph's nodes by their names; asked only where a layer leaves a doubt."""
 
 _PRODUCT = re.compile(
-    r"conv(?!ert)|gemm|matmul|matrix_?mult|fully_?connected|einsum|attention|mha|rnn|lstm|gru",
+    r"conv(?!ert)|correlation|gemm|matmul|matrix_?mult|fully_?connected|einsum|attention|mha|"
+    r"rnn|lstm|gru",
     re.IGNORECASE,
 )
-_FUSED = re.compile(r"kgen|myelin|foreign", re.IGNORECASE)
+_FUSED = re.compile(r"kgen|myelin|foreign|fusion", re.IGNORECASE)
+# What the compiler calls a fused layer that only brings numbers into another type or place.
+_MOVES = re.compile(r"__myl_(?:Cast|Conc|Move|Resh|Slic|Tran)+_myl\d+_\d+")
 # What a kernel of NVIDIA's is given and what it multiplies, as its name tells:
 # `sm80_xmma_gemm_f16f16_f16f16_f16_nn_n`, `..._f32f32_tf32f32_f32_...`. The first is from
 # github.com/NVIDIA/TensorRT/issues/4397.
@@ -80,10 +83,14 @@ def _deciding(computing: Sequence[Layer], operators: Operators) -> list[Layer]:
     if not fused:
         return products
     known = operators() if any(layer.nodes for layer in fused) else {}
+    # What is computed before and after a product goes by its node too, and multiplies nothing.
+    multiplied = {node for layer in products for node in layer.nodes}
     doubtful = []
     for layer in fused:
-        if any(is_matrix_op(known.get(node, "")) for node in layer.nodes):
+        if any(is_matrix_op(known.get(node, "")) for node in {*layer.nodes} - multiplied):
             products.append(layer)
+        elif _MOVES.fullmatch(layer.name):
+            continue
         elif not layer.nodes or not known.keys() >= {*layer.nodes}:
             doubtful.append(layer)
     widest = max((_width(layer) for layer in products), default=-1)

@@ -19,6 +19,8 @@ from runtimes.trt.package import TENSORRT_RTX
 from runtimes.trt.runtime import STREAMS
 
 if TYPE_CHECKING:
+    import tensorrt
+
     from runtimes.trt.build import BuildSettings
     from runtimes.trt.session import TensorRtSession
 
@@ -57,13 +59,21 @@ class TensorRtRtx(TensorRtGpu):
         if not _is_named(request.settings.device):
             return super()._check(request)
         from runtimes.trt import build
+        from runtimes.trt.engines import built_execution
         from runtimes.trt.faults import log_of
 
         trt = self.package.load()
         number = int(request.settings.device.removeprefix(_PREFIX))
-        wanted = self._build_settings(request, divmod(number, 10))
-        plan, _ = build.build(trt, request, wanted, None, log_of(trt))
-        return Checked("built", plan_bytes=len(plan))
+        capability = divmod(number, 10)
+        wanted = self._build_settings(request, capability)
+        log, operators = log_of(trt), dict[str, str]()
+
+        def look(network: tensorrt.INetworkDefinition) -> None:
+            operators.update(build.network_operators(trt, network))
+
+        plan, _ = build.build(trt, request, wanted, None, log, look)
+        told = built_execution(self.package.title, log.layers, operators, capability)
+        return Checked("built", told, plan_bytes=len(plan))
 
     def refuse_to_run(self, device: str) -> None:
         if _is_named(device):

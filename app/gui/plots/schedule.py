@@ -39,7 +39,7 @@ class ScheduleView(PlotView):
     def draw(self) -> str:
         run = self._run
         if run is None:
-            return "No schedule. Choose a finished case of the FPGA runtime."
+            return "No schedule. Select a finished case of a simulated card, such as fpga:v80."
         kept = self.kept_range()
         self.reset()
         color = runtime_color(f"fpga:{run.card.lower()}", self.theme)

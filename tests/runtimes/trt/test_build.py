@@ -8,14 +8,22 @@ from types import ModuleType
 
 import pytest
 
+from exporters.inputs import seeded_inputs
+from exporters.precision.bf16 import to_bf16
+from exporters.precision.fp8 import to_fp8
+from exporters.precision.graphs import MODEL
 from exporters.types import ExportedModel
+from exporters.user_data import Calibration
+from runtimes.execution import Execution
 from runtimes.faults import CompileFault, Unsupported
 from runtimes.options import Settings
+from runtimes.session.precision import refuse_wider
 from runtimes.trt.build import BuildSettings, configured
+from runtimes.trt.engines import built_execution
 from runtimes.trt.faults import log_of
 from runtimes.trt.rtx_runtime import COMPUTE_CAPABILITIES, TensorRtRtx
 from tests.runtimes.graphs import Graphs, constant, node, quantised_conv, vector
-from tests.runtimes.torch_factories import weights
+from tests.runtimes.torch_factories import WIDTH, weights
 
 pytestmark = pytest.mark.usefixtures("rtx")
 
@@ -23,12 +31,67 @@ NAMED = [f"sm{major}{minor}" for major, minor in COMPUTE_CAPABILITIES]
 
 
 def plan_bytes(model: ExportedModel, device: str = "sm89", batch: int = 1) -> int:
+    return built(model, device, batch)[0]
+
+
+def built(model: ExportedModel, device: str = "sm89", batch: int = 1) -> tuple[int, Execution]:
+    """The size of the engine, and what its builder said of it."""
     settings = Settings(device=device, precision=model.precision)
     axes = {"batch": batch} if "batch" in model.axes else {}
     checked = TensorRtRtx().check(model, axes, settings)
-    assert (checked.checked_as, checked.execution) == ("built", None)
-    assert checked.plan_bytes is not None
-    return checked.plan_bytes
+    assert checked.checked_as == "built"
+    assert checked.plan_bytes is not None and checked.execution is not None
+    return checked.plan_bytes, checked.execution
+
+
+@pytest.fixture(scope="module")
+def narrow(graphs: Graphs, tmp_path_factory: pytest.TempPathFactory) -> dict[str, ExportedModel]:
+    """A product of 512 x 512, as it is and in the types that it is converted to."""
+    wide, folders = graphs.wide, [tmp_path_factory.mktemp(name) for name in ("bf16", "fp8")]
+    sample = seeded_inputs(wide.inputs, {"batch": 1}, seed=1)
+    calibration = Calibration("one", lambda: [sample])
+    bf16 = to_bf16(folders[0], wide.name, Path(wide.path)).files[MODEL]
+    fp8 = to_fp8(folders[1], wide.name, Path(wide.path), calibration).files[MODEL]
+    return {
+        "fp32": wide,
+        "bf16": replace(wide, path=str(bf16), precision="bf16"),
+        "fp8": replace(wide, path=str(fp8), precision="fp8"),
+    }
+
+
+@pytest.mark.parametrize("device", ["sm89", "sm120"])
+def test_narrow_weights_are_in_the_engine_and_its_builder_tells_their_type(
+    narrow: dict[str, ExportedModel], device: str
+) -> None:
+    weights_bytes = 4 * WIDTH * WIDTH
+    sizes = {}
+    for precision, model in narrow.items():
+        sizes[precision], execution = built(model, device)
+        # A kernel that narrows what it multiplies reads float32.
+        assert execution.precision.split("+")[0] == precision
+        assert execution.placement and execution.device_name.startswith("compute capability")
+        refuse_wider(model.precision, execution.precision, "tensorrt-rtx")
+    # Of 1 MiB of weights a half and a quarter, beside kernels that are larger.
+    assert sizes["fp8"] < sizes["bf16"] < sizes["fp32"] - 0.3 * weights_bytes
+
+
+@pytest.mark.parametrize(("precision", "device"), [("bf16", "sm75"), ("fp8", "sm86")])
+def test_a_gpu_without_the_type_is_unsupported(
+    narrow: dict[str, ExportedModel], precision: str, device: str
+) -> None:
+    with pytest.raises(Unsupported, match=f"Cannot compile for .*{device}"):
+        built(narrow[precision], device)
+
+
+def test_products_of_matrices_in_fp32_are_told_as_such(graphs: Graphs) -> None:
+    for model in (graphs.dense, graphs.step):
+        _, execution = built(model)
+        assert (execution.precision, execution.warnings) == ("fp32", ())
+
+
+def test_words_of_another_form_tell_no_layers() -> None:
+    for text in ("", "Layers:\n", "Layers:\n0: a product in Half, then a sum", "Layers: none"):
+        assert built_execution("any", text, {}, (8, 9)) is None
 
 
 @pytest.mark.parametrize("batch", [1, 3])

@@ -41,15 +41,15 @@ class Hands(QObject):
         self._viewport.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        if watched is self._canvas:
-            return isinstance(event, QKeyEvent) and self._key(event)
-        if isinstance(event, QMouseEvent):
-            return self._mouse(event)
         if isinstance(event, QContextMenuEvent):
             # The mouse's comes with the press, when nobody knows yet whether it will be a drag.
             if event.reason() == QContextMenuEvent.Reason.Keyboard:
                 self.menu_asked.emit(event.pos())
             return True
+        if watched is self._canvas:
+            return isinstance(event, QKeyEvent) and self._key(event)
+        if isinstance(event, QMouseEvent):
+            return self._mouse(event)
         if event.type() == QEvent.Type.Leave:
             self.left.emit()
         return False

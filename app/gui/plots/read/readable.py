@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QGraphicsView, QMenu, QWidget
 
 from app.gui.plots.read.brush import Brush
@@ -37,12 +37,16 @@ class ReadableView(QWidget):
     """The Brush of what was marked, None for nothing any more."""
     samples_asked = Signal()
     """The samples that are marked are to be written to a file."""
+    nothing_dropped = Signal()
+    """Escape was pressed, and nothing was read or marked that it could drop."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.series: tuple[Series, ...] = ()
         self.lit: Lit | None = None
         self.lit_stale = False
+        self.menu_actions: list[QAction] = []
+        """What whoever owns the view offers beside in its context menu."""
 
     def make_readable(self, canvas: QGraphicsView) -> None:
         """Read what is drawn on this canvas."""
@@ -105,6 +109,8 @@ class ReadableView(QWidget):
 
     def drop_readout(self) -> None:
         """Unpin what is read, and drop the marked range."""
+        if not self.crosshair.box.plain and self.lit is None:
+            self.nothing_dropped.emit()
         self.crosshair.forget()
         if self.lit is not None:
             self.brushed.emit(None)
@@ -117,5 +123,7 @@ class ReadableView(QWidget):
         drop = menu.addAction("Drop the marked range", self.drop_readout)
         for action in (export, drop):
             action.setEnabled(self.lit is not None)
+        menu.addSeparator()
+        menu.addActions(self.menu_actions)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self._canvas.viewport().mapToGlobal(at))
