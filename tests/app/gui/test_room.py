@@ -122,8 +122,10 @@ def test_the_editor_folds_once_a_run_starts_and_comes_back_where_it_was(
     before = editor.geometry()
     run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx")))
     qtbot.waitUntil(editor.isHidden, timeout=TIMEOUT_MS)
-    qtbot.waitUntil(lambda: plot.width() > window.width() - 20, timeout=10_000)
+    qtbot.waitUntil(lambda: plot.x() == 0, timeout=10_000)
     assert not window.actions_by_key["editor"].isChecked()
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window)
     QTest.keyClick(window, Qt.Key.Key_F9)
     qtbot.waitUntil(lambda: editor.geometry() == before, timeout=10_000)
     assert window.actions_by_key["editor"].isChecked()
@@ -141,7 +143,9 @@ def test_one_view_has_the_whole_window_and_gives_it_back(
     docks = window.docks.docks
     there = [key for key, dock in docks.items() if not dock.isHidden()]
     view = window.views.by_key["percentiles"]
-    view.fit_button.setFocus()
+    view.canvas.setFocus()
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window)
     QTest.keyClick(window, Qt.Key.Key_F11)
     qtbot.waitUntil(lambda: view.width() > window.width() - 20)
     assert [key for key, dock in docks.items() if not dock.isHidden()] == ["percentiles"]
