@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cases.errors import ResultsError
+from app.cases.operators import OperatorTimes
 from app.cases.verdict import BAND
-from app.report import figures
+from app.console.report import verdict_text
+from app.report import card, figures, reach
+from app.report.operators import roofline, slowest
 from app.report.shown import Shown, shown
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.exports.frames import pandas, rows_frame, samples_frame
+from app.results.fastest import fastest
+from app.results.follow.details import case_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _BRIEF = ("model", "runtime", "batch_size", "latency_p50_us", "latency_p99_us", "status")
+_FASTEST = ("what", "first", "second", "times", "told_apart", "verdict")
 _COMPARED = (
     "case",
     "percentile",
@@ -109,24 +115,64 @@ class OpenedRun:
         """How many times the best of its model each runtime takes, only like beside like."""
         return self._drawn(figures.heatmap, cases, "there are not two models on two runtimes")
 
+    def devices(self, cases: Sequence[str] = ()) -> Figure:
+        """Inferences a second by runtime, at the batch size that most of them ran."""
+        return self._drawn(reach.devices, cases, "no model was measured on two runtimes")
+
+    def accuracy(self, cases: Sequence[str] = ()) -> Figure:
+        """Top-1 over inferences a second."""
+        return self._drawn(reach.accuracy, cases, "fewer than two cases have an accuracy")
+
+    def card(self, cases: Sequence[str] = ()) -> Figure:
+        """How full the simulated cards are."""
+        return self._drawn(card.fit, cases, "nothing ran on a simulated card")
+
+    def largest_batch(self) -> Figure:
+        """How far a search for the largest batch came, and what stopped it."""
+        return _or_why(
+            lambda: reach.largest_batch(self.run, self.measured), "the run has no such search"
+        )
+
+    def operators(self, case_id: str) -> Figure:
+        """The slowest operators of one case."""
+        return self._of_operators(case_id, slowest, "its operators were not timed")
+
+    def roofline(self, case_id: str) -> Figure:
+        """FLOP/s of one case's operators below the machine's peaks."""
+        return self._of_operators(case_id, roofline, "its operators' work or the peak is not known")
+
+    def _of_operators(
+        self, case_id: str, draw: Callable[[Shown, OperatorTimes], Figure | None], why_not: str
+    ) -> Figure:
+        def drawn(cases: Sequence[Shown]) -> Figure | None:
+            times = case_operators(self.run, cases[0].measured.case)
+            return draw(cases[0], times) if times is not None and times.ops else None
+
+        return self._drawn(drawn, [case_id], why_not)
+
+    def verdicts(self) -> pd.DataFrame:
+        """Which runtime is the fastest, for each set of cases that are alike: what they share, the
+        first, the second, how many times as long it takes, and whether they are told apart."""
+        band = self.run.manifest.asked.band
+        told = [
+            (one.what, one.first, one.second, one.times, one.parted, verdict_text(one, band))
+            for one in fastest(self.measured, band)
+        ]
+        return pandas().DataFrame(told, columns=list(_FASTEST))
+
     def _drawn(
         self,
         draw: Callable[[Sequence[Shown]], Figure | None],
         cases: Sequence[str],
         why_not: str = "",
     ) -> Figure:
-        if find_spec("plotly") is None:
-            raise ResultsError(
-                "a figure needs plotly, which is not installed", "pip install 'graphlap[report]'"
-            )
-        self._refuse_unknown(cases)
+        named = list(cases)  # it may be an index of a dataframe, which is neither true nor false
+        self._refuse_unknown(named)
         timed = shown(self.run, self.measured)
-        chosen = [one for one in timed if not cases or one.case_id in cases]
-        figure = draw(chosen) if chosen else None
-        if figure is None:
-            why = why_not if chosen else "no case was timed"
-            raise ResultsError(f"there is nothing to draw ({why})", "choose another figure")
-        return figure
+        chosen = [one for one in timed if not named or one.case_id in named]
+        return _or_why(
+            lambda: draw(chosen) if chosen else None, why_not if chosen else "no case was timed"
+        )
 
     @property
     def _side(self) -> RunSide:
@@ -143,3 +189,15 @@ class OpenedRun:
     def _repr_html_(self) -> str:
         """What a notebook shows of it."""
         return str(self.rows[list(_BRIEF)].to_html(index=False))
+
+
+def _or_why(draw: Callable[[], Figure | None], why_not: str) -> Figure:
+    """The figure; ResultsError without the plotting library, or why there is nothing to draw."""
+    if find_spec("plotly") is None:
+        raise ResultsError(
+            "a figure needs plotly, which is not installed", "pip install 'graphlap[report]'"
+        )
+    figure = draw()
+    if figure is None:
+        raise ResultsError(f"there is nothing to draw ({why_not})", "choose another figure")
+    return figure

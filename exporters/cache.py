@@ -25,6 +25,7 @@ from platformdirs import user_cache_dir
 
 from exporters import leases
 from exporters.digest import file_sha256
+from exporters.private import private_folder
 from exporters.types import ExportError, GraphlapError
 
 DEFAULT_LIMIT_BYTES = 16 * 2**30
@@ -93,8 +94,9 @@ class Store:
         self._aside = root / "aside"
         self._leases = root / "leases"
         try:
+            private_folder(root)
             for folder in (self._objects, self._entries, self._aside, self._leases):
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(exist_ok=True)
         except OSError as error:
             raise GraphlapError(
                 f"the export cache {root} cannot be written ({error.strerror})",

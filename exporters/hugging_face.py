@@ -66,17 +66,24 @@ def load(model: str) -> tuple[nn.Module, dict[str, Tensor], dict[str, Any]]:
     transformers.utils.logging.disable_progress_bar()
     name = model.removeprefix(HUGGING_FACE)
     try:
-        config = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+        config = transformers.AutoConfig.from_pretrained(
+            name, local_files_only=True, trust_remote_code=False
+        )
         kinds = [getattr(transformers, kind, None) for kind in config.architectures or ()]
         kind: Any = next(filter(None, kinds), transformers.AutoModel)
         # What lies in a narrower type is taken in float32, as a plan's precisions say the rest.
         module = kind.from_pretrained(
-            name, config=config, dtype=torch.float32, local_files_only=True
+            name,
+            config=config,
+            dtype=torch.float32,
+            local_files_only=True,
+            use_safetensors=True,  # other weights are pickles, which run code when they are read
         )
     except Exception as error:
         raise ExportError(
             f"transformers cannot load {name} from this disk ({first_line(error)})",
-            "give the folder that save_pretrained wrote, or a name in its local cache",
+            "give the folder that save_pretrained wrote, its weights in .safetensors, or a name in "
+            "its local cache",
         ) from error
     # What a cache of keys and values holds is state between calls, and one call is measured.
     module.config.use_cache = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from exporters.types import ExportedModel
@@ -46,11 +47,9 @@ def triton_config(used: Used, backend: str, parameters: dict[str, str], instance
                 str(model.axes.get(size, -1) if isinstance(size, str) else size)
                 for size in spec.shape
             )
-            name = spec.name.replace("\\", "\\\\").replace('"', '\\"')
-            lines.append(
-                f'{kind} {{ name: "{name}" data_type: {_TYPES.get(spec.dtype, "TYPE_INVALID")} '
-                f"dims: [ {dims} ] }}"
-            )
+            name = json.dumps(spec.name, ensure_ascii=False)
+            kept_as = _TYPES.get(spec.dtype, "TYPE_INVALID")
+            lines.append(f"{kind} {{ name: {name} data_type: {kept_as} dims: [ {dims} ] }}")
     lines.append(f"instance_group {{ count: {instances} kind: KIND_CPU }}")
     lines += [
         f'parameters {{ key: "{key}" value: {{ string_value: "{value}" }} }}'

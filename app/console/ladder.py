@@ -45,10 +45,12 @@ def _table(answer: TuneAnswer, found: TunesFound) -> RenderableType:
     headings = ["step", heading, "times better", "than default", "error"]
     if goal.kept is not None:
         headings.append(goal.kept.name)
+    top1 = any(rung.top1 is not None for rung in answer.rungs)
+    headings += ["top-1"] * top1
     for name in headings:
         table.add_column(name, overflow="fold")
     for rung in answer.rungs:
-        table.add_row(*_cells(rung, found))
+        table.add_row(*_cells(rung, found), *[_top1(rung)] * top1)
     return table
 
 
@@ -60,6 +62,10 @@ def _cells(rung: Rung, found: TunesFound) -> Iterator[str]:
     yield text.NOT_MEASURED if rung.error is None else f"{100 * rung.error:.2g} %"
     if found.goal.kept is not None:
         yield text.latency(rung.kept_us)
+
+
+def _top1(rung: Rung) -> str:
+    return text.NOT_MEASURED if rung.top1 is None else f"{100 * rung.top1:.4g} %"
 
 
 def _times(gain: Gain | None) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import attrgetter
 
-from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar
+from PySide6.QtWidgets import QMainWindow, QMenu
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,6 @@ class ActionSpec:
     checkable: bool = False
 
 
-SEPARATOR = "-"
 MENUS = ("&File", "&Edit", "&Run", "&View", "&Help")
 
 ACTIONS: tuple[ActionSpec, ...] = (
@@ -79,6 +77,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "iteration, start, latency",
     ),
     ActionSpec(
+        "report",
+        "&File",
+        "Save repor&t…",
+        "files.write_report",
+        "",
+        "One HTML page of the open run, or of two that are compared, for whoever has no Graphlap",
+    ),
+    ActionSpec(
         "runs_folder",
         "&File",
         "Choose runs &folder…",
@@ -98,7 +104,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "copy_command",
         "&Edit",
         "&Copy as command line",
-        "copy_command",
+        "files.copy_command",
         "Ctrl+Shift+C",
         "Copy the command that measures the same cases without a window",
     ),
@@ -114,7 +120,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "find",
         "&Edit",
         "&Find anything…",
-        "find_anything",
+        "finder.find_anything",
         "Ctrl+K",
         "Every action, view, case, model, term and recent run by a few letters",
     ),
@@ -165,7 +171,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "follow",
         "&Run",
         "&Follow the measurement",
-        "follow_measurement",
+        "rows.follow_measurement",
         "Ctrl+L",
         "Drop the selection and show the cases that are measured now",
     ),
@@ -272,20 +278,6 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("about", "&Help", "&About Graphlap", "help.show_about"),
 )
 
-TOOL_BAR = (
-    "editor",
-    SEPARATOR,
-    "measure",
-    "results",
-    "inspect",
-    SEPARATOR,
-    "run",
-    "pause",
-    "stop",
-    SEPARATOR,
-    "open_run",
-)
-
 
 def build_actions(window: QMainWindow) -> dict[str, QAction]:
     """Make all actions and the menus that hold them; each calls its method of the window."""
@@ -304,32 +296,6 @@ def build_actions(window: QMainWindow) -> dict[str, QAction]:
         menus[spec.menu].addAction(action)
         actions[spec.key] = action
     return actions
-
-
-class ToolBar(QToolBar):
-    """The actions that are used most, with words beside the icons where they all have room."""
-
-    def __init__(self, window: QMainWindow, actions: dict[str, QAction]) -> None:
-        super().__init__("Tool bar")
-        self.setObjectName("tool_bar")
-        self.setMovable(False)
-        self.setIconSize(QSize(18, 18))
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        for key in TOOL_BAR:
-            if key == SEPARATOR:
-                self.addSeparator()
-                continue
-            self.addAction(actions[key])
-            button = self.widgetForAction(actions[key])
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setAccessibleName(actions[key].text().replace("&", ""))
-        window.addToolBar(self)
-
-    def fit(self, width: int) -> None:
-        """Leave the words out where some button would be cut off; tool tips still have them."""
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        if self.sizeHint().width() > width:
-            self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
 
 
 def menu(window: QMainWindow, title: str) -> QMenu:

@@ -58,6 +58,7 @@ class Docks(QObject):
         dock = QDockWidget(title, self._window)
         dock.setObjectName(key)
         dock.setAccessibleName(title)
+        dock.setWhatsThis(getattr(widget, "hint", ""))
         dock.setWidget(_stood_in(widget))
         dock.visibilityChanged.connect(widget.setVisible)
         dock.topLevelChanged.connect(self._titles_later)

@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.gui.dropping import sorted_out
 from app.gui.editor.editor import SweepEditor
+from app.gui.launch.report import ReportWriter
 from app.gui.look.csv_file import write_csv
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
 from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
+from app.plan.command import command_line
 from app.plan.toml_text import plan_toml
 from exporters.types import GraphlapError
 
 _PLANS = "Plans (*.toml)"
+_PAGES = "Web pages (*.html)"
 
 
 class FileCommands(QObject):
@@ -40,6 +44,9 @@ class FileCommands(QObject):
         super().__init__(window)
         self._window, self._editor, self._feed = window, editor, feed
         self._preferences = preferences
+        self._report = ReportWriter(self)
+        self._report.failed.connect(self.failed)
+        self._report.done.connect(lambda page: self.said.emit(f"Saved the report as {page}"))
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Runs are opened, the second beside the first; a plan and models go to the editor."""
@@ -78,6 +85,14 @@ class FileCommands(QObject):
             with errors_to(self.failed.emit):
                 self._editor.open_plan(Path(path))
 
+    def copy_command(self) -> None:
+        """The command line of the editor's sweep; a plan that flags can't say lies in a file."""
+        with errors_to(self.failed.emit):
+            plans = self._preferences.runs_folder.with_name("plans")
+            line = command_line(self._editor.plan(), plans)
+            QGuiApplication.clipboard().setText(line)
+            self.said.emit(f"Copied: {line}")
+
     def save_plan(self) -> None:
         name = f"{self._editor.draft.name}.toml"
         path, _ = QFileDialog.getSaveFileName(self._window, "Save plan", name, _PLANS)
@@ -111,6 +126,23 @@ class FileCommands(QObject):
             shown = [one for one in state.series if one.key in state.shown]
             with errors_to(self.failed.emit):
                 write_csv(Path(path).with_suffix(".csv"), *samples_table(lit, shown))
+
+    def write_report(self) -> None:
+        """One HTML page of the open run, and of the one beside it."""
+        feed = self._feed
+        if feed.folder is None:
+            self.failed.emit(GraphlapError("there is no run to report", "open one with Ctrl+O"))
+            return
+        name = f"{feed.folder.name}.html"
+        path, _ = QFileDialog.getSaveFileName(self._window, "Save report", name, _PAGES)
+        if path:
+            beside = feed.compared.folder
+            with errors_to(self.failed.emit):
+                self._report.write([feed.folder, *([beside] if beside else [])], Path(path))
+                self.said.emit(f"Writing the report {path}")
+
+    def close(self) -> None:
+        self._report.close()
 
     def choose_runs_folder(self) -> None:
         folder = self._ask_for_folder("Runs folder")

@@ -6,31 +6,56 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
 
 from app.gui.docks import Docks
 from app.gui.editor.models import ModelPicker
 from app.gui.look.terms import TERMS
-from app.gui.panels.palette import Entry
+from app.gui.panels.palette import Entry, Palette
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
 from app.gui.views import PAGES, VIEWS
 from exporters.models import catalogue
 
+Source = Callable[[], Iterable[Entry]]
 
-def of_actions(actions: Iterable[QAction]) -> Iterator[Entry]:
+
+class Finder(QObject):
+    """Asks each source, in the order in which they were added, whenever it is opened."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._sources: list[Source] = []
+
+    def add(self, source: Source) -> None:
+        """Of what fits equally, that of the source which was added first is found first."""
+        self._sources.append(source)
+
+    def entries(self) -> list[Entry]:
+        return [entry for source in self._sources for entry in source()]
+
+    @Slot()
+    def find_anything(self) -> None:
+        Palette(self.entries(), self._window).open()
+
+
+def of_actions(actions: Mapping[str, QAction]) -> Iterator[Entry]:
     """All that menus hold; what can't be done now is listed too, and says so."""
-    for action in actions:
+    for action in actions.values():
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         text = action.text().replace("&", "").rstrip("…")
         yield Entry(text, "action", action.trigger, keys, action.statusTip(), action.isEnabled())
 
 
-def of_docks(docks: Docks, views: Mapping[str, object]) -> Iterator[Entry]:
+def of_docks(docks: Docks) -> Iterator[Entry]:
     """Views by the pages on which they stand, then the panels beside them."""
+    views = {spec.key for spec in VIEWS}
     for spec in VIEWS:
         kind = f"view of {PAGES[spec.page][0]}"
-        hint = str(getattr(views[spec.key], "hint", ""))
+        hint = docks.docks[spec.key].whatsThis()
         yield Entry(spec.title, kind, partial(docks.show, spec.key), "", hint)
     for key, dock in docks.docks.items():
         if key not in views:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 
 from app.gui.docks import Docks
@@ -61,6 +61,23 @@ class RowCommands(QObject):
             line = command_line(plan, self._preferences.runs_folder.with_name("plans"))
             QGuiApplication.clipboard().setText(line)
             self.said.emit(f"Copied: {line}")
+
+    @Slot()
+    def follow_measurement(self) -> None:
+        """Show what is measured now, and no row in particular."""
+        self._table.view.clearSelection()
+        self._feed.select(())
+
+    def find(self, query: str) -> None:
+        """Show the table's rows that this finds."""
+        self._table.filter_by(query)
+        self._docks.show("results")
+
+    def show_in(self, view: str, case_ids: tuple[str, ...]) -> None:
+        """Show these cases in this view."""
+        self._table.filter_by("")
+        self._table.select(case_ids)
+        self._docks.show(view)
 
     def _tell(self, error: GraphlapError) -> None:
         self.failed.emit(error)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import QApplication, QGraphicsView, QMainWindow, QMenu
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QMainWindow
 
 from app.gui.docks import Docks
 from app.gui.export_view import Exportable, ask_and_export, in_front
@@ -16,7 +16,7 @@ from app.gui.plots.export import picture
 
 
 class ViewCommands(QObject):
-    """Each plot gets a context menu, by a click of the right button or the menu key."""
+    """The context menu of each plot gets what can be done with it."""
 
     said = Signal(str)
     failed = Signal(object)
@@ -25,9 +25,9 @@ class ViewCommands(QObject):
         super().__init__(window)
         self._window, self._docks, self._views = window, docks, views
         self._plots = [view for view in views.values() if isinstance(view, PlotView)]
-        self._pressed = QPoint()
         for view in self._plots:
-            self._give_menu(view.canvas)
+            self._give_menu(view)
+            view.nothing_dropped.connect(docks.unfill)
 
     @Slot()
     def export_view(self) -> None:
@@ -65,44 +65,17 @@ class ViewCommands(QObject):
         QGuiApplication.clipboard().setImage(picture(view))
         self.said.emit(f"Copied the picture of {view.title}")
 
-    def _give_menu(self, canvas: QGraphicsView) -> None:
-        canvas.setAcceptDrops(False)  # what is dropped on a plot is the window's
-        canvas.installEventFilter(self)
-        canvas.viewport().installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """A click of the right button, when it ends no drag that zoomed; or the menu key."""
-        if isinstance(event, QContextMenuEvent):
-            if event.reason() == QContextMenuEvent.Reason.Keyboard:
-                self._open(watched, event.globalPos())
-            return True
-        # Qt hands a click that the viewport has no use for on to the canvas: heeded once.
-        on_viewport = not isinstance(watched, QGraphicsView)
-        right = Qt.MouseButton.RightButton
-        if on_viewport and isinstance(event, QMouseEvent) and event.button() == right:
-            self._right_button(watched, event)
-        return False
-
-    def _right_button(self, canvas: QObject, event: QMouseEvent) -> None:
-        at = event.globalPosition().toPoint()
-        moved = (at - self._pressed).manhattanLength()
-        if event.type() == QEvent.Type.MouseButtonPress:
-            self._pressed = at
-        elif moved < QApplication.startDragDistance():
-            self._open(canvas, at)
-
-    def _open(self, canvas: QObject, at: QPoint) -> None:
-        view = next(v for v in self._plots if canvas in (v.canvas, v.canvas.viewport()))
-        menu = QMenu(view)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    def _give_menu(self, view: PlotView) -> None:
+        view.canvas.setAcceptDrops(False)  # what is dropped on a plot is the window's
         for text, act in (
             ("&Copy picture", partial(self.copy, view)),
             ("&Save as…", partial(self.save, view)),
             ("&Fit", view.fit),
-            ("&Whole window", partial(self._fill, view)),
+            ("&Whole window, or no longer", partial(self._fill, view)),
         ):
-            menu.addAction(text).triggered.connect(lambda _=False, act=act: act())
-        menu.popup(at)
+            action = QAction(text, view)
+            action.triggered.connect(lambda _=False, act=act: act())
+            view.menu_actions.append(action)
 
     def _fill(self, view: PlotView) -> None:
         if self._docks.filled:

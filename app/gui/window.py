@@ -5,7 +5,7 @@ It measures nothing and imports no engine: a batch process does, and its folder 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QThreadPool, Slot
@@ -13,17 +13,16 @@ from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
-    QGuiApplication,
     QKeyEvent,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QMainWindow
 
-from app.gui.actions import ToolBar, build_actions, menu
+from app.gui.actions import build_actions, menu
 from app.gui.docks import Docks
 from app.gui.dropping import TAKEN, paths_of
 from app.gui.editor.editor import SweepEditor
-from app.gui.editor.presets import FIRST, load_preset
+from app.gui.editor_commands import EditorCommands
 from app.gui.export_view import Exportable
 from app.gui.file_commands import FileCommands
 from app.gui.help_commands import HelpCommands
@@ -36,12 +35,20 @@ from app.gui.look.errors import ErrorDialog, errors_to, show_error
 from app.gui.look.glyphs import glyph
 from app.gui.look.preferences import Preferences
 from app.gui.look.theme import apply_theme
+from app.gui.look.window_place import place_window
 from app.gui.menus import RecentMenu, add_places, add_undo
-from app.gui.palette_entries import of_actions, of_cases, of_docks, of_models, of_runs, of_terms
+from app.gui.palette_entries import (
+    Finder,
+    of_actions,
+    of_cases,
+    of_docks,
+    of_models,
+    of_runs,
+    of_terms,
+)
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
 from app.gui.panels.noticed import NoticedStrip
-from app.gui.panels.palette import Entry, Palette
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
 from app.gui.panels.trust import TrustStrip
@@ -49,15 +56,12 @@ from app.gui.row_commands import RowCommands
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
+from app.gui.tool_bar import ToolBar
 from app.gui.view_commands import ViewCommands
 from app.gui.views import PAGES, VIEWS, Views
-from app.plan.command import command_line
-from app.plan.plan import Plan
 from app.results.follow.state import RunState
 
-_USUAL, _LEAST = QSize(1280, 800), QSize(900, 560)
-_FRAME = QSize(16, 48)
-"""What a desktop's frame and title bar may take beside and above the window."""
+_LEAST = QSize(900, 560)
 
 
 class MainWindow(QMainWindow):
@@ -88,6 +92,8 @@ class MainWindow(QMainWindow):
         self.looks = ViewCommands(self, self.docks, self.views_and_table)
         self.layouts = LayoutCommands(self.docks)
         self.help = HelpCommands(self)
+        self.finder = Finder(self)
+        self.edits = EditorCommands(self.docks, self.editor, self.preferences)
         self.actions_by_key = build_actions(self)
         self._complete_menus()
         self.tool_bar = ToolBar(self, self.actions_by_key)
@@ -98,7 +104,7 @@ class MainWindow(QMainWindow):
             self.addToolBar(strip)
         self._connect()
         self.set_theme(self.preferences.theme)
-        self._restore_geometry()
+        place_window(self, self.preferences.layout("geometry"), _LEAST)
         if self.preferences.columns:
             self.table.set_visible_columns(self.preferences.columns)
         self.docks.start()
@@ -119,20 +125,32 @@ class MainWindow(QMainWindow):
         menu(self, "&File").insertMenu(self.actions_by_key["open_plan"], self.recent_menu)
         add_places(self, self.docks, self.actions_by_key)
         self.help.actions = self.actions_by_key
+        models = self.editor.grid_form.models
+        for source in (
+            partial(of_actions, self.actions_by_key),
+            partial(of_docks, self.docks),
+            lambda: of_runs(self.preferences.recent_runs(), self.open_run),
+            partial(of_cases, self.feed, self.table),
+            partial(of_models, models, partial(self.docks.show, "editor")),
+            partial(of_terms, self.help.show_term),
+        ):
+            self.finder.add(source)
         self.table.row_actions += [*self.rows.actions, self.actions_by_key["export"]]
 
     def _connect(self) -> None:
-        self.editor.copy_asked.connect(self.copy_command)
-        for part in (self.editor, self.runs, self.files, self.feed, self.rows, self.looks):
+        self.editor.copy_asked.connect(self.files.copy_command)
+        for commands in (self.runs, self.files, self.rows, self.looks, self.edits):
+            commands.failed.connect(self.show_error)
+            commands.said.connect(self.progress.say)
+        for part in (self.editor, self.feed):
             part.failed.connect(self.show_error)
-        for speaker in (self.runs, self.files, self.rows, self.looks, self.layouts):
-            speaker.said.connect(self.progress.say)
+        self.layouts.said.connect(self.progress.say)
         self.runs.started.connect(lambda folder: self.log.follow(log_of(folder)))
         self.runs.there.connect(self._open_if_another)
         self.runs.asked_run_begins.connect(self.docks.fold)
         self.files.run_chosen.connect(self.open_run)
         self.files.second_run_chosen.connect(self.compare_with)
-        self.files.models_chosen.connect(self._add_models)
+        self.files.models_chosen.connect(self.edits.add_models)
         self.files.runs_folder_chosen.connect(self._write_runs_to)
         self.control.state_changed.connect(self._show_control_state)
         self.feed.opened.connect(self._run_opened)
@@ -149,11 +167,11 @@ class MainWindow(QMainWindow):
         self.docks.placed.connect(self._placed)
         editor_dock = self.docks.docks["editor"]
         editor_dock.visibilityChanged.connect(self.actions_by_key["editor"].setChecked)
-        self.trust.asked.connect(self._find_doubted)
-        self.noticed.asked.connect(self._show_noticed)
+        self.trust.asked.connect(self.rows.find)
+        self.noticed.asked.connect(self.rows.show_in)
         self.table.filter_box.textChanged.connect(self.trust.show_query)
-        self.welcome.try_asked.connect(lambda: self._begin_with(FIRST, "first measurement"))
-        self.welcome.suite_asked.connect(self._begin_with_starter)
+        self.welcome.try_asked.connect(self.edits.try_first)
+        self.welcome.suite_asked.connect(self.edits.compose_starter)
         self.welcome.open_asked.connect(lambda f: self.open_run(f) if f else self.files.open_run())
         self.welcome.show_recent(self.preferences.recent_runs())
 
@@ -184,6 +202,8 @@ class MainWindow(QMainWindow):
     def _pick(self, keys: tuple[str, ...], add: bool) -> None:
         """Select the rows of what was clicked in a plot; what plots show stays if it is there."""
         chosen = [*self.table.selected_keys(), *keys] if add else list(keys)
+        if not self.table.has_rows(keys):
+            self.table.filter_by("")
         quiet = self.feed.look_at(keys[0], chosen)
         self.table.select(chosen, quiet=quiet)
 
@@ -194,49 +214,8 @@ class MainWindow(QMainWindow):
         self.docks.show("timeline")
 
     @Slot()
-    def follow_measurement(self) -> None:
-        self.table.view.clearSelection()
-        self.feed.select(())
-
-    @Slot()
-    def copy_command(self) -> None:
-        with errors_to(self.show_error):
-            line = command_line(self.editor.plan(), self.preferences.runs_folder.with_name("plans"))
-            QGuiApplication.clipboard().setText(line)
-            self.progress.say(f"Copied: {line}")
-
-    @Slot()
-    def find_anything(self) -> None:
-        Palette(self.entries(), self).open()
-
-    def entries(self) -> list[Entry]:
-        return [
-            *of_actions(self.actions_by_key.values()),
-            *of_docks(self.docks, self.views.by_key),
-            *of_runs(self.preferences.recent_runs(), self.open_run),
-            *of_cases(self.feed, self.table),
-            *of_models(self.editor.grid_form.models, lambda: self.docks.show("editor")),
-            *of_terms(self.help.show_term),
-        ]
-
-    @Slot()
     def toggle_theme(self) -> None:
         self.set_theme("light" if self.preferences.theme == "dark" else "dark")
-
-    def _begin_with(self, draft: Plan, text: str) -> None:
-        self.editor.set_draft(draft, text)
-        self.docks.show("editor")
-        self.editor.run_button.setFocus()
-        self.progress.say("“Run sweep” (F5) measures what the editor shows")
-
-    def _begin_with_starter(self) -> None:
-        with errors_to(self.show_error):
-            starter = load_preset("Suites", "starter", self.preferences)
-            self._begin_with(starter, "preset starter")
-
-    def _add_models(self, paths: Sequence[Path]) -> None:
-        self.docks.show("editor")
-        self.editor.grid_form.models.add_files(map(str, paths))
 
     def _write_runs_to(self, folder: Path) -> None:
         self.control.runs_folder = folder
@@ -269,15 +248,6 @@ class MainWindow(QMainWindow):
         idle = self.control.state == "idle" and not state.alive and not state.problem
         self.actions_by_key["resume_run"].setEnabled(lacks and idle)
 
-    def _find_doubted(self, query: str) -> None:
-        self.table.filter_by(query)
-        self.docks.show("results")
-
-    def _show_noticed(self, view: str, case_ids: tuple[str, ...]) -> None:
-        self.table.filter_by("")
-        self.table.select(case_ids)
-        self.docks.show(view)
-
     def _placed(self) -> None:
         """An arrangement that was kept brings back what was there then."""
         self.trust.stay()
@@ -306,18 +276,6 @@ class MainWindow(QMainWindow):
         self.actions_by_key["resume_run"].setEnabled(False)
         if self.feed.state is not None:
             self._show_run(self.feed.state)
-
-    def _restore_geometry(self) -> None:
-        """As it was left, else its usual size, or all of a screen that is too small for it."""
-        kept = self.preferences.layout("geometry")
-        if not kept.isEmpty() and self.restoreGeometry(kept):
-            return
-        room, needed = self.screen().availableGeometry().size(), _USUAL + _FRAME
-        self.resize(_USUAL)
-        too_small = needed.boundedTo(room) != needed
-        if too_small and _LEAST.boundedTo(room) == _LEAST:
-            self.resize(_USUAL.boundedTo(room - _FRAME))
-            self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
@@ -355,6 +313,7 @@ class MainWindow(QMainWindow):
         self.progress.clearMessage()
         self._cursor.close()
         self.editor.close_background()
+        self.files.close()
         self.feed.close()
         self.control.close()
         QThreadPool.globalInstance().waitForDone()

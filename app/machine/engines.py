@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.cases.errors import PlanError
 from exporters.cache import default_root
+from exporters.private import private_folder
 
 
 def folder() -> Path:
@@ -19,7 +20,8 @@ def refuse_unwritable() -> None:
     """PlanError if nothing could be kept there: each round would compile its engine again."""
     path = folder()
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        private_folder(default_root())
+        path.mkdir(exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:

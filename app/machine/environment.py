@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 
 from app.machine.cores import usable_cores
-from app.machine.telemetry import open_nvml
+from app.machine.telemetry import Nvml, open_nvml
 from runtimes import registry
 from runtimes.session.host_cpu import cpu_name
 
@@ -68,8 +68,15 @@ def describe_host() -> dict[str, Any]:
         "virtual_machine": "hypervisor" in _cpu_flags(),
         "packages": installed_versions(),
         "load_1min": os.getloadavg()[0],
-        "gpus": [asdict(gpu) for gpu in nvml.states()] if (nvml := open_nvml()) else [],
+        "gpus": _gpus(open_nvml()),
     }
+
+
+def _gpus(nvml: Nvml | None) -> dict[str, Any]:
+    """By the number that the driver gives; how one is connected changes with what it does."""
+    states = nvml.states() if nvml is not None else ()
+    told = [{**asdict(state), "link": ""} for state in states]
+    return {str(number): state for number, state in enumerate(told)}
 
 
 def installed_versions() -> dict[str, str]:

@@ -51,7 +51,8 @@ class Outlines:
         """ExportError for what is wrong with the file, as its export would say it."""
         file = _state_of(request.path)
         reply = _known.get((request, file)) or self._asked(request)
-        if file is not None:
+        # What was missing beside a file may be there at the next look, and the file the same.
+        if file is not None and not (request.closely and reply.outline is None):
             _known[request, file] = reply
         if reply.outline is None:
             raise ExportError(reply.cause, reply.remedy)

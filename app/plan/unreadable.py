@@ -16,8 +16,8 @@ _SUFFIX = ".onnx"
 def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
     """By the plan's word for them, a path or a glob, the first fault of the files that it names.
 
-    Each file is read by a child process, as far as a plan must know it; a graph that is wrong
-    beyond that is found by its export.
+    Each file is read by a child process, with all that its weights need but themselves; a graph
+    that is wrong beyond that is found by its export.
     """
     faults: dict[str, GraphlapError] = {}
     with Outlines() as outlines:
@@ -27,7 +27,7 @@ def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
             named = [word] if Path(word).is_file() else sorted(glob.glob(word, recursive=True))  # noqa: PTH207
             for path in named:
                 try:
-                    outlines.of(OutlineRequest(path))
+                    outlines.of(OutlineRequest(path, closely=True))
                 except GraphlapError as error:
                     faults.setdefault(word, error)
     return faults

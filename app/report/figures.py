@@ -39,7 +39,7 @@ def latency(cases: Sequence[Shown]) -> Figure:
                 mode="markers",
                 name=f"{one.name} {percentile}",
                 meta=one.case_id,
-                marker={"color": one.color, "size": 10, "symbol": _symbol(one, symbol)},
+                marker={"color": one.color, "size": 10, "symbol": one.symbol(symbol)},
                 error_x={
                     "type": "data",
                     "symmetric": False,
@@ -70,7 +70,7 @@ def percentiles(cases: Sequence[Shown]) -> Figure:
             name=one.name,
             meta=one.case_id,
             line={"color": one.color, "dash": one.dash},
-            marker={"size": 4, "symbol": _symbol(one, "circle")},
+            marker={"size": 4, "symbol": one.symbol("circle")},
             hovertemplate=f"%{{text}}: %{{y:.4g}} µs{_NAMED}",
         )
     ticks = [1.0 / (1.0 - share) for share in _NINES]
@@ -145,7 +145,7 @@ def _lines(groups: Mapping[str, Sequence[Shown]], along: str, value: str) -> Fig
             name=_APART.join(word for word in first.name.split(_APART) if word in shared),
             meta=" ".join(one.case_id for one in ordered),
             line={"color": first.color, "dash": first.dash},
-            marker={"symbol": [_symbol(one, "circle") for one in ordered], "size": 8},
+            marker={"symbol": [one.symbol("circle") for one in ordered], "size": 8},
         )
     if not figure.data:
         return None
@@ -208,10 +208,6 @@ FIGURES: dict[str, Callable[[Sequence[Shown]], Figure | None]] = {
     "Latency over rate": load,
 }
 """By their headings, those of the cases of one model."""
-
-
-def _symbol(one: Shown, symbol: str) -> str:
-    return symbol if one.is_well and not one.simulated else f"{symbol}-open"
 
 
 def _rounded(value: float) -> float:

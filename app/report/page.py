@@ -21,8 +21,10 @@ from app.cases.status import STATUSES
 from app.console.report import marks, verdict_text
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.sureness import sureness
-from app.report import figures
+from app.report import card, figures, reach
+from app.report.checks import checks
 from app.report.compared import comparison
+from app.report.operators import of_operators
 from app.report.shown import Shown, safe, shown
 from app.results.atomic import write_atomically
 from app.results.causes import causes
@@ -108,7 +110,9 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     kinds = warned(one.row for one in measured if one.row["status"] != "cancelled")
     yield from _words(measured, manifest.asked.band, kinds, told)
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), marks(kinds))
-    yield from _figures(shown(run, measured))
+    if manifest.asked.check:
+        yield from checks(measured)
+    yield from _figures(shown(run, measured), reach.largest_batch(run, measured))
     if not any(is_imported(one.case.runtime) for one in measured):
         yield from _environment(run.path, manifest.environment)
     yield "</section>\n"
@@ -188,22 +192,31 @@ def _cell(column: TableColumn, row: Row, doubted: bool) -> str:
     return f'<td class="figure" data-value="{told}">{text}</td>'
 
 
-def _figures(cases: Sequence[Shown]) -> Iterator[str]:
-    if not cases:
+def _figures(cases: Sequence[Shown], largest: Figure | None) -> Iterator[str]:
+    if not cases and largest is None:
         return
     yield "<h2>Figures</h2>\n"
-    overview = figures.heatmap(cases)
-    if overview is not None:
-        yield "<h3>Times the best median of each model</h3>\n"
-        yield _figure(overview, "Only like is compared: one clock and one precision.")
+    overview = {
+        "Times the best median of each model, of one clock and one precision": figures.heatmap(
+            cases
+        ),
+        "Top-1 over throughput": reach.accuracy(cases),
+        "The largest batch that ran, and what stopped the next": largest,
+        "How full the simulated cards are": card.fit(cases),
+    }
+    for heading, figure in overview.items():
+        if figure is not None:
+            yield _figure(figure, heading)
     names = model_labels(str(one.row["model"]) for one in cases)
     for model, label in names.items():
         group = [one for one in cases if one.row["model"] == model]
         yield f"<h3>{safe(label)}</h3>\n"
-        for heading, made in figures.FIGURES.items():
+        for heading, made in (figures.FIGURES | reach.OF_A_MODEL).items():
             figure = made(group)
             if figure is not None:
                 yield _figure(figure, f"{heading} of {label}")
+        for heading, figure in of_operators(group):
+            yield _figure(figure, heading)
         for one in group:
             one.forget()
 
@@ -215,9 +228,16 @@ def _figure(figure: Figure, told: str) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'<figure><figcaption>{safe(told)} <span class="count"></span></figcaption>'
-        f'<div class="plot" role="img" aria-label="{safe(told)}; the figures are in the table">'
-        f'</div><script type="application/json">{text}</script></figure>\n'
+        f'<div class="plot"{_room(data)} role="img" '
+        f'aria-label="{safe(told)}; the figures are in the table"></div>'
+        f'<script type="application/json">{text}</script></figure>\n'
     )
+
+
+def _room(figure: Mapping[str, Any]) -> str:
+    """As high as the figure will be, where it says so itself: it is drawn only when it is seen."""
+    height = figure["layout"].get("height")
+    return f' style="min-height:{height}px"' if isinstance(height, int) else ""
 
 
 def _environment(folder: Path, host: Any) -> Iterator[str]:

@@ -55,6 +55,10 @@ class Shown:
     def is_well(self) -> bool:
         return self.measured.is_well
 
+    def symbol(self, name: str) -> str:
+        """A mark of this name, hollow where the figure is simulated or not to be ranked."""
+        return name if self.is_well and not self.simulated else f"{name}-open"
+
     @property
     def name(self) -> str:
         """The label with what must not be overlooked."""
@@ -97,10 +101,7 @@ class Shown:
     @property
     def without_batch(self) -> Case:
         """The case but for its batch size: the same for all that differ in nothing else."""
-        case = self.measured.case
-        model = self.run.models.get((case.model, case.precision))
-        axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
-        return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
+        return without_batch(self.run, self.measured.case)
 
     @property
     def without_load(self) -> Case:
@@ -110,6 +111,13 @@ class Shown:
     def forget(self) -> None:
         """Let go of the samples."""
         self._pooled = None
+
+
+def without_batch(run: Run, case: Case) -> Case:
+    """The case but for its batch size."""
+    model = run.models.get((case.model, case.precision))
+    axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
+    return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
 
 
 def shown(run: Run, measured: Sequence[Measured]) -> list[Shown]:

@@ -34,6 +34,7 @@ from app.results.manifest import (
 )
 from app.results.run import SAMPLES
 from exporters.codec import to_json
+from exporters.private import private_folder
 
 TELEMETRY = "telemetry"
 LOCK = "lock"
@@ -55,8 +56,9 @@ class RunFolder:
         """Make a new run folder; ResultsError if `path` can't be one."""
         refuse_occupied(path)
         try:
-            for folder in (path, path / JOURNAL, path / SAMPLES):
-                folder.mkdir(parents=True, exist_ok=True)
+            private_folder(path)
+            for folder in (path / JOURNAL, path / SAMPLES):
+                folder.mkdir(exist_ok=True)
             lock = _locked(path)
             if (path / MANIFEST).exists():
                 os.close(lock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.cases.case import Case
 from app.cases.goal import Goal
@@ -39,7 +39,8 @@ class Rung:
     """`label` says what changes, `value` is inputs in a second or microseconds, as the goal asks.
 
     `gain` is over the rung before, `total` over the default; None of the default. `error` is how
-    far outputs are off, of the largest, `kept_us` the latency that the goal bounds.
+    far outputs are off, of the largest, `kept_us` the latency that the goal bounds, `top1` the
+    share of labelled data that is answered rightly; None where there is none.
     """
 
     label: str
@@ -49,6 +50,7 @@ class Rung:
     total: Gain | None
     error: float | None
     kept_us: float | None
+    top1: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def tunes_found(run: Run) -> TunesFound | None:
     found = []
     for search in searches:
         tuned = search.of(run)
-        found.append((tuned, _answer(names[search.space.base.model], tuned, goal)))
+        found.append((tuned, _answer(names[search.space.base.model], tuned, goal, run)))
     return TunesFound(goal, tuple(found))
 
 
@@ -102,13 +104,21 @@ def described(case: Case) -> str:
     return ", ".join([f"{case.runtime} {case.precision}", *sizes, threads, *options])
 
 
-def _answer(model: str, tuned: Tuned, goal: Goal) -> TuneAnswer:
+def _answer(model: str, tuned: Tuned, goal: Goal, run: Run) -> TuneAnswer:
     found = tuned.found
-    rungs = tuple(_rung(step, tuned, goal) for step in found.steps) if found else ()
+    rungs = tuple(
+        replace(_rung(step, tuned, goal), top1=_top1(run, step.case))
+        for step in (found.steps if found else ())
+    )
     over = tuned.following is None
     return TuneAnswer(
         model, str(goal), rungs, tuple(_sentences(model, tuned, goal)), tuned.shown, over
     )
+
+
+def _top1(run: Run, case: Case) -> float | None:
+    accuracy = run.accuracy_of(case)
+    return None if accuracy is None else accuracy.top1
 
 
 def _rung(step: Step, tuned: Tuned, goal: Goal) -> Rung:

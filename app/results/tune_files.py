@@ -27,6 +27,7 @@ COLUMNS = (
     *("model", "step", "change", "case_id", "figure", "value"),
     *("gain", "gain_low", "gain_high", "verdict"),
     *("total", "total_low", "total_high", "total_verdict", "max_rel_error", "kept_us"),
+    "accuracy_top1",
 )
 
 
@@ -76,6 +77,7 @@ def _rows(answer: TuneAnswer, found: TunesFound) -> Iterator[Row]:
             **_of("total", rung.total, "total_verdict"),
             "max_rel_error": rung.error,
             "kept_us": rung.kept_us,
+            "accuracy_top1": rung.top1,
         }
 
 

@@ -19,6 +19,7 @@ from app.plan.tuning import spelled_out
 from app.results.folder import RunFolder
 from app.results.kept_files import kept_files
 from app.results.manifest import new_manifest
+from exporters.private import OWNER_ALONE
 
 SEARCH_SHARE = 0.75
 """Of the memory that is free when a search begins, so much is its limit if none is given."""
@@ -62,6 +63,6 @@ def new_path(plan: Plan) -> Path:
         for number in count(1):
             path = first if number == 1 else first.with_name(f"{first.name}-{number}")
             with suppress(FileExistsError):
-                path.mkdir()
+                path.mkdir(mode=OWNER_ALONE)
                 return path
     return first

@@ -52,11 +52,15 @@ def measure_round(
     """
     this, slept_before_s = UnderWay(job, tell, stopped, said), slept_s()
     with _noted(this):
-        _measure(this)
-    if asleep_s := has_slept(slept_before_s):
+        _measure(this, slept_before_s)
+    _note_sleep(this, slept_before_s)
+    return this.so_far()
+
+
+def _note_sleep(this: UnderWay, before_s: float) -> None:
+    if asleep_s := has_slept(before_s):
         reason = f"the machine slept for {asleep_s:.0f} s in it"
         this.note(status="cancelled", stop_reason=SLEPT, reason=reason)
-    return this.so_far()
 
 
 @contextmanager
@@ -96,7 +100,7 @@ def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
     }
 
 
-def _measure(this: UnderWay) -> None:
+def _measure(this: UnderWay, slept_before_s: float) -> None:
     job = this.job
     this.enter("import")
     runtime = _runtime(this)
@@ -113,6 +117,7 @@ def _measure(this: UnderWay) -> None:
     ):
         with _noted(this):
             _use(this, session, reference)
+        _note_sleep(this, slept_before_s)
         # A fault of the device may end this process when its memory is given back.
         this.enter("teardown")
         this.tell({"event": "outcome", **to_json(this.so_far())})

@@ -28,13 +28,13 @@ _LARGEST_INPUT_BYTES = 2**20
 
 
 def outline(request: OutlineRequest) -> Outline:
-    """ExportError for a damaged file and for nodes that no part lies between, NotBenchmarkable
-    for inputs that are no plain tensors.
+    """ExportError for a damaged file, for nodes that no part lies between and, looked at closely,
+    for missing weights; NotBenchmarkable for inputs that are no plain tensors.
 
     What may be wrong elsewhere in the file is found by its export.
     """
     path = Path(request.path)
-    if request.from_nodes or request.to_nodes:
+    if request.closely or request.from_nodes or request.to_nodes:
         inputs = inspect(path, request.from_nodes, request.to_nodes).inputs
     else:
         inputs = input_specs(path, _inputs(path))

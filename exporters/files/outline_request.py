@@ -19,11 +19,15 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class OutlineRequest:
-    """A file, or the part of it between the nodes."""
+    """A file, or the part of it between the nodes.
+
+    `closely` has all of it read but its weights: whether the files that hold them are there too.
+    """
 
     path: str
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
+    closely: bool = False
 
 
 @dataclass(frozen=True, slots=True)

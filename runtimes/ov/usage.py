@@ -34,7 +34,7 @@ def usage(used: Used, properties: Mapping[str, str]) -> Usage:
         lines.append(f"requests = [compiled.create_infer_request() for _ in range({streams})]")
     parameters = {
         "CPU_THROUGHPUT_STREAMS": str(options["streams"]),
-        "ENFORCE_BF16": "YES" if options["inference_precision"] == "bf16" else "NO",
+        "ENFORCE_BF16": "YES" if properties["INFERENCE_PRECISION_HINT"] == "bf16" else "NO",
         "CPU_BIND_THREAD": "YES" if options["cpu_pinning"] else "NO",
     }
     if threads:

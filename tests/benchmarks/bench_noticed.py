@@ -1,4 +1,4 @@
-"""How often levels and stalls are told of streams that have none, and found in those that have.
+"""How often levels, stalls and differences are told where none are, and found where some are.
 
 Each figure is of so many cases of four rounds, by the runs of a round.
 """
@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.cases.case import Case
+from app.results.noticed import noticed
 from app.stats.modes import modes, of_rounds
 from app.stats.stalls import Timed, stalls
 from app.stats.verdict import binomial_interval
+from tests.app.results.drawn import drawn_row
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS, Draw, back_to_back, with_stalls
 
 CASES, ROUNDS = 400, 4
+RUNS_OF_ROWS = 1_000
+DIFFERENCES = {"precision", "threads", "best"}
 RUNS = (1_000, 5_000, 20_000)
 STALLS = ((200.0, 4_000.0), (8_000.0, 40_000.0), (100.0, 1_000.0))
 """How long they take and how far apart they come, in microseconds."""
@@ -27,6 +32,13 @@ def main() -> None:
     print("stalls at a beat, in lognormal noise of 5 %: share found, and the period's error")
     for stall_us, period_us in STALLS:
         print(f"  {stall_us:g} us every {period_us:g} us", _found(stall_us, period_us))
+    print("twelve equal cases of four rounds that differ by so much: runs that tell a difference")
+    print(" ", *(f"{spread:.0%}: {_wrongly(spread):.1%} " for spread in (0.01, 0.03, 0.1)))
+    print(
+        "int8 that takes so many times as long as fp32, where rounds differ by 2 and by 5 %: told"
+    )
+    for times in (1.1, 1.25, 1.5):
+        print(f"  {times:g}", *(f"{_told(times, spread):.0%}" for spread in (0.02, 0.05)))
 
 
 def _line(draw: Draw, runs: int) -> str:
@@ -53,6 +65,31 @@ def _found(stall_us: float, period_us: float) -> str:
         error = f"{np.median(errors):.1%}" if errors else "-"
         told.append(f"{runs:,d}: {len(errors) / CASES:.0%} ({error})")
     return "  ".join(told)
+
+
+def _wrongly(spread: float) -> float:
+    rng = np.random.default_rng(99)
+    cases = [
+        Case("mlp", runtime, precision=precision, threads=threads)
+        for runtime in ("ort-cpu", "openvino-cpu", "torch-cpu")
+        for precision in ("fp32", "int8")
+        for threads in (1, 2)
+    ]
+    false = 0
+    for _ in range(RUNS_OF_ROWS):
+        found = noticed([drawn_row(case, 50.0, spread, rng) for case in cases])
+        false += bool(DIFFERENCES & {one.kind for one in found})
+    return false / RUNS_OF_ROWS
+
+
+def _told(times: float, spread: float) -> float:
+    rng = np.random.default_rng(98)
+    plain, narrow = Case("mlp", "ort-cpu"), Case("mlp", "ort-cpu", precision="int8")
+    told = 0
+    for _ in range(CASES):
+        rows = [drawn_row(plain, 40.0, spread, rng), drawn_row(narrow, 40.0 * times, spread, rng)]
+        told += "precision" in {one.kind for one in noticed(rows)}
+    return told / CASES
 
 
 def _timed(latency_us: np.ndarray) -> Timed:

@@ -1,7 +1,7 @@
 """The real window, with a back channel that tells where a widget is and takes pictures.
 
-Lines on standard input: `where KIND NAME`, `shot PATH`, `busy`, `quit`; a JSON line answers
-each. It presses no key and clicks nothing: that is left to the keyboard and the mouse.
+Lines on standard input: `where KIND NAME`, `size W H`, `shot PATH`, `busy`, `quit`; a JSON line
+answers each. It presses no key and clicks nothing: that is left to the keyboard and the mouse.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ class Probe:
         if word == "where":
             kind, _, name = rest.partition(" ")
             self._say({"at": self._where(kind, name)})
+        elif word == "size":
+            width, height = map(int, rest.split())
+            self.window.showNormal()
+            self.window.setGeometry(0, 0, width, height)
+            self._say({"width": self.window.width()})
         elif word == "shot":
             screen = self.window.screen()
             self._say({"saved": screen.grabWindow(0).save(rest)})
@@ -62,6 +67,7 @@ class Probe:
                 {
                     "state": self.window.control.state,
                     "phase": at,
+                    "word": self.window.progress.word.text(),
                     "folder": folder,
                     "asked": str(asked),
                 }

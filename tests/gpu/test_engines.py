@@ -256,7 +256,7 @@ def test_a_kept_engine_is_used_again(graphs: Graphs, name: str, tmp_path: Path) 
         settings = Settings(cache_dir=str(tmp_path))
         with runtime.compile(graphs.wide, {"batch": 1}, settings) as session:
             assert session.execution.facts["engine_cache"] == state
-            assert session.execution.warnings == ()
+            assert not any("engine" in said for said in session.execution.warnings)
 
 
 def test_a_damaged_engine_is_built_again(graphs: Graphs, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_the_program_of_openvino_compiles_with_the_properties(model: ExportedMod
     assert len(names["requests"]) == 2
     names["requests"][1].infer({"x": np.ones((4, 3), np.float32)})
     assert (names["requests"][1].get_output_tensor().data == 2.0).all()
+    assert 'key: "ENFORCE_BF16" value: { string_value: "NO" }' in told.triton
     assert 'key: "CPU_THROUGHPUT_STREAMS" value: { string_value: "2" }' in told.triton
 
 

@@ -38,6 +38,11 @@ class ComparedRun(QObject):
         self._follower.start()
 
     @property
+    def folder(self) -> Path | None:
+        """The second run's."""
+        return self._follower.folder if self._follower else None
+
+    @property
     def is_open(self) -> bool:
         return self._follower is not None
 

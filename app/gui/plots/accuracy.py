@@ -60,7 +60,10 @@ class AccuracyView(PlotView):
         self.batch_choice.set_texts(batches(of_runtime))
         shown = of_batch(of_runtime, self.batch_choice.value)
         if not shown:
-            return "No finished case whose accuracy was measured or published yet."
+            return (
+                "No finished case whose accuracy was measured or published yet. “Labelled data” of "
+                "the sweep measures it."
+            )
         kept = self.kept_range()
         self.reset()
         plot = self.add_plot(

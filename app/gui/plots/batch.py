@@ -47,7 +47,7 @@ class BatchView(ModelGrid):
         self.reset()
         if not shown:
             self.canvas.setMinimumHeight(0)
-            return "No finished case with a batch size yet."
+            return "No finished case with a batch size yet. Give several as Batch, such as 1, 2, 4."
         labels = variants(shown)
         kinds = {labels[one.key]: one for one in shown}
         look = series_styles(list(kinds.values()), self.theme)

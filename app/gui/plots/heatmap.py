@@ -52,7 +52,7 @@ class HeatmapView(TileGrid):
     def draw(self) -> str:
         found = self._pivot()
         if not found.cells:
-            return "No finished case yet."
+            return "No finished case yet: measure several models on several runtimes."
         if self.rows_choice.value == self.columns_choice.value:
             return "Choose two settings that are not the same."
         tiles = [self._tile(cell) for cell in found.cells]

@@ -24,7 +24,9 @@ class LargestBatchView(BarView):
     def draw(self) -> str:
         found = self._found()
         if not found:
-            return "No finished case with a batch size yet."
+            return (
+                "No finished case with a batch size yet. “Largest batch” of the sweep searches it."
+            )
         styles = series_styles([group[0] for _, _, group in found], self.theme)
         bars = []
         for model, variant, group in found:

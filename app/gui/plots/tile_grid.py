@@ -25,6 +25,7 @@ class TileGrid(PlotView):
 
     def _framed(self, canvas: QWidget) -> QWidget:
         self._grid = (0, 0)
+        self._told = ("", "")
         self._headings: HeadingsAxis | None = None
         self._bars = [QScrollBar(Qt.Orientation.Horizontal), QScrollBar(Qt.Orientation.Vertical)]
         frame = QWidget()
@@ -65,6 +66,17 @@ class TileGrid(PlotView):
         self._fit_range()
         return plot
 
+    def show_heading(self, title: str, note: str = "") -> None:
+        """With what of the matrix is in sight, where that is not all: a picture of it says so."""
+        self._told = (title, note)
+        sides = zip(self._bars, ("columns", "rows"), self._grid, strict=True)
+        seen = [
+            f"{what} {bar.value() + 1} to {bar.value() + bar.pageStep()} of {count:,}"
+            for bar, what, count in sides
+            if title and bar.pageStep() < count
+        ]
+        super().show_heading(title, "; ".join(filter(None, (note, *seen))))
+
     def reset(self) -> None:
         super().reset()
         self._grid, self._headings = (0, 0), None
@@ -95,6 +107,7 @@ class TileGrid(PlotView):
                 (bar.value() - 0.5, bar.value() + bar.pageStep() - 0.5) for bar in self._bars
             )
             self.plots[0].setRange(xRange=across, yRange=down, padding=0)
+            self.show_heading(*self._told)
 
     def _follow_range(self, *_: object) -> None:
         """Keys that read a tile out of sight have moved the plot to it."""

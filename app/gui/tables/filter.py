@@ -131,11 +131,13 @@ class ResultsFilter(QAbstractProxyModel):
 
     def _arranged(self) -> list[Shown]:
         series, wanted = self._model.series, self._terms()
-        rows = [
-            row
-            for row, one in enumerate(series)
-            if self._has_status(one) and (not wanted or self._model.fits(row, wanted))
-        ]
+        rows = list(range(len(series)))
+        if wanted or self._statuses:
+            rows = [
+                row
+                for row in rows
+                if self._has_status(series[row]) and self._model.fits(row, wanted)
+            ]
         rows = self._model.sorted(rows, self._sorted_by, self._order)
         by = next((one for one in self._model.settings if one.key == self._group), None)
         if by is None:

@@ -7,6 +7,7 @@ from pairs of rounds of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
@@ -57,6 +58,7 @@ class ResultsModel(QAbstractTableModel):
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._typed = _typed(self.columns)
         self._by_key = {column.key: column for column in self.columns}
+        self._raw: tuple[str, tuple[Series, ...], list[Any]] = "", (), []
         self._words: dict[str, tuple[Series, str]] = {}
         self._bold = QFont()
         self._bold.setBold(True)
@@ -144,10 +146,21 @@ class ResultsModel(QAbstractTableModel):
         column = next((one for one in self.columns if one.key == key), None)
         if column is None:
             return [*rows]
-        raw = {row: column.raw(self.series[row]) for row in rows}
-        known = [row for row in rows if raw[row] not in (None, "")]
+        raw = self._raw_of(column)
+        known = [row for row in rows if raw[row] is not None]
         known.sort(key=raw.__getitem__, reverse=order == Qt.SortOrder.DescendingOrder)
-        return [*known, *(row for row in rows if raw[row] in (None, ""))]
+        return [*known, *(row for row in rows if raw[row] is None)]
+
+    def _raw_of(self, column: Column) -> list[Any]:
+        """The raw values of all rows: of those that are as they were, what was read before."""
+        key, series, values = self._raw
+        if key == column.key and len(series) == len(self.series):
+            together = zip(series, self.series, values, strict=True)
+            fresh = [value if old is new else column.raw(new) for old, new, value in together]
+        else:
+            fresh = [column.raw(one) for one in self.series]
+        self._raw = column.key, self.series, fresh
+        return fresh
 
     def _tell(self, first: int, last: int) -> None:
         if 0 <= first <= last:

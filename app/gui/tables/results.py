@@ -267,7 +267,7 @@ class ResultsTable(QWidget):
 
     def _selected(self) -> list[Series]:
         """By the ranges that are selected: to ask for rows costs a question for each cell."""
-        ranges = self.view.selectionModel().selection()
+        ranges = self.view.selectionModel().selection().toList()
         rows = {row for one in ranges for row in range(one.top(), one.bottom() + 1)}
         found = (self.filter.series_at(row) for row in sorted(rows))
         return [one for one in found if one is not None]
@@ -280,6 +280,11 @@ class ResultsTable(QWidget):
         chosen = self._select(keys, quiet=quiet)
         if not chosen.isEmpty():
             self.view.scrollTo(chosen.indexes()[0])
+
+    def has_rows(self, keys: Sequence[str]) -> bool:
+        """Whether the filter lets all of these cases through."""
+        shown = (self.filter.series_at(row) for row in range(self.filter.rowCount()))
+        return set(keys) <= {one.key for one in shown if one is not None}
 
     def _select(self, keys: Sequence[str] | set[str], *, quiet: bool) -> QItemSelection:
         selection, chosen = self.view.selectionModel(), QItemSelection()
@@ -350,8 +355,8 @@ class ResultsTable(QWidget):
 
     def current_key(self) -> str:
         """The key of the row that the keyboard is on; "" of none."""
-        index = self.view.currentIndex()
-        return self._series_at(index.row()).key if index.isValid() else ""
+        current = self._current()
+        return current.key if current is not None else ""
 
     def _context_menu(self, at: QPoint) -> None:
         menu = QMenu(self)

@@ -125,7 +125,7 @@ class RunReader:
             live=live,
             alive=alive,
             series=series,
-            noticed=() if alive else self._attention.of(series, self._waits),
+            noticed=() if alive else self._attention.of(series, self._rows_to_come()),
             shown=shown,
             revision=before.revision + told,
             samples_in_flight=self._in_flight(live),
@@ -137,12 +137,13 @@ class RunReader:
     @property
     def is_moving(self) -> bool:
         """Whether something new is to be expected soon."""
-        return self._state.alive or self._reading or self._waits
+        waits = len(self._answered) < len(self._asked) and not self._summaries.died
+        return self._state.alive or self._reading or waits
 
-    @property
-    def _waits(self) -> bool:
-        """Whether summaries that were asked for have not come yet."""
-        return len(self._answered) < len(self._asked) and not self._summaries.died
+    def _rows_to_come(self) -> bool:
+        """Whether results.csv fell behind and the rows that take its place have not come yet."""
+        asked = self._asked.keys() - self._answered.keys()
+        return not self._summaries.died and any(map(self._row_is_behind, asked))
 
     def close(self) -> None:
         """End the summary process."""

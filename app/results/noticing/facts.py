@@ -11,6 +11,9 @@ from app.results.alike import LIKE, Key
 from app.results.measured import Measured
 from exporters.twins import is_null
 
+_BARE: Row = dict.fromkeys((*LIKE, "runtime", "options"))
+"""A file of an earlier version has not every column."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -39,7 +42,7 @@ def facts(measured: Iterable[Measured]) -> list[Fact]:
     """Those of rows that are ok and valid; a null twin is nobody's model."""
     found = []
     for one in measured:
-        row, p50 = one.row, number_of(one.row.get("latency_p50_us"))
+        row, p50 = {**_BARE, **one.row}, number_of(one.row.get("latency_p50_us"))
         well = row.get("status") == "ok" and row.get("valid") is not False
         if well and p50 and not is_null(one.case.model):
             ends = [number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from app.cases.accuracy import AccuracyJob, subject_of
 from app.cases.case import Case
@@ -20,7 +20,7 @@ class WithAccuracy(Afterwards):
 
     `given` is the plan's labelled data, `ran` the ids of the cases that are recorded to give
     outputs, `done` the subjects whose accuracy is recorded. `time_limit_s` is how long an
-    accuracy process may stay silent.
+    accuracy process may stay silent. `later` gives the cases that are known only after the rounds.
     """
 
     kind = AccuracyWork.kind
@@ -33,9 +33,11 @@ class WithAccuracy(Afterwards):
         ran: Iterable[str],
         done: Collection[str],
         time_limit_s: float,
+        later: Callable[[], Iterable[Case]] = tuple,
     ) -> None:
         super().__init__(source, ran, time_limit_s)
         self._waiting = deque((case, data_for(case.model, given)) for case in cases)
+        self._given, self._later = given, later
         self._done = set(done)
 
     @property
@@ -43,6 +45,8 @@ class WithAccuracy(Afterwards):
         return len({_shared(case) for case, data in self._waiting if data})
 
     def _next_of_ours(self) -> Work | None:
+        found, self._later = self._later(), tuple
+        self._waiting.extend((case, data_for(case.model, self._given)) for case in found)
         while self._waiting:
             case, data = self._waiting[0]
             if not data or case.case_id not in self._ran:

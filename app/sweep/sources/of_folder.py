@@ -101,7 +101,8 @@ def sources(
         afterwards.append(operators)
         source = operators
     told = list(recorded.accuracies)
-    accuracy = WithAccuracy(source, models, plan.accuracy, ran, told, limit_s)
+    later = rounds.compared if isinstance(rounds, Tuner) else tuple
+    accuracy = WithAccuracy(source, models, plan.accuracy, ran, told, limit_s, later)
     afterwards.append(accuracy)
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 

@@ -27,6 +27,8 @@ from app.sweep.work.base import Work
 
 BEYOND = 4
 """Runs beyond a percentile that is the goal, in each round."""
+MARGIN = 1.25
+"""The final rounds may take so many times what rounds have taken so far."""
 LONGEST_S = 10.0
 """A round of a percentile lasts so long at most, or as long as the profile has it."""
 
@@ -47,7 +49,8 @@ class Tuner(Searching[Tuning]):
         self._seconds: list[float] = []
         self._handed_out_s = 0.0
         self._end_s = math.nan
-        for search in tunings(recorded):
+        self._tunings = tunings(recorded)
+        for search in self._tunings:
             if search.of(self._run).following is not None:
                 self._searches.append(search)
         self._queue_exports(
@@ -63,6 +66,11 @@ class Tuner(Searching[Tuning]):
     def wanted(self, case: Case) -> int:
         """As many rounds as it had: how many it is to have, nobody knows before."""
         return max(1, len(self._known.get(case.case_id, {})))
+
+    def compared(self) -> list[Case]:
+        """The steps of all ladders, once there are any."""
+        found = [search.of(self._run).found for search in self._tunings]
+        return [step.case for one in found if one is not None for step in one.steps]
 
     def take(self, result: RoundResult) -> None:
         self._known.setdefault(result.case_id, {})[result.round] = result
@@ -87,7 +95,8 @@ class Tuner(Searching[Tuning]):
         usual_s = self.schedule.limits.min_s + ROUND_OVERHEAD_S
         if self._seconds:
             usual_s = sum(self._seconds) / len(self._seconds)
-        return time.monotonic() + usual_s * tuned.compared * self._final_rounds > self._end_s
+        needed_s = MARGIN * usual_s * tuned.compared * self._final_rounds
+        return time.monotonic() + needed_s > self._end_s
 
     def _round(self, case: Case, number: int) -> Work:
         tried = case.case_id not in self._planned

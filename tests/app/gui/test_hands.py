@@ -88,7 +88,7 @@ def test_the_palette_has_every_action_view_case_model_term_and_recent_run(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     open_run(window, qtbot, run)
-    entries = {(entry.text, entry.kind.partition(" of ")[0]) for entry in window.entries()}
+    entries = {(entry.text, entry.kind.partition(" of ")[0]) for entry in window.finder.entries()}
     for action in window.actions_by_key.values():
         assert (action.text().replace("&", "").rstrip("…"), "action") in entries
     for spec in VIEWS:
@@ -328,3 +328,23 @@ def _inner(widget: QWidget) -> bool:
     """A part of a control that speaks for it, or of Qt's own."""
     inside = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
     return inside or widget.objectName().startswith("qt_")
+
+
+def test_a_report_of_the_open_run_is_one_page(
+    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.actions_by_key["report"].trigger()
+    assert "there is no run to report" in dialogs(window)[0].text
+    dialogs(window)[0].close()
+    open_run(window, qtbot, run)
+    page = tmp_path / "monday.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(page), ""))
+    with qtbot.waitSignals([window.files.said, window.files.said], timeout=60_000):
+        window.actions_by_key["report"].trigger()
+    assert "lstm_tiny" in page.read_text("utf-8")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path), ""))
+    with qtbot.waitSignal(window.files.failed, timeout=60_000) as told:
+        window.actions_by_key["report"].trigger()
+    assert "is a folder" in str(told.args[0])
+    for dialog in dialogs(window):
+        dialog.close()

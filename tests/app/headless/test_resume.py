@@ -175,6 +175,8 @@ def test_a_disk_that_fills_up_ends_with_1_and_the_folder_resumes(work: Path) -> 
     assert process.returncode == 1
     assert "--resume" in errors and "Traceback" not in errors
     assert recorded(work / "run") < 4
+    live = json.loads((work / "run" / "live.json").read_text())
+    assert live["state"] == "stopped" and live["disk_error"]
     assert run("--resume", "run")[0] == 0
     assert recorded(work / "run") == 4
     assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2

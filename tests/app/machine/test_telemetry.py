@@ -8,7 +8,9 @@ import pytest
 
 from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
+from app.machine.environment import _gpus
 from app.machine.telemetry import Nvml, Rapl, Telemetry
+from app.results.compare import differences
 from exporters.codec import from_json, to_json
 from tests.app.machine.counters import FakeNvml, package
 
@@ -79,6 +81,15 @@ def test_the_state_of_a_gpu_is_what_its_figures_depend_on() -> None:
     quiet = Nvml(FakeNvml(deaf)).state("b")
     assert quiet is not None
     assert (quiet.ecc, quiet.mig, quiet.persistence) == (None, None, None)
+
+
+def test_runs_on_another_driver_are_told_apart_and_those_on_a_resting_link_are_not() -> None:
+    first = {"gpus": _gpus(Nvml(FakeNvml()))}
+    link = ("nvmlDeviceGetCurrPcieLinkGeneration",)
+    assert differences(first, {"gpus": _gpus(Nvml(FakeNvml(link)))}) == []
+    assert differences({}, {"gpus": _gpus(None)}) == []
+    other = {"gpus": _gpus(Nvml(FakeNvml(("nvmlSystemGetDriverVersion",))))}
+    assert ("gpus.0.driver", "580.95", "not known") in differences(first, other)
 
 
 def test_packages_add_up_and_a_counter_that_began_again_goes_on(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, load_plan, parse_plan
 from app.plan.toml_text import plan_toml
 from app.plan.tuning import space_of, spelled_out
+from exporters.types import PRECISIONS
 from runtimes import registry
 from runtimes.packaged import read
 from tests.runtimes.packages import SOUND, installed
@@ -37,7 +38,8 @@ def test_flags_leave_threads_free_and_with_an_error_precisions_too() -> None:
     assert sweep.threads == (0, 1, 2, 4)
     assert sweep.precisions == ("fp32",)
     (sweep,) = from_flags("--tune", "throughput", "--max-error", "2%").sweeps
-    assert sweep.precisions == ("fp32", "fp16", "int8")
+    assert sweep.precisions == PRECISIONS
+    assert sweep.precisions[0] == "fp32", "that of the default"
     plan = from_flags("--tune", "p99", "--max-error", "2%", "--threads", "1", "--precision", "int8")
     assert plan.sweeps[0].threads == (1,)
     assert plan.sweeps[0].precisions == ("int8",)

@@ -104,7 +104,7 @@ def test_in_a_browser_figures_have_marks_filters_work_and_nothing_of_a_name_runs
     assert found is not None
     told = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
     assert told["strange"] == 0
-    assert len(told["before"]) == 1 + 5 + 3, "a heat map, and of each model what it has"
+    assert len(told["before"]) == 1 + 6 + 3, "a heat map, and of each model what it has"
     assert all(told["marks"]), "every figure shows something"
     assert len(told["filtered"]) == 2
     assert all("openvino-cpu" in row for row in told["filtered"])

@@ -19,6 +19,7 @@ from app.results.noticing.notice import Notice
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows, to_csv
+from tests.app.results.drawn import drawn_row
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 from tests.simulated.levels import TWO_LEVELS, with_stalls
 
@@ -200,3 +201,39 @@ def test_rows_that_were_written_say_the_same_as_rows_that_are_made(path: Path) -
     read = [Measured(one.case, written[one.case.case_id], None) for one in made]
     assert noticed(read) == noticed(made)
     assert len(noticed(made)) >= 3
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.03, 0.1])
+def test_what_is_the_same_is_hardly_ever_said_to_differ(spread: float) -> None:
+    """Twelve cases that are equal, in 300 runs: no more than one in fifty says anything of it."""
+    rng = np.random.default_rng(51)
+    cases = [
+        Case("mlp", runtime, precision=precision, threads=threads)
+        for runtime in ("ort-cpu", "openvino-cpu", "torch-cpu")
+        for precision in ("fp32", "int8")
+        for threads in (1, 2)
+    ]
+    false = 0
+    for _ in range(300):
+        found = noticed([drawn_row(case, 50.0, spread, rng) for case in cases])
+        false += bool({"precision", "threads", "best"} & {one.kind for one in found})
+    assert false <= 6
+
+
+def test_a_gain_is_hardly_ever_said_to_be_none() -> None:
+    """Sixteen times the batch for eight times the latency is twice the inputs."""
+    rng = np.random.default_rng(52)
+    cases = {size: Case("mlp", "ort-cpu", axes={"batch": size}) for size in (1, 16)}
+    for _ in range(200):
+        rows = [drawn_row(cases[1], 10.0, 0.05, rng), drawn_row(cases[16], 80.0, 0.05, rng)]
+        assert "batch" not in {one.kind for one in noticed(rows)}
+
+
+def test_a_precision_that_costs_a_quarter_more_is_found_where_processes_agree() -> None:
+    rng = np.random.default_rng(53)
+    int8 = replace(ORT, precision="int8")
+    found = 0
+    for _ in range(200):
+        rows = [drawn_row(ORT, 40.0, 0.02, rng), drawn_row(int8, 50.0, 0.02, rng)]
+        found += "precision" in {one.kind for one in noticed(rows)}
+    assert found >= 180

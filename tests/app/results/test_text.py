@@ -48,3 +48,17 @@ def test_the_published_tables_hold_the_twenty_means_of_the_vollo_tables() -> Non
     assert (v80.device, v80.mean_us, v80.p99_us) == ("V80", 8.5, 8.7)
     assert [f.throughput_per_s for f in published_for("char_cnn")] == [727.2]
     assert published_for("mlp") == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "steps", "mean_us", "p99_us"),
+    [("small", 64, 3.5, 4.3), ("medium", 96, 4.7, 5.4), ("large", 128, 13.2, 14.2)],
+)
+def test_the_low_latency_lstms_are_told_as_of_another_machine(
+    size: str, steps: int, mean_us: float, p99_us: float
+) -> None:
+    (figure,) = published_for(f"lowlat_{size}_step")
+    assert (figure.mean_us, figure.p99_us, figure.device) == (mean_us, p99_us, "RTX PRO 6000")
+    assert figure.conditions == f"sliding window of {steps} steps, another machine"
+    (floor,) = published_for(f"null(lowlat_{size}_step)")
+    assert (floor.mean_us, floor.p99_us) == (2.4, 2.5)

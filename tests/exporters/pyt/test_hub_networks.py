@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from exporters.codec import to_json
 from exporters.request import ExportRequest
@@ -71,6 +73,31 @@ def test_a_folder_of_hugging_face_is_measured_by_its_path_alone(
     assert sorted(reference.inputs) == ["attention_mask", "input_ids", "token_type_ids"]
     assert len(np.unique(reference.inputs["input_ids"])) > 5
     assert_agrees(model, point)
+
+
+class Trace:
+    """A pickle that leaves a file behind when it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
+def test_weights_that_are_a_pickle_are_refused_and_not_read(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    module, _, _ = hub_networks.bert()
+    folder, trace = tmp_path / "pickled", tmp_path / "was-read"
+    module.save_pretrained(folder)
+    (folder / "model.safetensors").unlink()
+    torch.save({"weights": Trace(trace)}, folder / "pytorch_model.bin")
+    reply = worker.ask(ExportRequest(f"hf:{folder}"))
+    assert reply.status == "export_failed"
+    assert "its weights in .safetensors" in reply.reason
+    assert not trace.exists()
 
 
 def test_a_folder_of_a_model_that_sees_has_a_place_for_each_feature_of_its_picture(

@@ -10,6 +10,7 @@ import pytest
 
 from runtimes import registry
 from runtimes.base import Available, Unavailable
+from runtimes.cuda import libraries
 from runtimes.ort import opening
 from tests.gpu.conftest import available
 from tests.runtimes.stand_ins.fixtures import Driver
@@ -85,7 +86,7 @@ def test_a_cuda_12_build_runs_with_a_driver_of_cuda_12(
     folder.mkdir(parents=True)
     for soname in sonames:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / soname, source], check=True)
-    monkeypatch.setattr("runtimes.cuda.libraries.wheel_folders", lambda: [folder])
+    monkeypatch.setattr(libraries, "wheel_folders", lambda: [folder])
     assert registry.load("ort-cuda").availability() == Available("1.30.0")
 
 

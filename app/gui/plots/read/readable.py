@@ -6,18 +6,19 @@ them on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QGraphicsView, QMenu, QWidget
 
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.crosshair import Crosshair
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Line, Reader, Reading
-from app.gui.plots.read.told import brush_text, lit_text
+from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, short_names
 from app.results.series import Series
 
 
@@ -37,12 +38,16 @@ class ReadableView(QWidget):
     """The Brush of what was marked, None for nothing any more."""
     samples_asked = Signal()
     """The samples that are marked are to be written to a file."""
+    nothing_dropped = Signal()
+    """Escape was pressed, and nothing was read or marked that it could drop."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.series: tuple[Series, ...] = ()
         self.lit: Lit | None = None
         self.lit_stale = False
+        self.menu_actions: list[QAction] = []
+        """What whoever owns the view offers beside in its context menu."""
 
     def make_readable(self, canvas: QGraphicsView) -> None:
         """Read what is drawn on this canvas."""
@@ -56,6 +61,10 @@ class ReadableView(QWidget):
     def let_read(self, plot: pg.PlotItem, reader: Reader) -> None:
         """What the crosshair is to read in this plot; to be said anew with other data."""
         self.crosshair.let_read(plot, reader)
+
+    def show_selected(self, keys: Sequence[str]) -> None:
+        """Frame the marks of the cases that are selected in the table."""
+        self.crosshair.frame(frozenset(keys))
 
     def show_brush(self, brush: Lit | None) -> None:
         """Light up the samples that are marked; None for nothing any more."""
@@ -84,14 +93,16 @@ class ReadableView(QWidget):
         """What is said of the marked samples of each case; nothing of those without samples."""
         if self.lit is None:
             return []
-        found = [(one, self.lit.of(one)) for one in self.series if any(map(len, one.rounds))]
-        named = len(found) > 1
-        told = [
-            Line(f"{one.label}: {lit_text(lit)}" if named else lit_text(lit))
-            for one, lit in found
-            if lit.samples
-        ]
-        return [Line(f"Marked: {brush_text(self.lit.brush)}"), *told] if found else []
+        known = [one for one in self.series if any(map(len, one.rounds))]
+        found = [(one, lit) for one in known if (lit := self.lit.of(one)).samples]
+        head = Line(f"Marked: {brush_text(self.lit.brush)}")
+        if len(found) == 1:
+            (one, lit), *_ = found
+            named = f"{one.label}: " if len(known) > 1 else ""
+            return [head, Line(f"{named}{lit_text(lit)}")]
+        names = short_names([one.label for one, _ in found])
+        told = zip(names, found, strict=True)
+        return [head, *(Line(f"{name}: {lit_in_short(lit)}") for name, (_, lit) in told)]
 
     def _open(self, reading: Reading) -> None:
         if reading.opens is not None:
@@ -105,17 +116,22 @@ class ReadableView(QWidget):
 
     def drop_readout(self) -> None:
         """Unpin what is read, and drop the marked range."""
+        if not self.crosshair.box.plain and self.lit is None:
+            self.nothing_dropped.emit()
         self.crosshair.forget()
         if self.lit is not None:
             self.brushed.emit(None)
 
     def _show_menu(self, at: QPoint) -> None:
+        """What can be done with what is read and what is marked, then what the view offers."""
         menu = QMenu(self)
-        copy = menu.addAction("Copy readout", self.copy_readout)
+        copy = menu.addAction("Copy &readout", self.copy_readout)
         copy.setEnabled(bool(self.crosshair.box.plain))
-        export = menu.addAction("Export these samples…", self.samples_asked.emit)
-        drop = menu.addAction("Drop the marked range", self.drop_readout)
+        export = menu.addAction("&Export these samples…", self.samples_asked.emit)
+        drop = menu.addAction("&Drop the marked range", self.drop_readout)
         for action in (export, drop):
             action.setEnabled(self.lit is not None)
+        menu.addSeparator()
+        menu.addActions(self.menu_actions)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self._canvas.viewport().mapToGlobal(at))

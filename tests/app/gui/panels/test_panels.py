@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import errno
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -158,6 +162,74 @@ def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -
     assert panel.values["eta"].text() == NOT_MEASURED
     panel.show_run(alive)
     assert panel.values["eta"].text() == "3 min 20 s"
+
+
+def test_a_word_says_at_a_glance_what_is_amiss(qtbot: QtBot, state: RunState) -> None:
+    panel = ProgressLine()
+    qtbot.addWidget(panel)
+    panel.show()
+    live = state.live or Live("measuring")
+
+    def word(alive: bool, asked: str = "", **told: Any) -> str:
+        shown = replace(state, alive=alive, live=replace(live, **told))
+        panel.show_run(shown, asked)
+        return panel.word.text() if panel.word.isVisible() else ""
+
+    assert word(True) == "", "a run that goes on needs none"
+    assert word(True, "paused") == "PAUSING"
+    assert word(True, state="paused") == "PAUSED"
+    assert panel.word.property("tone") == "doubtful"
+    assert word(True, "stopping") == "STOPPING"
+    assert word(False, state="stopped", exit_code=130) == "STOPPED"
+    assert word(False) == "INTERRUPTED"
+    assert word(False, state="stopped", exit_code=1) == "BROKEN OFF"
+    full = f"run can't be written any more ({os.strerror(errno.ENOSPC)})"
+    assert word(False, state="stopped", exit_code=1, disk_error=full) == "DISK FULL"
+    assert panel.word.property("tone") == "bad"
+    assert full in panel.bar.format()
+    torn = f"run can't be written any more ({os.strerror(errno.EIO)})"
+    assert word(False, state="stopped", exit_code=1, disk_error=torn) == "DISK ERROR"
+
+
+def test_an_action_speaks_for_some_seconds_and_leaves_the_word(
+    qtbot: QtBot, state: RunState
+) -> None:
+    panel = ProgressLine()
+    qtbot.addWidget(panel)
+    panel.resize(1200, panel.sizeHint().height())
+    panel.show()
+    paused = replace(state.live or Live("paused"), state="paused")
+    panel.show_run(replace(state, alive=True, live=paused))
+    panel.say("Copied", for_ms=50)
+    assert not panel.line.isVisible() and panel.word.isVisible() and panel.bar.isVisible()
+    qtbot.waitUntil(panel.line.isVisible, timeout=5_000)
+
+
+def test_exports_are_counted_and_their_time_is_no_promise(
+    qtbot: QtBot, state: RunState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = ProgressLine()
+    qtbot.addWidget(panel)
+    panel.resize(1200, panel.sizeHint().height())
+    panel.show()
+    panel.show_start()
+    assert panel.bar.maximum() == 0, "it moves before anything is known"
+    live = Live("exporting", exports_total=3, exporting=("mlp",), rounds_total=4, eta_s=12.0)
+    panel.show_run(replace(state, alive=True, live=live))
+    assert panel.bar.maximum() == 0 and panel.bar.format() == "0 of 3 exports, exporting"
+    assert panel.values["phase"].text() == "exporting 1 of 3"
+    assert panel.values["eta"].text() == "12 s or more"
+    later = time.monotonic() + 5.0
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    panel.tick()
+    assert panel.values["eta"].text() == "7 s or more", "it grows less while nothing is told"
+    monkeypatch.setattr(time, "monotonic", lambda: later + 30.0)
+    panel.tick()
+    assert panel.values["eta"].text() == "longer than expected"
+    one = replace(live, exports_done=1, eta_s=20.0)
+    panel.show_run(replace(state, alive=True, live=one))
+    assert (panel.bar.value(), panel.bar.maximum()) == (1, 3)
+    assert panel.values["eta"].text() == "20 s"
 
 
 def test_the_log_follows_its_file_without_its_colours(qtbot: QtBot, tmp_path: Path) -> None:

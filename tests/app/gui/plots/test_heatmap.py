@@ -83,6 +83,7 @@ def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(
         QApplication.sendEvent(view.canvas.viewport(), turn)
     _, (_, last) = view.plots[0].viewRange()
     assert last == ROWS - 0.5
+    assert f" to {COLUMNS} of {COLUMNS}; rows " in view.heading._note, "a picture says so too"
     keys = [view._pivot().cells[-1].case.key]
     layer = _layer(view)
     middle = view.canvas.mapFromScene(

@@ -1,0 +1,66 @@
+"""Files of a user that are broken in one way or another, told before anything is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from app.plan.unreadable import unreadable
+
+
+def with_weights_beside(path: Path) -> Path:
+    """A MatMul whose weights lie in a second file."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64])
+    weights = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weights]))
+    beside = f"{path.stem}.bin"
+    onnx.save(model, path, save_as_external_data=True, location=beside, size_threshold=0)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One good file, and several that are broken each in its own way."""
+    good = with_weights_beside(tmp_path / "good.onnx")
+    (tmp_path / "empty.onnx").write_bytes(b"")
+    (tmp_path / "text.onnx").write_text("a page that says 404\n")
+    (tmp_path / "half.onnx").write_bytes(good.read_bytes()[: good.stat().st_size // 2])
+    (tmp_path / "folder.onnx").mkdir()
+    with_weights_beside(tmp_path / "alone.onnx").with_suffix(".bin").unlink()
+    cut = with_weights_beside(tmp_path / "cut.onnx").with_suffix(".bin")
+    cut.write_bytes(cut.read_bytes()[:100])
+    return tmp_path
+
+
+def test_each_kind_of_broken_file_is_told_with_its_remedy(folder: Path) -> None:
+    told = {
+        "empty": "is not an ONNX file: give a model",
+        "text": "is not an ONNX file: give a model",
+        "half": "is truncated",
+        "folder": "is no file",
+        "alone": "'alone.bin', which is not there: copy it",
+        "cut": "'cut.bin' of cut.onnx ends before",
+    }
+    faults = unreadable(str(folder / f"{name}.onnx") for name in ("good", *told))
+    assert set(faults) == {str(folder / f"{name}.onnx") for name in told}
+    for name, words in told.items():
+        fault = faults[str(folder / f"{name}.onnx")]
+        assert words in str(fault) and fault.remedy, name
+
+
+def test_a_glob_is_told_by_the_first_of_its_files_that_is_broken(folder: Path) -> None:
+    word = str(folder / "*.onnx")
+    assert "alone.bin" in str(unreadable([word])[word])
+
+
+def test_weights_that_are_copied_beside_the_file_are_seen_at_the_next_look(folder: Path) -> None:
+    word = str(folder / "alone.onnx")
+    assert unreadable([word])
+    (folder / "alone.bin").write_bytes((folder / "good.bin").read_bytes())
+    assert not unreadable([word])

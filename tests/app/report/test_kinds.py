@@ -1,0 +1,152 @@
+"""The figures that only some runs have: devices, accuracy, searches, operators, cards, checks."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("plotly")
+
+from app.__main__ import main
+from app.cases.accuracy import AccuracyResult, subject_of
+from app.cases.case import Case
+from app.cases.operators import Operator, OperatorTimes, Peak
+from app.cases.status import Status
+from app.opened import open as open_run
+from app.results.folder import RunFolder
+from app.results.lines import Exported
+from app.results.operators import write_operators
+from tests.app.report.pages import CHROMIUM, rendered
+from tests.app.results.filled import MODEL
+from tests.app.results.runs import manifest_of, record
+
+ORT, OV, CARD = (
+    Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "openvino-cpu", "fpga:v80")
+)
+PEAK = Peak(1e11, 1e10, 1 << 20, "numpy")
+OPS = (
+    Operator("a", "MatMul", 8.0, "mm", ("a",), macs=40_000, bytes_moved=8_000, roof_us=0.8),
+    Operator("<b>", "Relu", 2.0, "relu", ("<b>", "c"), macs=None, bytes_moved=None),
+)
+TOP_1 = ((ORT, 0.9), (OV, 0.8))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kinds") / "run"
+    with RunFolder.create(path, manifest_of((ORT, OV, CARD), rounds=3)) as folder:
+        folder.record(Exported("net", "fp32", MODEL))
+        for case, share in TOP_1:
+            line = AccuracyResult(subject_of(case, MODEL).case_id, "d.npz", share, 100, 64)
+            folder.record(line)
+        folder.record(
+            write_operators(folder, OperatorTimes(ORT.case_id, "wall", 9, OPS, "", 11.0, PEAK))
+        )
+        tiles = {"weight_tiles_used": 96, "weight_tiles_total": 384, "cycles": 500, "io_us": 1.5}
+        for number in range(3):
+            record(folder, ORT, number, [10.0] * 400)
+            record(folder, OV, number, [20.0] * 400)
+            record(folder, CARD, number, [5.0] * 400, clock="simulated", facts=tiles)
+    return path
+
+
+def test_devices_are_beside_each_other_the_fastest_first_and_the_simulated_named(
+    path: Path,
+) -> None:
+    bars = open_run(path).devices().data
+    assert [bar.meta for bar in bars] == [CARD.case_id, ORT.case_id, OV.case_id]
+    # Batch 4 in 10 and in 20 us, in a closed loop of one.
+    assert [round(bar.x[0]) for bar in bars[1:]] == [400_000, 200_000]
+    assert "simulated" in bars[0].y[0]
+
+
+def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) -> None:
+    run = open_run(path)
+    assert [point.y[0] for point in run.accuracy().data] == [90.0, 80.0]
+    (bars,) = run.operators(ORT.case_id).data
+    assert list(bars.x) == [8.0, 2.0]
+    assert bars.text[0] == "80.0%, 10% of peak"
+    points, roof = run.roofline(ORT.case_id).data
+    # 80,000 FLOP in 8 us, of 8,000 bytes; the ridge is where 1e10 bytes/s feed 1e11 FLOP/s.
+    assert (points.x[0], points.y[0]) == (10.0, 1e10)
+    assert 10.0 in roof.x
+    assert max(roof.y) == 1e11
+    assert run.card().data[0].x[0] == 25.0
+    fastest = run.verdicts()
+    assert fastest.loc[0, "first"] == "ort-cpu"
+    assert bool(fastest.loc[0, "told_apart"])
+
+
+def test_what_a_run_has_not_is_said_and_not_on_its_page(path: Path) -> None:
+    run = open_run(path)
+    for draw, why in (
+        (run.largest_batch, "no such search"),
+        (lambda: run.operators(OV.case_id), "its operators were not timed"),
+    ):
+        with pytest.raises(Exception, match=why):
+            draw()
+
+
+def test_a_search_says_how_far_it_came_and_what_stopped_it(tmp_path: Path) -> None:
+    manifest = manifest_of((Case("net", "ort-cpu", axes={"batch": 1}),))
+    manifest = replace(manifest, plan={**manifest.plan, "largest_batch": True})
+    tried: dict[int, Status] = {1: "ok", 2: "ok", 4: "out_of_memory"}
+    cases = [Case("net", "ort-cpu", axes={"batch": batch}) for batch in tried]
+    with RunFolder.create(tmp_path / "run", replace(manifest, cases=tuple(cases))) as folder:
+        for case, status in zip(cases, tried.values(), strict=True):
+            record(folder, case, 0, [10.0] * 9 if status == "ok" else [], status)
+    (bar,) = open_run(tmp_path / "run").largest_batch().data
+    assert (bar.x[0], bar.text[0]) == (2, "2, out of memory at 4")
+    assert len(bar.meta.split()) == 3
+
+
+def test_a_check_is_a_table_of_words(tmp_path: Path) -> None:
+    manifest = manifest_of((ORT, OV, CARD), rounds=1)
+    manifest = replace(manifest, plan={**manifest.plan, "check": True})
+    with RunFolder.create(tmp_path / "run", manifest) as folder:
+        record(folder, ORT, 0, status="compiles")
+        record(folder, OV, 0, status="unsupported", reason="no <b>")
+        record(folder, CARD, 0, status="unavailable", reason="not here")
+    page = tmp_path / "page.html"
+    assert main(["--report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    table = text[text.index('class="checks"') :].partition("</table>")[0]
+    assert '<td class="good">compiles</td><td class="doubtful">unsupported</td>' in table
+    assert "fpga:v80" not in table, "what is not on the machine is only a reason"
+    assert "Will it run there" in text
+
+
+COUNT = """
+addEventListener("load", () => setTimeout(() => {
+  const answer = document.createElement("pre");
+  answer.id = "answer";
+  answer.textContent = JSON.stringify([...document.querySelectorAll("figure")].map((figure) =>
+    [figure.querySelector("figcaption").textContent.trim(),
+     figure.querySelectorAll(".point, .js-line, .hm").length]));
+  document.body.append(answer);
+}, 1500));
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
+def test_in_a_browser_each_has_marks(path: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert main(["--report", str(path), "-o", str(page)]) == 0
+    elements, console = rendered(page, COUNT)
+    assert not console
+    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert found is not None
+    marks = dict(json.loads(found[1].replace("&amp;", "&")))
+    for heading in (
+        "Top-1 over",
+        "How full",
+        "Throughput by device",
+        "Operators of",
+        "Roofline of",
+    ):
+        (drawn,) = [count for told, count in marks.items() if told.startswith(heading)]
+        assert drawn, heading

@@ -1,0 +1,24 @@
+"""Rows as a few processes would give them, drawn at random about a median that is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.results.measured import Measured
+from app.stats.between import interval_between, typical
+
+
+def drawn_row(case: Case, truth_us: float, spread: float, rng: np.random.Generator) -> Measured:
+    """A row as four processes give it whose medians differ by so much, with their interval."""
+    medians = truth_us * np.exp(spread * rng.standard_normal(4))
+    between = interval_between(medians)
+    assert between is not None
+    row: Row = {
+        "status": "ok", "model": case.model, "runtime": case.runtime, "precision": case.precision,
+        "threads": case.threads, "clock": "wall", "batch_size": case.axes.get("batch"),
+        "axes": str(case.axes.get("batch")), "rounds": 4, "latency_p50_us": typical(medians),
+        "latency_p50_ci_low_us": between.low, "latency_p50_ci_high_us": between.high,
+    }  # fmt: skip
+    return Measured(case, row, None)
