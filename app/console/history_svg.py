@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from app.cases.latency_columns import INTERVALS
 from app.console.svg import WIDTH, document, escaped
@@ -46,7 +45,7 @@ def _panel(trend: Trend) -> Iterator[str]:
     yield svg_text(_LEFT, bottom + 18, first)
     if len(values) > 1:
         yield svg_text(WIDTH - _RIGHT, bottom + 18, last, 'text-anchor="end"')
-    for begin, end, level in _levels(trend):
+    for begin, end, level in trend.levels():
         yield (
             f'<line x1="{x(begin)}" y1="{y(level)}" x2="{x(end)}" y2="{y(level)}" '
             f'stroke="{_LEVEL}" stroke-dasharray="4 3"/>'
@@ -69,15 +68,3 @@ def _panel(trend: Trend) -> Iterator[str]:
             f'<circle cx="{x(place)}" cy="{y(point.value_us)}" r="3" fill="{_LINE}">'
             f"<title>{escaped(told)}</title></circle>"
         )
-
-
-def _levels(trend: Trend) -> Iterator[tuple[int, int, float]]:
-    """First run, last run and level of each stretch between changes; none without a change."""
-    if not trend.changes:
-        return
-    places = {point.run.run_id: place for place, point in enumerate(trend.points)}
-    begins = [places[change.point.run.run_id] for change in trend.changes]
-    levels = [trend.changes[0].before_us, *(change.after_us for change in trend.changes)]
-    edges = pairwise([0, *begins, len(trend.points)])
-    for (begin, end), level in zip(edges, levels, strict=True):
-        yield begin, end - 1, level

@@ -44,6 +44,22 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Lay a second run beside the open one: ratios of p50 and p99, and what differs around them",
     ),
     ActionSpec(
+        "baseline_run",
+        "&File",
+        "Add run as &baseline…",
+        "files.baseline_run",
+        "Ctrl+Shift+B",
+        "Draw another run in grey behind the open one, and tell every case's distance from it",
+    ),
+    ActionSpec(
+        "drop_baselines",
+        "&File",
+        "&Drop all baselines",
+        "drop_baselines",
+        "",
+        "Draw and compare with no baseline any more",
+    ),
+    ActionSpec(
         "open_plan",
         "&File",
         "Open &plan…",
@@ -234,6 +250,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Change between the light and the dark theme",
         "",
         True,
+    ),
+    ActionSpec(
+        "series",
+        "&View",
+        "&Series list",
+        "toggle_series",
+        "F8",
+        "Names the series beside their plots: hide, show alone, order and colour them",
     ),
     ActionSpec(
         "reset_layout",

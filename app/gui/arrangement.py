@@ -12,6 +12,7 @@ from app.gui.views import VIEWS, Page
 
 _EDITOR_LINES = 21
 """Its width in heights of a line of text."""
+_SERIES_LINES = 15
 _TABLE_SHARE: dict[Page, float] = {"measure": 0.24, "results": 0.26, "inspect": 0.24}
 """Of the window's height: what bars and tabs leave of the rest is more than half of it."""
 _VERTICAL, _HORIZONTAL = Qt.Orientation.Vertical, Qt.Orientation.Horizontal
@@ -61,10 +62,13 @@ class _Placing:
         self._first("editor")
         self._split("editor", "welcome", _HORIZONTAL)
         self._split("welcome", "results", _VERTICAL)
+        self._split("welcome", "series", _HORIZONTAL)
         self._tabify(["welcome", *self._views])
         self._tabify(["results", "queue", "log"])
         width = _EDITOR_LINES * self._window.fontMetrics().height()
-        self._resize(["editor", "welcome"], [width, self._window.width() - width], _HORIZONTAL)
+        series = _SERIES_LINES * self._window.fontMetrics().height()
+        widths = [width, self._window.width() - width - series, series]
+        self._resize(["editor", "welcome", "series"], widths, _HORIZONTAL)
         self._share_height("welcome")
 
     def _over_the_table(self) -> None:
@@ -77,7 +81,9 @@ class _Placing:
         """All as tabs, the table among the first: a bar of many tabs scrolls."""
         first, *rest = self._views
         on_measure = self._page == "measure"
-        before, after = (["welcome", "editor"], ["queue", "log"]) if on_measure else ([], [])
+        before, after = (
+            (["welcome", "editor"], ["series", "queue", "log"]) if on_measure else ([], [])
+        )
         keys = [*before, first, "results", *rest, *after]
         self._first(keys[0])
         self._tabify(keys)

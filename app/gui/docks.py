@@ -19,7 +19,7 @@ _LEAST_LINES = QSize(62, 42)
 """Room in heights of a line of text: with less the table would take what a plot needs."""
 _HOMES: dict[str, Page] = {
     **{view.key: view.page for view in VIEWS},
-    **dict.fromkeys(("editor", "welcome", "queue"), "measure"),
+    **dict.fromkeys(("editor", "welcome", "series", "queue"), "measure"),
 }
 """Where a dock is brought to the front; what is in none of them, on whichever page is open."""
 

@@ -33,6 +33,7 @@ class FileCommands(QObject):
 
     run_chosen = Signal(object)
     second_run_chosen = Signal(object)
+    baseline_run_chosen = Signal(object)
     runs_folder_chosen = Signal(object)
     models_chosen = Signal(list)
     said = Signal(str)
@@ -78,6 +79,16 @@ class FileCommands(QObject):
         folder = self._ask_for_folder("Compare with run")
         if folder is not None:
             self.second_run_chosen.emit(folder)
+
+    def baseline_run(self) -> None:
+        if self._feed.folder is None:
+            self.failed.emit(
+                GraphlapError("there is no run to give a baseline", "open one first, with Ctrl+O")
+            )
+            return
+        folder = self._ask_for_folder("Add run as baseline")
+        if folder is not None:
+            self.baseline_run_chosen.emit(folder)
 
     def open_plan(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self._window, "Open plan", "", _PLANS)

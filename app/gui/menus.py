@@ -13,6 +13,7 @@ from app.gui.actions import menu
 from app.gui.docks import Docks
 from app.gui.look.preferences import Preferences
 from app.gui.views import PAGES, VIEWS
+from app.results.brief import brief
 
 
 def add_undo(window: QMainWindow, stack: QUndoStack) -> dict[str, QAction]:
@@ -60,7 +61,8 @@ class RecentMenu(QMenu):
         """List what is still there."""
         self.clear()
         for folder in self._preferences.recent_runs():
-            action = self.addAction(folder.name)
+            told = brief(folder)
+            action = self.addAction(f"{folder.name}\t{told}" if told else folder.name)
             action.setToolTip(str(folder))
             action.triggered.connect(lambda _=False, folder=folder: self._open_run(folder))
         if self.isEmpty():

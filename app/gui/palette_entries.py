@@ -17,6 +17,7 @@ from app.gui.panels.palette import Entry, Palette
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
 from app.gui.views import PAGES, VIEWS
+from app.results.brief import brief
 from exporters.models import catalogue
 
 Source = Callable[[], Iterable[Entry]]
@@ -89,7 +90,8 @@ def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:
 
 def of_runs(folders: Iterable[Path], open_run: Callable[[Path], None]) -> Iterator[Entry]:
     for folder in folders:
-        yield Entry(folder.name, "recent run", partial(open_run, folder), "", str(folder))
+        told = brief(folder) or str(folder)
+        yield Entry(folder.name, "recent run", partial(open_run, folder), "", told)
 
 
 def of_terms(show: Callable[[str], object]) -> Iterator[Entry]:

@@ -14,8 +14,10 @@ from PySide6.QtWidgets import QWidget
 
 from app.gui.card.process import CardProcess
 from app.gui.card.run import CardRun
+from app.gui.follow.baselines import Baselines
 from app.gui.follow.compared_run import ComparedRun
 from app.gui.follow.follower import Follower
+from app.gui.follow.past import PastRuns
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
@@ -26,15 +28,18 @@ from exporters.types import GraphlapError
 BEAT_MS = 90
 QUIET_BEATS = 5
 """After so many without news the beat stops, until something wakes it."""
-MOST_SHOWN = 12
-"""More series than this in one plot can't be told apart."""
+MOST_SHOWN = 40
+"""More series than this nobody looks through, row by row."""
 
 
 class RunFeed(QObject):
-    """`opened` carries the first state of a run, `changed` every state, `failed` an error."""
+    """`opened` carries the first state of a run, `changed` every state, `shown` the series that
+    plots show, `held_against` the baselines, `failed` an error."""
 
     opened = Signal(object)
     changed = Signal(object)
+    shown = Signal(object)
+    held_against = Signal(object)
     failed = Signal(object)
     beat = Signal()
 
@@ -53,6 +58,13 @@ class RunFeed(QObject):
         self._detailed: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
+        self.past = PastRuns(self)
+        for past in views.past:
+            self.past.found.connect(past.set_history)
+        self.baselines = Baselines(self)
+        self.baselines.failed.connect(self.failed)
+        self.baselines.moved.connect(self.wake)
+        self.baselines.needed.connect(self.summarise_all)
         self.compared = ComparedRun(self)
         self.compared.failed.connect(self.failed)
         self.compared.moved.connect(self.wake)
@@ -97,7 +109,7 @@ class RunFeed(QObject):
         self._next = Follower(folder, self)
         self._next.failed.connect(self._not_a_run)
         self._next.moved.connect(self.wake)
-        if self.compared.is_open:
+        if self.compared.is_open or self.baselines.runs:
             self._next.summarise_all()
         self._next.start()
         self.wake()
@@ -130,7 +142,9 @@ class RunFeed(QObject):
         """Stop the beat, the threads and every process."""
         self._closed = True
         self._timer.stop()
+        self.past.close()
         self.compared.close()
+        self.baselines.close()
         self._drop_next()
         self.close_run()
 
@@ -139,6 +153,7 @@ class RunFeed(QObject):
         self._focus = ""
         self._chosen = len(keys)
         self._selected = tuple(keys)[:MOST_SHOWN]
+        self._frame(keys)
         if self._follower is not None:
             self._follower.choose(self._selected)
 
@@ -147,8 +162,13 @@ class RunFeed(QObject):
         that nothing else has to be."""
         shown = self.state.shown if self.state else ()
         self._focus = key
+        self._frame(keys)
         self.wake()
         return set(keys) <= set(shown)
+
+    def _frame(self, keys: Sequence[str]) -> None:
+        for view in self._views.by_key.values():
+            view.show_selected(keys)
 
     def show_brush(self, brush: Brush | None) -> None:
         """Light up the samples that are marked in every view of what is shown."""
@@ -182,6 +202,10 @@ class RunFeed(QObject):
             self._take(state)
         self._show_details()
         self._show_pair()
+        self._look_back()
+        baselines = self.baselines.told(self.state) if self.state else None
+        if baselines is not None:
+            self.held_against.emit(baselines)
         for view in self._views.by_key.values():
             view.refresh()
         self.beat.emit()
@@ -200,6 +224,7 @@ class RunFeed(QObject):
             return
         chosen = set(state.shown)
         shown = [one for one in state.series if one.key in chosen]
+        self.shown.emit(shown)
         part = self._part_of(len(shown), len(state.series))
         for plot in self._views.shown:
             plot.set_series(shown)
@@ -223,6 +248,15 @@ class RunFeed(QObject):
         if sides is not None:
             for view in self._views.pair:
                 view.set_runs(*sides)
+
+    def _look_back(self) -> None:
+        """Read the runs beside this one, once somebody looks at their history."""
+        seen = [view for view in self._views.past if isinstance(view, QWidget) and _is_seen(view)]
+        case = self.state.of(self._case_in_focus(self.state)) if self.state and seen else None
+        if self.state is not None and case is not None:
+            self.past.look(self.state)
+            for view in seen:
+                view.set_case(case.case.identity_id, case.label)
 
     def _show_details(self) -> None:
         """Look into one case, once somebody looks at a view that shows it."""

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from app.gui.card.run import CardRun
+from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.base import PlotView
 from app.results.compare import RunSide
 from app.results.follow.details import CaseDetails
+from app.results.history import History
 from app.results.series import Series
 from exporters import own
+from exporters.types import GraphlapError
 
 Page = Literal["measure", "results", "inspect"]
 PAGES: dict[Page, tuple[str, str]] = {
@@ -23,9 +26,10 @@ PAGES: dict[Page, tuple[str, str]] = {
     "inspect": ("Inspect", "Look into a model, and into the card that ran it (Ctrl+3)"),
 }
 
-Fed = Literal["shown", "all", "pair", "details", "card"]
+Fed = Literal["shown", "all", "pair", "history", "details", "card"]
 """`shown`: the cases in flight or selected; `all`: every case; `pair`: this run and another;
-`details`: the graph and the operators of one case; `card`: its schedule on the simulated card."""
+`history`: all runs that lie beside this one; `details`: the graph and the operators of one case;
+`card`: its schedule on the simulated card."""
 
 
 @runtime_checkable
@@ -40,6 +44,15 @@ class PairView(Protocol):
     """Fed with a `pair`."""
 
     def set_runs(self, first: RunSide, second: RunSide) -> None: ...
+
+
+@runtime_checkable
+class PastView(Protocol):
+    """Fed with `history`; `identity` is what makes the case that is looked at."""
+
+    def set_history(self, found: History | GraphlapError) -> None: ...
+
+    def set_case(self, identity: str, label: str) -> None: ...
 
 
 @runtime_checkable
@@ -93,6 +106,7 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("ladder", "Ladder", "results", "all", "app.gui.plots.ladder:LadderView"),
     ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
     ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
+    ViewSpec("history", "History", "results", "history", "app.gui.plots.history:HistoryView"),
     ViewSpec("graph", "Model graph", "inspect", "details", "app.gui.plots.graph:GraphView"),
     ViewSpec("schedule", "FPGA schedule", "inspect", "card", "app.gui.plots.schedule:ScheduleView"),
     ViewSpec(
@@ -109,8 +123,14 @@ class Views:
         self.shown = self._fed("shown")
         self.all: list[SeriesView] = [*self._fed("all")]
         self.pair = [view for view in self._fed("pair") if isinstance(view, PairView)]
+        self.past = [view for view in self._fed("history") if isinstance(view, PastView)]
         self.details = [view for view in self._fed("details") if isinstance(view, DetailView)]
         self.card = [view for view in self._fed("card") if isinstance(view, CardView)]
+
+    def arrange(self, how: Arrangement) -> None:
+        """Show the series of the cases in flight or selected so, in every view that has them."""
+        for view in self.shown:
+            view.arrange(how)
 
     def _fed(self, how: Fed) -> list[PlotView]:
         return [self.by_key[spec.key] for spec in VIEWS if spec.fed == how]

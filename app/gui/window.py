@@ -51,7 +51,9 @@ from app.gui.panels.log import LogPanel
 from app.gui.panels.noticed import NoticedStrip
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
+from app.gui.panels.series_list import SeriesList
 from app.gui.panels.trust import TrustStrip
+from app.gui.plots.compare import CompareView
 from app.gui.row_commands import RowCommands
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
@@ -81,6 +83,7 @@ class MainWindow(QMainWindow):
         self.setStatusBar(self.progress)
         self.queue_panel = QueuePanel(self.control)
         self.welcome = FirstRunPanel()
+        self.series_list = SeriesList()
         self.feed = RunFeed(self.views, self.table, self)
         self.docks = Docks(self, self.preferences)
         self._cursor = RestingCursor(self)
@@ -115,6 +118,8 @@ class MainWindow(QMainWindow):
         self.docks.add("welcome", "Welcome", self.welcome)
         for spec in VIEWS:
             self.docks.add(spec.key, spec.title, self.views.by_key[spec.key])
+        series = self.docks.add("series", "Series", self.series_list)
+        series.visibilityChanged.connect(self.series_list.set_listed)
         self.docks.add("results", "Results table", self.table)
         self.docks.add("queue", "Queue", self.queue_panel)
         self.docks.add("log", "Log", self.log)
@@ -157,12 +162,21 @@ class MainWindow(QMainWindow):
         self.feed.changed.connect(self._show_run)
         self.feed.beat.connect(self.log.read_on)
         self.feed.beat.connect(self.progress.tick)
+        self.feed.shown.connect(self.series_list.set_series)
+        self.series_list.arranged.connect(self.views.arrange)
+        self.series_list.colored.connect(self.table.model.set_swatches)
         self.table.selected.connect(self.feed.select)
         for view in self.views.by_key.values():
             view.picked.connect(self._pick)
             view.opened.connect(self._open_samples)
             view.samples_asked.connect(self.files.export_samples)
-        self.table.baseline_chosen.connect(self.feed.summarise_all)
+        compare = self.views.by_key["compare"]
+        if isinstance(compare, CompareView):
+            compare.asked.connect(self.files.compare_run)
+        self.table.baselines_chosen.connect(self.feed.baselines.set_own)
+        self.files.baseline_run_chosen.connect(self.feed.baselines.add_run)
+        self.feed.held_against.connect(self.series_list.set_baselines)
+        self.feed.held_against.connect(self.table.set_baselines)
         self.docks.page_changed.connect(self._page_changed)
         self.docks.placed.connect(self._placed)
         editor_dock = self.docks.docks["editor"]
@@ -179,8 +193,8 @@ class MainWindow(QMainWindow):
         """Dress everything in a theme and remember it."""
         theme = apply_theme(name)
         self.setStyleSheet(window_style(theme))
-        for view in self.views_and_table.values():
-            view.apply_theme(theme)
+        for part in (self.series_list, *self.views_and_table.values()):
+            part.apply_theme(theme)
         for key in ("run", "pause", "stop", "open_run", "editor", *PAGES):
             name_of_glyph = "open" if key == "open_run" else key
             self.actions_by_key[key].setIcon(glyph(name_of_glyph, theme.text, theme.muted))
@@ -202,6 +216,8 @@ class MainWindow(QMainWindow):
     def _pick(self, keys: tuple[str, ...], add: bool) -> None:
         """Select the rows of what was clicked in a plot; what plots show stays if it is there."""
         chosen = [*self.table.selected_keys(), *keys] if add else list(keys)
+        if not self.table.has_rows(keys):
+            self.table.filter_by("")
         quiet = self.feed.look_at(keys[0], chosen)
         self.table.select(chosen, quiet=quiet)
 
@@ -214,6 +230,18 @@ class MainWindow(QMainWindow):
     @Slot()
     def toggle_theme(self) -> None:
         self.set_theme("light" if self.preferences.theme == "dark" else "dark")
+
+    @Slot()
+    def drop_baselines(self) -> None:
+        """Hold the cases against nothing."""
+        self.table.drop_baselines()
+        self.feed.baselines.close()
+
+    @Slot()
+    def toggle_series(self) -> None:
+        """Bring the series list up, or fold it away."""
+        dock = self.docks.docks["series"]
+        dock.setVisible(dock.isHidden())
 
     def _write_runs_to(self, folder: Path) -> None:
         self.control.runs_folder = folder

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import subprocess
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -65,6 +66,7 @@ def describe_host() -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "governor": _read(_CPUFREQ / "scaling_governor"),
         "turbo_disabled": _read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo")),
+        "commit": _commit(),
         "virtual_machine": "hypervisor" in _cpu_flags(),
         "packages": installed_versions(),
         "load_1min": os.getloadavg()[0],
@@ -88,6 +90,21 @@ def installed_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def _commit() -> str | None:
+    """What is checked out in the current folder; None where that is no git repository."""
+    try:
+        asked = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5.0,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return asked.stdout.strip() or None if asked.returncode == 0 else None
 
 
 def _cpu_flags() -> list[str]:

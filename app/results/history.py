@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,16 @@ class Trend:
         if self.changes:
             return self.changes[-1].after_us
         return statistics.median(point.value_us for point in self.points)
+
+    def levels(self) -> list[tuple[int, int, float]]:
+        """First run, last run and level in microseconds between changes; none without a change."""
+        if not self.changes:
+            return []
+        places = {point.run.run_id: place for place, point in enumerate(self.points)}
+        begins = [places[change.point.run.run_id] for change in self.changes]
+        told = [self.changes[0].before_us, *(change.after_us for change in self.changes)]
+        edges = pairwise([0, *begins, len(self.points)])
+        return [(begin, end - 1, level) for (begin, end), level in zip(edges, told, strict=True)]
 
     @property
     def last_change(self) -> Change | None:

@@ -15,6 +15,7 @@ from runtimes import registry
 from runtimes.registry import parse_spec
 
 NONE_LEFT_OUT: Mapping[str, str] = {}
+_BETWEEN = " · "
 
 
 def case_label(case: Case) -> str:
@@ -29,9 +30,23 @@ def labels(cases: Sequence[Case]) -> dict[str, str]:
     """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`."""
     apart = differences(cases)
     return {
-        case.case_id: " · ".join([model_name(case.model), case.runtime, *apart[case.case_id]])
+        case.case_id: _BETWEEN.join([model_name(case.model), case.runtime, *apart[case.case_id]])
         for case in cases
     }
+
+
+def apart(told: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Of some of a run's labels the words that all of them share, and by key what is left of each.
+
+    One that has no other word keeps them all: nothing is called by nothing.
+    """
+    words = {key: label.split(_BETWEEN) for key, label in told.items()}
+    first = next(iter(words.values()), [])
+    shared = [word for word in first if all(word in others for others in words.values())]
+    left = {key: [word for word in own if word not in shared] for key, own in words.items()}
+    if not all(left.values()):
+        shared, left = [], words
+    return _BETWEEN.join(shared), {key: _BETWEEN.join(own) for key, own in left.items()}
 
 
 def differences(

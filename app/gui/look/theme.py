@@ -34,6 +34,8 @@ class Theme:
     faster: str
     slower: str
     runtimes: dict[str, str]
+    hues: tuple[str, ...]
+    """Of what is no runtime, such as batch sizes beside each other; in their order."""
 
     @property
     def dark(self) -> bool:
@@ -73,6 +75,7 @@ LIGHT = Theme(
         "fpga:ia-420f": "#3b87b7",
         "fake": "#4e4e4e",
     },
+    hues=("#1f6fd6", "#dd7a00", "#9b2d8f", "#0b8f7a", "#542f27", "#e9456b", "#7a6916", "#1b1c5f"),
 )
 
 DARK = Theme(
@@ -108,6 +111,7 @@ DARK = Theme(
         "fpga:ia-420f": "#8fdaff",
         "fake": "#7a7a7a",
     },
+    hues=("#5b9dff", "#ffa940", "#e183d6", "#3ecfb2", "#dc956c", "#d53b06", "#b48515", "#755fe9"),
 )
 
 THEMES: dict[str, Theme] = {theme.name: theme for theme in (LIGHT, DARK)}
@@ -185,10 +189,17 @@ def _style_sheet(theme: Theme) -> str:
     QToolButton[popupMode="2"]::menu-indicator {{ subcontrol-origin: padding;
                subcontrol-position: right center; right: 5px; }}
     QTableView::item {{ padding: 0 6px; }}
+    QTableView, QTreeView#series {{ selection-background-color: {_pale(theme)};
+               selection-color: {theme.text}; }}
     QTableView {{ gridline-color: {theme.raised}; border: 1px solid {theme.border}; }}
     QDockWidget::title {{ background: {theme.raised}; padding: 5px; }}
     QLabel[muted="true"] {{ color: {theme.muted}; }}
     """
+
+
+def _pale(theme: Theme) -> str:
+    """The accent behind a selected row, on which swatches and coloured words are still seen."""
+    return mixed(QColor(theme.accent), QColor(theme.base), 0.78).name()
 
 
 def mixed(color: QColor, other: QColor, share: float) -> QColor:

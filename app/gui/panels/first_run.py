@@ -11,6 +11,7 @@ from PySide6.QtSvgWidgets import QSvgWidget
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.gui.look.icon import icon_bytes
+from app.results.brief import brief
 
 _MOST_RECENT = 5
 _LINES_WIDE = 32
@@ -83,7 +84,14 @@ class FirstRunPanel(QWidget):
             if (button := item.widget()) is not None:
                 button.deleteLater()
         for folder in folders[:_MOST_RECENT]:
+            told = brief(folder)
             recent = QPushButton(folder.name, flat=True)
-            recent.setToolTip(str(folder))
+            recent.setToolTip(f"{told}\n{folder}" if told else str(folder))
+            recent.setAccessibleDescription(told)
             recent.clicked.connect(partial(self.open_asked.emit, folder))
             self._recent.addWidget(recent)
+            line = QLabel(told, wordWrap=True)
+            line.setProperty("muted", True)
+            line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            line.setVisible(bool(told))
+            self._recent.addWidget(line)

@@ -119,18 +119,25 @@ class NamesAxis(SolidAxis):
 
     def __init__(self, orientation: str = "left") -> None:
         super().__init__(orientation)
+        self.names: tuple[str, ...] = ()
         self.needed_px = 0.0
         self.setStyle(tickLength=0, hideOverlappingLabels=True)
 
-    def set_names(self, names: Sequence[str], beside: Sequence[str] = ()) -> None:
-        """`beside` are those of other plots that are to begin at the same place."""
+    def set_names(
+        self, names: Sequence[str], beside: Sequence[str] = (), *, titled: bool = False
+    ) -> None:
+        """`beside` are those of other plots that are to begin at the same place; `titled` says
+        that a title stands before them."""
         metrics = QFontMetricsF(plot_font())
         middle = Qt.TextElideMode.ElideMiddle
         told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in names]
+        self.names = tuple(told)
         self.setTicks([list(enumerate(told))])
         if self.orientation == "left":
             widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]
-            self.needed_px = min(_LONGEST_NAME_PX, max(widths, default=0.0)) + 14.0
+            title = metrics.height() + 6.0 if titled else 0.0
+            longest = min(_LONGEST_NAME_PX, max(widths, default=0.0))
+            self.needed_px = longest + 14.0 + title
             self.setWidth(self.needed_px)
 
 

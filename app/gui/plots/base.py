@@ -18,17 +18,17 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.look.flow import FlowLayout
-from app.gui.look.theme import LIGHT, Theme
+from app.gui.look.theme import Theme
+from app.gui.plots.arranged import ArrangedView
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend, plot_font
 from app.gui.plots.overlay import Overlay
-from app.gui.plots.read.readable import ReadableView
-from app.results.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
+_ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."
 
 
-class PlotView(ReadableView):
+class PlotView(ArrangedView):
     """A titled plot. Subclasses give `draw`, `table`, and `reset` if they keep items.
 
     `draw` puts its plots into `self.body` and returns "", or says in one sentence what is
@@ -40,7 +40,6 @@ class PlotView(ReadableView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.theme = LIGHT
         self._part = ""
         self.plots: list[pg.PlotItem] = []
         self._layers: list[Overlay] = []
@@ -166,11 +165,6 @@ class PlotView(ReadableView):
         """What the first plot shows, if somebody chose it by zooming or moving."""
         return None if self.follows or not self.plots else self.plots[0].viewRange()
 
-    def set_series(self, series: Sequence[Series]) -> None:
-        """Show these; drawn at the next `refresh`."""
-        self.series = tuple(series)
-        self.mark_dirty()
-
     def show_part(self, part: str) -> None:
         """Say in the heading which part of the cases is shown; "" for all of them."""
         if part != self._part:
@@ -191,7 +185,7 @@ class PlotView(ReadableView):
     def draw_now(self) -> None:
         """Draw, seen or not."""
         self._dirty = False
-        missing = self.draw()
+        missing = _ALL_HIDDEN if self.all_hidden else self.draw()
         if missing:
             self.show_heading("")
         self._missing.setText(missing)
@@ -267,8 +261,11 @@ class PlotView(ReadableView):
         self.follows = False
 
     def show_legend(self, entries: Sequence[Entry]) -> None:
-        self.legend.set_entries(entries, self.theme)
+        listed = self.arrangement.listed
+        told = [one for one in entries if not (listed and one.of_series)]
+        self.legend.set_entries(told, self.theme)
 
     def show_heading(self, title: str, note: str = "") -> None:
-        told = "; ".join(filter(None, (self._part if title else "", note)))
+        parts = (self._part, self.shared) if title else ()
+        told = "; ".join(filter(None, (*parts, note)))
         self.heading.set_text(title, told, self.theme)

@@ -15,12 +15,13 @@ from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.barview import BarView
+from app.gui.plots.behind import behind
 from app.gui.plots.case_spots import case_spot
 from app.gui.plots.marks import bin_quantile_s, percentiles
 from app.gui.plots.overlay import Overlay
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.spots import Spot, SpotReader
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.style import SeriesStyle, clocks_text, legend_text
 from app.results.series import Series
 from app.results.text import interval, time_text
 from app.stats.quantiles import needed_samples
@@ -41,14 +42,22 @@ class BoxesView(BarView):
 
     title = "Box plots"
     hint = "The middle half of the samples as a box, p1 to p99 as whiskers, p99.9 as a dot."
+    tells_apart = True
 
     def draw(self) -> str:
         shown = [one for one in self.series if one.counts.any()]
         if not shown:
             return "No samples yet. The boxes appear with the first measured block."
-        styles = series_styles(shown, self.theme)
-        boxes = [Box(_places(one), styles[one.key]) for one in shown]
-        plot = self.show_rows([legend_text(one) for one in shown], time_axis("bottom"), "Latency")
+        styles = self.styles()
+        grey = behind(shown, self.arrangement, self.theme, each=True)
+        boxes, names = list[Box](), list[str]()
+        for one in shown:
+            boxes.append(Box(_places(one), styles[one.key]))
+            names.append(legend_text(one, self.name_of(one)))
+            of_it = [found for found in grey if found.key == one.key]
+            boxes += [Box(_places(found.series), found.style) for found in of_it]
+            names += [found.series.label for found in of_it]
+        plot = self.show_rows(names, time_axis("bottom"), "Latency")
         places = [place for box in boxes for place in box.places.values()]
         if places:
             margin = 0.05 * (max(places) - min(places)) + 0.02

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import get_args
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
 from app.cases.percentiles import shown as percentile_as_written
 from app.cases.verdict import Word
@@ -35,9 +35,15 @@ class CompareView(ScrolledView):
 
     title = "Compare runs"
     hint = "The latency of the second run divided by that of the first, case by case."
+    asked = Signal()
+    """A second run is to be chosen."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.ask_button = QPushButton("Compare with run… (Ctrl+D)", self.canvas)
+        self.ask_button.setToolTip("Chooses the second run, which is laid beside the open one.")
+        self.ask_button.setAccessibleName("Compare with run")
+        self.ask_button.clicked.connect(self.asked)
         self._sides: tuple[RunSide, RunSide] | None = None
 
     def set_runs(self, first: RunSide, second: RunSide) -> None:
@@ -45,8 +51,9 @@ class CompareView(ScrolledView):
         self.mark_dirty()
 
     def draw(self) -> str:
+        self.ask_button.setVisible(self._sides is None)
         if self._sides is None:
-            return "Open two runs to compare them."
+            return "A second run is laid beside the open one, case by case."
         first, second = self._sides
         found = compare_runs(first, second, first.band)
         if not found.cases:
@@ -67,6 +74,12 @@ class CompareView(ScrolledView):
             f"and measured apart one below {APART:.0%} decides nothing",
         )
         return ""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        below = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
+        self.ask_button.adjustSize()
+        self.ask_button.move(below - QPoint(self.ask_button.width() // 2, 0))
 
     def _draw_ratios(self, column: int, name: str, shared: Sequence[Compared]) -> pg.PlotItem:
         rows, told = NamesAxis(), percentile_as_written(name)

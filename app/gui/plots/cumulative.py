@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -13,14 +14,14 @@ from app.gui.look.choice import Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import PercentAxis, time_axis
 from app.gui.plots.base import PlotView
-from app.gui.plots.legend import Entry
+from app.gui.plots.behind import behind, behind_entries
 from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.curves import CumulativeReader, DrawnCurve
 from app.gui.plots.read.lit import lit_places
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.style import clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
@@ -32,6 +33,7 @@ class CumulativeView(PlotView):
 
     title = "Cumulative"
     hint = "The share of samples that were at most as slow as the latency below."
+    tells_apart = True
     reads_at_left = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -56,18 +58,23 @@ class CumulativeView(PlotView):
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
         kept = self.kept_range()
-        styles = series_styles(shown, self.theme)
-        if self.renew(part, [(one.key, styles[one.key].standing) for one in shown]):
-            self._build(styles)
+        grey = behind(shown, self.arrangement, self.theme)
+        styles = self.styles() | {one.series.key: one.style for one in grey}
+        drawn = [*self._parts.of([one.series for one in grey], part), *shown]
+        if self.renew(part, [one.key for one in drawn]):
+            self._build(drawn)
         edges: list[float] = []
-        drawn: list[DrawnCurve] = []
-        for one in shown:
+        curves, own = list[DrawnCurve](), {one.key for one in shown}
+        for one in drawn:
             log_s, percent = cumulative_percent(one.counts)
             self._curves[one.key].setData(log_s, percent)
-            drawn.append(DrawnCurve(one.key, one.label, styles[one.key].color, log_s, percent))
+            self._curves[one.key].setPen(styles[one.key].pen(1.8))
+            if one.key in own:
+                name, color = self.name_of(one), styles[one.key].color
+                curves.append(DrawnCurve(one.key, name, color, log_s, percent))
             edges += [log_s[0], log_s[-1]]
-        self.let_read(self.plots[0], CumulativeReader(drawn, part))
-        self._colors = {one.key: one.color for one in drawn}
+        self.let_read(self.plots[0], CumulativeReader(curves, part))
+        self._colors = {one.key: one.color for one in curves}
         marks = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         self._marks.set_marks(marks)
         edges += [math.log10(mark.seconds) for mark in marks]
@@ -79,8 +86,11 @@ class CumulativeView(PlotView):
         else:
             self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
         self.show_legend(
-            [Entry(legend_text(s), styles[s.key].pen(1.8)) for s in shown]
-            + mark_entries(marks, self.theme)
+            [
+                *series_entries(shown, self.name_of, styles),
+                *behind_entries(grey),
+                *mark_entries(marks, self.theme),
+            ]
         )
         told = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
         self.show_heading(f"Cumulative {NAMES[part].lower()}", f"{told}; from bins, ±1.2 %")
@@ -100,7 +110,7 @@ class CumulativeView(PlotView):
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
 
-    def _build(self, styles: dict[str, SeriesStyle]) -> None:
+    def _build(self, shown: Sequence[Series]) -> None:
         plot = self.add_plot(
             0,
             0,
@@ -111,9 +121,7 @@ class CumulativeView(PlotView):
         )
         self._band = self.lay(BandLayer(plot, self.theme))
         self._marks = self.lay(MarkLayer(plot, self.theme))
-        self._curves = {
-            key: plot.plot(pen=style.pen(1.8), antialias=True) for key, style in styles.items()
-        }
+        self._curves = {one.key: plot.plot(antialias=True) for one in shown}
 
     def table(self) -> Table:
         rows: list[list[object]] = []

@@ -37,10 +37,12 @@ class Envelope:
 
     def follow(self, records: np.ndarray) -> None:
         """Take in what was added to the round's RECORD records since the last call."""
-        if len(records) < self.samples:
-            self._clear()
         if len(records) == 0:
+            self._clear()
             return
+        another = self.samples and int(records["started_ns"][0]) != self.first_ns
+        if len(records) < self.samples or another:
+            self._clear()
         self.first_ns = int(records["started_ns"][0])
         self.end_s = (int(records["finished_ns"][-1]) - self.first_ns) * 1e-9
         self._follow_warmup(records)

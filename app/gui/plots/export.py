@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QRectF, QSize
@@ -58,17 +59,19 @@ def export_svg(view: PlotView, path: Path) -> None:
 @contextmanager
 def _on_light(view: PlotView) -> Iterator[None]:
     """The view on the light theme for as long as a picture is taken, unseen by the user."""
-    theme = view.theme
+    theme, arrangement = view.theme, view.arrangement
     view.setUpdatesEnabled(False)
     if not view.isVisible():
         view.resize(view.size().expandedTo(_UNSEEN))
         view.grab()
     view.crosshair.set_drawn(False)
     try:
+        view.arrange(replace(arrangement, listed=False, lit=None))  # the list is not in the picture
         _dress(view, LIGHT)
         yield
     finally:
         view.crosshair.set_drawn(True)
+        view.arrange(arrangement)
         _dress(view, theme)
         view.setUpdatesEnabled(True)
 

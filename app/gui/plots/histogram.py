@@ -1,4 +1,4 @@
-"""The latency histogram, live: one filled outline per series over a logarithmic time axis."""
+"""The latency histogram, live: an outline per series over a logarithmic time axis, or a row."""
 
 from __future__ import annotations
 
@@ -12,47 +12,48 @@ from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
-from app.gui.plots.axes import count_axis, share_axis, time_axis
-from app.gui.plots.base import PlotView
-from app.gui.plots.histogram_panel import HistogramPanel
-from app.gui.plots.legend import Entry
-from app.gui.plots.marks import (
-    Mark,
-    MarkLayer,
-    mark_entries,
-    percentile_marks,
-    published_marks,
-)
+from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
+from app.gui.plots.behind import Behind, behind, behind_entries
+from app.gui.plots.histogram_panel import MOST_FILLED, HistogramPanel
+from app.gui.plots.histogram_rows import RowPanel, RowReader
+from app.gui.plots.marks import Mark, MarkLayer, mark_entries, percentile_marks, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.read.bins import Binned, BinReader, fixed_bins
+from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, fixed_bins
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.fine import FineBins, Seen
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.ridges import ROW_PX, RidgeLayer
+from app.gui.plots.rows import RowsView
+from app.gui.plots.shift_strip import RoundQuantiles, ShiftStrip
+from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
+_ALL_NAMES = ("p50", "p90", "p99", "p99.9")
 
-MOST_PANELS = 12
 
-
-class HistogramView(PlotView):
+class HistogramView(RowsView):
     """Counts or densities, overlaid or one below another, with percentiles marked."""
 
     title = "Histogram"
     hint = "How often each latency occurred. Both axes are logarithmic, so that tails are seen."
+    tells_apart = True
+    outlined: HistogramPanel
+    rows: RowPanel
+    strip: ShiftStrip
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._panels: list[HistogramPanel] = []
+        self._panel: HistogramPanel | RowPanel | None = None
         self._parts = PartBins()
+        self._read = RoundQuantiles()
         super().__init__(parent)
         self._fine = FineBins(self)
         self._fine.ready.connect(self.mark_dirty)
         self.layout_choice = Choice(
             "Layout",
             {"overlaid": "Overlaid", "stacked": "One below another"},
-            "Draw all series into one plot, or each into its own over the same time axis.",
+            "Draw all series over each other, or each in a row of its own over the same axis.",
         )
         self.height_choice = Choice(
             "Height",
@@ -80,7 +81,7 @@ class HistogramView(PlotView):
 
     def reset(self) -> None:
         super().reset()
-        self._panels = []
+        self._panel = None
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
@@ -89,43 +90,116 @@ class HistogramView(PlotView):
             return without_samples(
                 self.series, "No samples yet. The histogram appears with the first measured block."
             )
-        stacked = self.layout_choice.value == "stacked"
-        groups = [[one] for one in shown[:MOST_PANELS]] if stacked else [shown]
-        self._build(groups, stacked)
-        styles = series_styles(shown, self.theme)
+        styles = self.styles()
         published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
-        names = ("p50", "p99") if not stacked and len(shown) > 3 else ("p50", "p90", "p99", "p99.9")
-        drawn_marks: list[Mark] = []
-        if self.follows:
-            self._show_range(shown)
-        binned = self._binned(shown)
-        for panel, group in zip(self._panels, groups, strict=True):
-            marks = list(published) if panel is self._panels[0] else _untold(published)
-            if self.marks_box.isChecked():
-                for one in group:
-                    marks += percentile_marks(one, styles[one.key].color, names)
-            drawn = panel.draw(group, binned, styles, marks, self._unit, self.log_box.isChecked())
-            self.let_read(panel.plot, BinReader(drawn, self.part_choice.part))
-            drawn_marks += marks
-        if self.follows:
-            for panel in self._panels:
-                panel.show_all()
-        self._tell(shown, styles, drawn_marks)
-        return ""
-
-    def _tell(
-        self, shown: Sequence[Series], styles: dict[str, SeriesStyle], marks: Sequence[Mark]
-    ) -> None:
-        entries = [Entry(legend_text(s), styles[s.key].pen(), styles[s.key].fill()) for s in shown]
-        self.show_legend(entries + mark_entries(marks, self.theme))
+        stacked = self.layout_choice.value == "stacked"
+        grey = self._grey(shown, each=stacked)
+        draw = self._draw_rows if stacked else self._draw_overlaid
+        marks = draw(shown, grey, styles, published)
+        self.show_legend(
+            [
+                *series_entries(shown, self.name_of, styles, filled=True),
+                *behind_entries(grey),
+                *mark_entries([*marks, *published], self.theme),
+            ]
+        )
         total = sum(int(one.counts.sum()) for one in shown)
         part = self.part_choice.part
         samples = f"{total:,} samples"
         told = filter(None, (clocks_text(shown), since_when(shown, part), samples, self._bins_text))
-        note = ", ".join(told)
-        if self.layout_choice.value == "stacked" and len(shown) > MOST_PANELS:
-            note += f"; the first {MOST_PANELS} of {len(shown)} series"
-        self.show_heading(f"{NAMES[part]} histogram", note)
+        self.show_heading(f"{NAMES[part]} histogram", ", ".join(told))
+        return ""
+
+    def _draw_overlaid(
+        self,
+        shown: Sequence[Series],
+        grey: Sequence[Behind],
+        styles: dict[str, SeriesStyle],
+        published: Sequence[Mark],
+    ) -> list[Mark]:
+        """All into one plot; the marks of the series."""
+        self.without_rows()
+        if self._renewed(shown, grey):
+            plot = self._add_plot((share_axis if self._is_density else count_axis)("left"))
+            band = self.lay(BandLayer(plot, self.theme))
+            self.outlined = self._panel = HistogramPanel(
+                plot, self.lay(MarkLayer(plot, self.theme)), band
+            )
+            if grey:
+                self.strip = ShiftStrip(self, plot, self.arrangement.baselines[0].name)
+        if self.follows:
+            self._show_range([*shown, *(one.series for one in grey)])
+        binned = self._binned(shown, grey)
+        names = ("p50", "p99") if len(shown) > MOST_FILLED else _ALL_NAMES
+        marks = [mark for one in shown for mark in self._marks(one, styles, names, len(shown) > 1)]
+        log, every = self.log_box.isChecked(), [*marks, *published]
+        drawn = self.outlined.draw(shown, grey, binned, styles, every, self._unit, log)
+        self.let_read(self.outlined.plot, BinReader(self._named(drawn), self.part_choice.part))
+        if grey:
+            self._draw_strip(shown, styles)
+        if self.follows:
+            self.outlined.show_all()
+        return marks
+
+    def _draw_rows(
+        self,
+        shown: Sequence[Series],
+        grey: Sequence[Behind],
+        styles: dict[str, SeriesStyle],
+        published: Sequence[Mark],
+    ) -> list[Mark]:
+        """Each into a row of its own; the marks of the series in sight."""
+        if self._renewed(shown, grey):
+            names = NamesAxis()
+            plot = self._add_plot(names)
+            names.setTextPen(self.theme.text)
+            names.set_names([self.name_of(one) for one in shown], titled=True)
+            self.rows = self._panel = RowPanel(
+                plot,
+                self.lay(RidgeLayer(plot, self.theme)),
+                self.lay(MarkLayer(plot, self.theme)),
+                self.lay(BandLayer(plot, self.theme)),
+            )
+        if self.follows:
+            self._show_range([*shown, *(one.series for one in grey)])
+        binned = self._binned(shown, grey)
+        marks = {one.key: self._marks(one, styles, ("p50", "p99")) for one in shown}
+        log = self.log_box.isChecked()
+        drawn = self.rows.draw(shown, grey, binned, styles, marks, self._unit, log)
+        self.let_read(self.rows.plot, RowReader(self._named(drawn), self.part_choice.part))
+        sight = self.rows_in_sight(len(shown), ROW_PX)
+        self.rows.show_rows(sight, published)
+        return [mark for row in sight for mark in marks[shown[row].key]]
+
+    def _named(self, drawn: Sequence[DrawnBins]) -> list[DrawnBins]:
+        """Called in the readout as in the list."""
+        by_key = {one.key: one for one in self.series}
+        return [replace(one, label=self.name_of(by_key[one.key])) for one in drawn]
+
+    def _marks(
+        self,
+        one: Series,
+        styles: dict[str, SeriesStyle],
+        names: Sequence[str],
+        named: bool = False,
+    ) -> list[Mark]:
+        if not self.marks_box.isChecked():
+            return []
+        called = self.name_of(one) if named else ""
+        return percentile_marks(one, styles[one.key].color, names, called)
+
+    def _grey(self, shown: Sequence[Series], *, each: bool = False) -> list[Behind]:
+        """The baselines, with the bins of the part that is asked for."""
+        found = behind(shown, self.arrangement, self.theme, each=each)
+        binned = self._parts.of([one.series for one in found], self.part_choice.part)
+        by_key = {one.key: one for one in binned}
+        return [replace(g, series=by_key[g.series.key]) for g in found if g.series.key in by_key]
+
+    def _draw_strip(self, shown: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
+        first, part = self.arrangement.baselines[0], self.part_choice.part
+        self.strip.draw([(one, styles[one.key]) for one in shown], first, part, self._read)
+        if not self._read.complete:
+            self.mark_dirty()
 
     def _shown(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""
@@ -133,45 +207,45 @@ class HistogramView(PlotView):
 
     def _unit(self, bins: Binned) -> float:
         """How high one sample is."""
-        return 1.0 if self.height_choice.value == "counts" else 1.0 / bins.total
+        return 1.0 / bins.total if self._is_density else 1.0
+
+    @property
+    def _is_density(self) -> bool:
+        return self.height_choice.value == "density"
 
     def draw_lit(self) -> None:
         part = self.part_choice.part
         lit = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
         band = self.lit.brush.log_ends(part) if self.lit else None
-        for panel in self._panels:
-            panel.draw_lit(lit, band, log=self.log_box.isChecked())
+        if self._panel is not None:
+            self._panel.draw_lit(lit, band, log=self.log_box.isChecked())
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)
 
-    def _build(self, groups: Sequence[Sequence[Series]], stacked: bool) -> None:
-        """Make the panels anew if other series or another layout are to be drawn."""
-        log = self.log_box.isChecked()
-        density = self.height_choice.value == "density"
-        if not self.renew(
-            stacked, log, density, self.part_choice.part, [s.key for group in groups for s in group]
-        ):
-            return
-        unit = "share" if density else "samples"
-        for row, _ in enumerate(groups):
-            last = row == len(groups) - 1
-            plot = self.add_plot(
-                row,
-                0,
-                time_axis("bottom"),
-                (share_axis if density else count_axis)("left") if log else None,
-                x_label=NAMES[self.part_choice.part] if last else "",
-                y_label=unit if stacked else f"{unit.capitalize()} in a bin",
-            )
+    def _renewed(self, shown: Sequence[Series], grey: Sequence[Behind]) -> bool:
+        """Whether the plot is to be made anew: other series or another layout are to be drawn."""
+        how = (self.layout_choice.value, self.log_box.isChecked(), self._is_density)
+        told = [(one.key, self.name_of(one)) for one in shown]
+        return self.renew(*how, self.part_choice.part, told, [one.series.key for one in grey])
+
+    def _add_plot(self, left: SolidAxis) -> pg.PlotItem:
+        """The one plot: a plain height has a plain axis, and rows have one title for all."""
+        stacked, log = isinstance(left, NamesAxis), self.log_box.isChecked()
+        unit = "Share" if self._is_density else "Samples"
+        scale = f", {'logarithmic, ' if log else ''}all rows to one scale" if stacked else ""
+        plot = self.add_plot(
+            0,
+            0,
+            time_axis("bottom"),
+            left if log or stacked else None,
+            x_label=NAMES[self.part_choice.part],
+            y_label=f"{unit} in a bin{scale}",
+        )
+        if not stacked:
             plot.getAxis("left").setWidth(72)
-            if row:
-                plot.setXLink(self.plots[0])
-            if not last:
-                plot.getAxis("bottom").setStyle(showValues=False)
-            band = self.lay(BandLayer(plot, self.theme))
-            plot.getViewBox().sigXRangeChanged.connect(self._zoomed)
-            self._panels.append(HistogramPanel(plot, self.lay(MarkLayer(plot, self.theme)), band))
+        plot.getViewBox().sigXRangeChanged.connect(self._zoomed)
+        return plot
 
     def _zoomed(self, *_: object) -> None:
         """Another range is looked at: finer or coarser bins for it at the next refresh."""
@@ -187,15 +261,16 @@ class HistogramView(PlotView):
         margin = max(0.02, 0.03 * (high - low))
         self.plots[0].setXRange(low - margin, high + margin, padding=0)
 
-    def _binned(self, shown: Sequence[Series]) -> Mapping[str, Binned]:
+    def _binned(self, shown: Sequence[Series], grey: Sequence[Behind]) -> Mapping[str, Binned]:
         """The bins of each case: as fine as what is seen allows once these have been found."""
         (low, high), _ = self.plots[0].viewRange()
         width_px = self.plots[0].getViewBox().sceneBoundingRect().width()
-        seen = Seen(tuple(shown), self.part_choice.part, low, high, width_px)
+        every = [*shown, *(one.series for one in grey)]
+        seen = Seen(tuple(every), self.part_choice.part, low, high, width_px)
         found = self._fine.of(seen)
         self._bins_text = ""
         if found is None:
-            return {one.key: fixed_bins(one) for one in shown}
+            return {one.key: fixed_bins(one) for one in every}
         grid = next(iter(found.values())).grid
         self._bins_text = f"bins {grid.text}" if grid else ""
         return found
@@ -219,8 +294,3 @@ class HistogramView(PlotView):
         if self.part_choice.part != "latency":
             ends = [f"{self.part_choice.part}_{end}" for end in ends]
         return ["series", "clock", *ends, "samples", "share"], rows
-
-
-def _untold(marks: Sequence[Mark]) -> list[Mark]:
-    """The same lines without their texts: told once, at the top of several panels."""
-    return [replace(mark, text="") for mark in marks]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pyqtgraph as pg
 
+from app.gui.plots.behind import Behind
 from app.gui.plots.marks import HEADROOM, Mark, MarkLayer, percentiles
 from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.read.bins import Binned, DrawnBins
@@ -18,15 +19,17 @@ from app.results.series import Series
 
 _FLOOR = 0.5
 """Where a log axis begins: below one sample, so that a single sample is seen."""
-_NO_COUNTS = np.empty(0, np.int64)
+NO_COUNTS = np.empty(0, np.int64)
+MOST_FILLED = 3
+"""More fills over each other than so many mix to mud."""
 
 
 class HistogramPanel:
-    """One plot with its outlines, kept from frame to frame."""
+    """One plot with its outlines, those of baselines behind; kept from frame to frame."""
 
     def __init__(self, plot: pg.PlotItem, marks: MarkLayer, band: BandLayer) -> None:
-        self.plot, self._marks, self._band = plot, marks, band
-        self._outlines: dict[str, OutlineLayer] = {}
+        self.plot, self.marks, self._band = plot, marks, band
+        self.outlines: dict[str, OutlineLayer] = {}
         self._lit: dict[str, OutlineLayer] = {}
         self._drawn: list[DrawnBins] = []
         self._unit: Callable[[Binned], float] = lambda _: 1.0
@@ -34,20 +37,23 @@ class HistogramPanel:
 
     def draw(
         self,
-        group: Sequence[Series],
+        shown: Sequence[Series],
+        grey: Sequence[Behind],
         binned: Mapping[str, Binned],
-        styles: dict[str, SeriesStyle],
+        styles: Mapping[str, SeriesStyle],
         marks: Sequence[Mark],
         unit: Callable[[Binned], float],
         log: bool,
     ) -> list[DrawnBins]:
         tops, bottoms, drawn = [], [], []
-        for one in group:
-            bins, style = binned[one.key], styles[one.key]
-            heights, floor = _heights(bins.counts, unit(bins), log=log)
+        looks = [(one.series, one.style, False) for one in grey]
+        looks += [(one, styles[one.key], len(shown) <= MOST_FILLED) for one in shown]
+        for one, style, filled in looks:
+            bins = binned[one.key]
+            heights, floor = heights_of(bins.counts, unit(bins), log=log)
             occupied = np.nonzero(bins.counts)[0]
             first, last = (occupied[0], occupied[-1] + 1) if len(occupied) else (0, 0)
-            outline = self._outline(one.key, style)
+            outline = self._outline(one.key, style, filled)
             edges = np.log10(bins.edges_s[first : last + 1])
             outline.set_columns(edges, heights[first:last], floor)
             told = tuple((p.name, p.seconds) for p in percentiles(one))
@@ -55,9 +61,9 @@ class HistogramPanel:
             tops.append(float(heights.max(initial=floor)))
             bottoms.append(floor)
         self._top, self._bottom = max(tops), min(bottoms)
-        self._marks.set_marks(marks)
-        self._drawn, self._unit = drawn, unit
-        return drawn
+        self.marks.set_marks(marks)
+        self._drawn, self._unit = drawn[len(grey) :], unit
+        return self._drawn
 
     def draw_lit(
         self,
@@ -72,11 +78,11 @@ class HistogramPanel:
             layer.setVisible(False)
         for drawn in self._drawn:
             spent = lit.get(drawn.key)
-            counts = drawn.bins.counted(spent) if spent is not None else _NO_COUNTS
+            counts = drawn.bins.counted(spent) if spent is not None else NO_COUNTS
             occupied = np.nonzero(counts)[0]
             if not len(occupied):
                 continue
-            heights, floor = _heights(counts, self._unit(drawn.bins), log=log)
+            heights, floor = heights_of(counts, self._unit(drawn.bins), log=log)
             first, last = occupied[0], occupied[-1] + 1
             if drawn.key not in self._lit:
                 self._lit[drawn.key] = OutlineLayer(self.plot, LitStyle(drawn.color, False))
@@ -87,18 +93,18 @@ class HistogramPanel:
             layer.set_columns(edges, heights[first:last], floor)
             layer.setVisible(True)
 
-    def _outline(self, key: str, style: SeriesStyle) -> OutlineLayer:
-        if key not in self._outlines:
-            self._outlines[key] = OutlineLayer(self.plot, style)
-        self._outlines[key].set_style(style)
-        return self._outlines[key]
+    def _outline(self, key: str, style: SeriesStyle, filled: bool) -> OutlineLayer:
+        if key not in self.outlines:
+            self.outlines[key] = OutlineLayer(self.plot, style)
+        self.outlines[key].set_style(style, filled=filled)
+        return self.outlines[key]
 
     def show_all(self) -> None:
         room = (self._top - self._bottom) * HEADROOM / (1.0 - HEADROOM)
         self.plot.setYRange(self._bottom, self._top + room, padding=0)
 
 
-def _heights(counts: np.ndarray, unit: float, *, log: bool) -> tuple[np.ndarray, float]:
+def heights_of(counts: np.ndarray, unit: float, *, log: bool) -> tuple[np.ndarray, float]:
     """How high columns are drawn, and where they begin; `unit` is the height of one sample."""
     if not log:
         return counts * unit, 0.0

@@ -62,12 +62,16 @@ class Heading(QGraphicsWidget):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a legend: a filled box, a line, a symbol, or any of them together."""
+    """One line of a legend: a filled box, a line, a symbol, or any of them together.
+
+    `of_series` stands for one series; these are not repeated beside a list of them.
+    """
 
     text: str
     pen: QPen | None = None
     brush: QBrush | None = None
     symbol: str = ""
+    of_series: bool = False
 
 
 class Legend(QGraphicsWidget):

@@ -33,7 +33,7 @@ SHOWN: dict[str, tuple[str, float]] = {
 }
 """The percentiles that plots mark, by their key in a Summary: printed name and quantile."""
 
-_ROWS = 4
+_ROWS, _LONGEST_CALLED = 4, 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,21 @@ class Mark:
 
 
 def percentile_marks(
-    series: Series, color: QColor, names: Sequence[str] = ("p50", "p90", "p99", "p99.9")
+    series: Series,
+    color: QColor,
+    names: Sequence[str] = ("p50", "p90", "p99", "p99.9"),
+    called: str = "",
 ) -> list[Mark]:
-    """The series' percentiles of these names as marks; a failure's say that they are of one."""
+    """The series' percentiles of these names as marks; a failure's say that they are of one.
+
+    `called` tells whose they are, where there are others beside them.
+    """
+    whose = f"{_brief(called)} " if called else ""
     failed = f", {series.status.replace('_', ' ')}" if standing(series) == "failed" else ""
     return [
         Mark(
             p.seconds,
-            f"{p.name} {_written(p)}{failed}",
+            f"{whose}{p.name} {_written(p)}{failed}",
             color,
             "provisional" if p.provisional else "measured",
             p.interval_s,
@@ -105,6 +112,11 @@ def percentile_marks(
         for p in percentiles(series)
         if p.name in names
     ]
+
+
+def _brief(name: str) -> str:
+    """Short enough to stand before a percentile: its end tells more than its beginning."""
+    return name if len(name) <= _LONGEST_CALLED else f"…{name[1 - _LONGEST_CALLED :]}"
 
 
 def _written(percentile: Percentile) -> str:
@@ -153,7 +165,10 @@ def mark_pen(color: QColor, kind: str) -> QPen:
 
 
 class MarkLayer(Overlay):
-    """Marks as vertical lines, their texts in the topmost rows where they do not overlap."""
+    """Marks as vertical lines, their texts in the topmost rows where they do not overlap.
+
+    What was measured has the first choice of a row, for its text and its interval together.
+    """
 
     def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
         super().__init__(plot)
@@ -170,22 +185,26 @@ class MarkLayer(Overlay):
         box = self.boundingRect()
         painter.setFont(plot_font(-1.0))
         metrics = QFontMetricsF(painter.font())
-        free_from = [box.left()] * _ROWS
+        seen = [mark for mark in self._marks if self._is_seen(mark, box)]
+        taken: list[list[QRectF]] = [[] for _ in range(_ROWS)]
         texts: list[tuple[QRectF, Mark]] = []
-        for mark in self._marks:
+        for mark in sorted(seen, key=lambda mark: mark.kind == "published"):
             x = self.x_px(math.log10(mark.seconds))
-            if not box.left() <= x <= box.right():
-                continue
-            row, left = self._place(mark, x, metrics, free_from, box)
-            top = box.top() + 2 + row * metrics.height()
-            self._paint_interval(painter, mark, QRectF(x, top, 0.0, metrics.height()))
+            found = self._place(mark, x, metrics, taken, box)
+            top = box.top() + 2 + (found[0] if found else 0) * metrics.height()
             painter.setPen(mark_pen(mark.color, mark.kind))
             painter.drawLine(QPointF(x, top), QPointF(x, box.bottom()))
-            if left is None or not mark.text:
+            if found is None:
                 continue
-            width = metrics.horizontalAdvance(mark.text)
-            texts.append((QRectF(left, top, width, metrics.height()), mark))
-            free_from[row] = left + width + 8
+            row, left = found
+            band = self._band(mark, x, top, metrics.height())
+            place = QRectF(left, top, metrics.horizontalAdvance(mark.text), metrics.height())
+            shade = QColor(mark.color)
+            shade.setAlpha(60)
+            painter.fillRect(band, shade)
+            taken[row].append(band | place if mark.text else band)
+            if mark.text:
+                texts.append((place, mark))
         ground = QColor(self._theme.base)
         ground.setAlpha(225)
         for place, mark in texts:  # over all lines, so that none crosses a figure
@@ -193,28 +212,40 @@ class MarkLayer(Overlay):
             painter.setPen(mark.color)
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, mark.text)
 
-    def _paint_interval(self, painter: QPainter, mark: Mark, row: QRectF) -> None:
-        """A band as high as the text: full-height bands of six series would hide the data."""
-        if mark.interval_s is None:
-            return
-        row.setLeft(self.x_px(math.log10(mark.interval_s.low)))
-        row.setRight(self.x_px(math.log10(mark.interval_s.high)))
-        shade = QColor(mark.color)
-        shade.setAlpha(60)
-        painter.fillRect(row, shade)
+    def _is_seen(self, mark: Mark, box: QRectF) -> bool:
+        return box.left() <= self.x_px(math.log10(mark.seconds)) <= box.right()
 
-    @staticmethod
+    def _band(self, mark: Mark, x: float, top: float, height: float) -> QRectF:
+        """As high as the text: full-height bands of six series would hide the data."""
+        if mark.interval_s is None:
+            return QRectF(x, top, 0.0, height)
+        low, high = (self.x_px(math.log10(v)) for v in (mark.interval_s.low, mark.interval_s.high))
+        return QRectF(low, top, high - low, height)
+
     def _place(
-        mark: Mark, x: float, metrics: QFontMetricsF, free_from: list[float], box: QRectF
-    ) -> tuple[int, float | None]:
-        """The first row with room beside the line, right of it or left; None without room."""
+        self,
+        mark: Mark,
+        x: float,
+        metrics: QFontMetricsF,
+        taken: Sequence[Sequence[QRectF]],
+        box: QRectF,
+    ) -> tuple[int, float] | None:
+        """The first row where neither text nor interval meets another's, and where the text begins:
+        right of the line, or left; None without room."""
         width = metrics.horizontalAdvance(mark.text)
-        for row, free in enumerate(free_from):
-            if x + 4 >= free and x + 4 + width <= box.right():
-                return row, x + 4
-            if x - 4 - width >= free and x - 4 <= box.right():
-                return row, x - 4 - width
-        return 0, None
+        band = self._band(mark, x, 0.0, 1.0)
+        for row, spans in enumerate(taken):
+            for left in (x + 4, x - 4 - width):
+                whole = QRectF(left, 0.0, width, 1.0) | band
+                inside = box.left() <= left and left + width <= box.right()
+                if inside and not any(_meet(whole, span) for span in spans):
+                    return row, left
+        return None
+
+
+def _meet(one: QRectF, other: QRectF) -> bool:
+    """Whether two spans of a row come closer than texts are read apart."""
+    return one.left() < other.right() + 8 and other.left() < one.right() + 8
 
 
 HEADROOM = 0.24

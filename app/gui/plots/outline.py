@@ -1,4 +1,4 @@
-"""A histogram's filled outline, painted in whole pixels as one polygon.
+"""A histogram's outline, filled or not, painted in whole pixels as one polygon.
 
 pyqtgraph cuts a filled curve into two dozen paths and scales each, at three times the cost;
 and a hatch that is painted in pixels stays a hatch at any zoom.
@@ -25,11 +25,11 @@ class OutlineLayer(Overlay):
     def __init__(self, plot: pg.PlotItem, style: SeriesStyle) -> None:
         super().__init__(plot)
         self.setZValue(10)
-        self._style = style
+        self._style, self._filled = style, True
         self._edges, self._heights, self._floor = np.zeros(1), np.zeros(0), 0.0
 
-    def set_style(self, style: SeriesStyle) -> None:
-        self._style = style
+    def set_style(self, style: SeriesStyle, *, filled: bool = True) -> None:
+        self._style, self._filled = style, filled
 
     def set_columns(self, edges: np.ndarray, heights: np.ndarray, floor: float) -> None:
         self._edges, self._heights, self._floor = edges, heights, floor
@@ -44,8 +44,9 @@ class OutlineLayer(Overlay):
         y = np.clip(np.round(self.y_px(heights)), box.top(), box.bottom())
         steps = pg.functions.arrayToQPolygonF(np.repeat(x, 2), y)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._style.fill())
-        painter.drawPolygon(steps)
-        painter.setPen(self._style.pen(1.0))
+        if self._filled:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._style.fill())
+            painter.drawPolygon(steps)
+        painter.setPen(self._style.pen(1.0 if self._filled else 1.5))
         painter.drawPolyline(steps)

@@ -12,13 +12,14 @@ from PySide6.QtGui import QColor
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NinesAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.behind import behind, behind_entries
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Percentile, percentiles
 from app.gui.plots.parts import since_when, without_samples
 from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.curves import DrawnCurve, PercentileReader
 from app.gui.plots.read.lit import lit_places
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.results.series import Series
 from app.stats.histogram import EDGES_S
 from app.stats.quantiles import Interval, needed_samples
@@ -31,6 +32,7 @@ class PercentileView(PlotView):
 
     title = "Percentiles"
     hint = "The latency that a share of the samples stayed below: 99 % is p99."
+    tells_apart = True
     reads_at_left = True
 
     def reset(self) -> None:
@@ -45,28 +47,32 @@ class PercentileView(PlotView):
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
         kept = self.kept_range()
-        styles = series_styles(shown, self.theme)
-        if self.renew([(one.key, one.summary, styles[one.key].standing) for one in shown]):
-            self._build(shown, styles)
+        grey = behind(shown, self.arrangement, self.theme)
+        styles = self.styles() | {one.series.key: one.style for one in grey}
+        drawn = [*(one.series for one in grey), *shown]
+        if self.renew([(one.key, one.summary, styles[one.key]) for one in drawn]):
+            self._build(drawn, styles)
         furthest = 2.0
         ends: list[float] = []
-        drawn: list[DrawnCurve] = []
-        for one in shown:
+        curves, own = list[DrawnCurve](), {one.key for one in shown}
+        for one in drawn:
             nines, log_s = percentile_curve(one.counts)
             self._curves[one.key].setData(nines, log_s)
             color, known = styles[one.key].color, _known(one)
-            drawn.append(DrawnCurve(one.key, one.label, color, nines, log_s, known))
+            if one.key in own:
+                name = self.name_of(one)
+                curves.append(DrawnCurve(one.key, name, color, nines, log_s, known))
             furthest = max(furthest, float(nines[-1]))
             ends += [float(log_s[0]), float(log_s[-1])]
-        self.let_read(self.plots[0], PercentileReader(drawn))
-        self._colors = {one.key: one.color for one in drawn}
+        self.let_read(self.plots[0], PercentileReader(curves))
+        self._colors = {one.key: one.color for one in curves}
         if kept is None:
             margin = 0.04 * (max(ends) - min(ends)) + 0.01
             self.plots[0].setXRange(0.0, furthest + 0.1, padding=0)
             self.plots[0].setYRange(min(ends) - margin, max(ends) + margin, padding=0)
         else:
             self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
-        entries = [Entry(legend_text(s), styles[s.key].pen(1.8)) for s in shown]
+        entries = [*series_entries(shown, self.name_of, styles), *behind_entries(grey)]
         if any(one.summary for one in shown):
             muted = pg.mkPen(QColor(self.theme.muted))
             entries.append(Entry("from raw samples, with 95 % interval", muted, symbol="o"))

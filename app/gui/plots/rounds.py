@@ -24,9 +24,10 @@ def warm_color(theme: Theme) -> QColor:
 class RoundLayer(Overlay):
     """Warm-up shaded, and where each round begins."""
 
-    def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
+    def __init__(self, plot: pg.PlotItem, theme: Theme, *, named_row: bool) -> None:
         super().__init__(plot)
         self._theme = theme
+        self._untold = 1 if named_row else 0  # the row's own name stands where that would
         self._offsets: tuple[float, ...] = ()
         self._warm: tuple[tuple[float, float], ...] = ()
 
@@ -51,7 +52,33 @@ class RoundLayer(Overlay):
                 continue
             painter.setPen(QPen(QColor(self._theme.border), 1, Qt.PenStyle.DashLine))
             painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+            if number < self._untold:
+                continue
             painter.setPen(QColor(self._theme.muted))
             painter.drawText(
                 QPointF(x + 4, box.top() + metrics.ascent() + 2), f"round {number + 1}"
             )
+
+
+class NameLayer(Overlay):
+    """Whose row it is, at its upper left end and over its samples."""
+
+    def __init__(self, plot: pg.PlotItem, name: str, theme: Theme) -> None:
+        super().__init__(plot)
+        self._name, self._theme = name, theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        painter.setFont(plot_font(-1.0, bold=True))
+        metrics = QFontMetricsF(painter.font())
+        name = metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, box.width() - 8)
+        place = QRectF(
+            box.left() + 2, box.top() + 1, metrics.horizontalAdvance(name) + 4, metrics.height()
+        )
+        ground = QColor(self._theme.base)
+        ground.setAlpha(225)
+        painter.fillRect(place, ground)
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, name)

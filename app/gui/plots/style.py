@@ -1,19 +1,21 @@
-"""How a series looks: its runtime's colour; dashed and hatched if simulated, hollow if doubted."""
+"""How series look: coloured by what differs; dashed and hatched if simulated, hollow if doubted."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
-from app.gui.look.theme import Theme, contrast, runtime_color
+from app.gui.look.theme import Theme, mixed
+from app.gui.plots.colors import series_colors
 from app.gui.plots.legend import Entry
 from app.results.doubts import NOT_VALID, Standing, is_invalid, standing
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT
+
+_FADED = 0.82
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,10 @@ class SeriesStyle:
         pattern = Qt.BrushStyle.DiagCrossPattern if crossed else Qt.BrushStyle.BDiagPattern
         return QBrush(color, pattern)
 
+    def faded(self, theme: Theme) -> SeriesStyle:
+        """As good as gone into the ground, while another series is pointed at."""
+        return replace(self, color=mixed(self.color, QColor(theme.base), _FADED))
+
     def of_line(self) -> SeriesStyle:
         """For a line through several cases, of which each point says itself where it stands."""
         return replace(self, standing="sound")
@@ -54,6 +60,15 @@ class SeriesStyle:
         """For small marks: filled if measured and sound, else hollow."""
         hollow = self.simulated or self.standing != "sound"
         return QBrush(Qt.BrushStyle.NoBrush) if hollow else QBrush(self.color)
+
+
+def series_styles(series: Sequence[Series], theme: Theme, by: str = "") -> dict[str, SeriesStyle]:
+    """A style by key, coloured by the facet `by` or by what differs."""
+    colors = series_colors(series, theme, by)
+    return {
+        one.key: SeriesStyle(colors[one.key], one.clock == "simulated", standing(one))
+        for one in series
+    }
 
 
 class LitStyle(SeriesStyle):
@@ -67,56 +82,29 @@ class LitStyle(SeriesStyle):
         return QBrush(color)
 
 
-def series_styles(series: Sequence[Series], theme: Theme) -> dict[str, SeriesStyle]:
-    """A style by key: the runtime's colour, shaded where several series share it.
-
-    A runtime's releases, environments and devices share it too.
-    """
-    colors = [runtime_color(one.runtime, theme) for one in series]
-    sharing = Counter(color.name() for color in colors)
-    seen: Counter[str] = Counter()
-    styles = {}
-    for one, color in zip(series, colors, strict=True):
-        name = color.name()
-        shade = _shade(color, seen[name], sharing[name], theme)
-        styles[one.key] = SeriesStyle(shade, one.clock == "simulated", standing(one))
-        seen[name] += 1
-    return styles
+def legend_text(series: Series, called: str = "") -> str:
+    """What it is called beside others, or its label, with its clock and with what makes the row
+    one not to rank."""
+    return f"{called or series.label} ({CLOCK_TEXT[series.clock]}{remark(series)})"
 
 
-_LEGIBLE = {False: (0.18, 0.62), True: (0.45, 0.9)}
-"""The least and the greatest lightness in which text can be read on a light or dark ground."""
-
-
-_LEAST_CONTRAST = 2.9
-"""Beside the ground, as WCAG 2 counts it: a yellow is brighter than a blue of its lightness."""
-_STEPS = 32
-
-
-def _shade(color: QColor, index: int, of: int, theme: Theme) -> QColor:
-    """The colour itself for the first, lighter and darker ones around it for the rest."""
-    if index == 0:
-        return color
-    hue, saturation = color.hslHueF(), color.hslSaturationF()
-    lightness = color.lightnessF()
-    turn = 0.05 if index % 2 else -0.05
-
-    def at(share: float, end: float) -> QColor:
-        turned = (max(0.0, hue) + turn * share) % 1.0
-        return QColor.fromHslF(turned, saturation, lightness + (end - lightness) * share)
-
-    end, base = _LEGIBLE[theme.dark][index % 2], QColor(theme.base)
-    away = (_LEGIBLE[theme.dark][theme.dark] - end) / _STEPS
-    for _ in range(_STEPS):
-        if contrast(at(1.0, end), base) >= _LEAST_CONTRAST:
-            break
-        end += away
-    return at(((index + 1) // 2) / max(1, of // 2), end)
-
-
-def legend_text(series: Series) -> str:
-    """The label with its clock, and with what makes the row one not to rank."""
-    return f"{series.label} ({CLOCK_TEXT[series.clock]}{remark(series)})"
+def series_entries(
+    series: Sequence[Series],
+    name_of: Callable[[Series], str],
+    styles: Mapping[str, SeriesStyle],
+    *,
+    filled: bool = False,
+) -> list[Entry]:
+    """A line of the legend for each, as a line or as a filled box."""
+    return [
+        Entry(
+            legend_text(one, name_of(one)),
+            styles[one.key].pen(1.0 if filled else 1.8),
+            styles[one.key].fill() if filled else None,
+            of_series=True,
+        )
+        for one in series
+    ]
 
 
 def remark(series: Series) -> str:

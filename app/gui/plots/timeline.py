@@ -17,8 +17,7 @@ from PySide6.QtWidgets import QWidget
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NamesAxis, time_axis
-from app.gui.plots.base import PlotView
-from app.gui.plots.envelope import Taken
+from app.gui.plots.envelope import Envelope, Taken
 from app.gui.plots.lane_layer import LaneLayer, LanePlot, LaneReader
 from app.gui.plots.lanes import Lane, RoundTimes, lane_names, lanes_of, told_at
 from app.gui.plots.legend import Entry
@@ -26,13 +25,15 @@ from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samp
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit_points import LitPoints
 from app.gui.plots.read.samples import PHASES, DrawnRound, SampleReader
-from app.gui.plots.rounds import RoundLayer, warm_color
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text, series_styles
+from app.gui.plots.rounds import NameLayer, RoundLayer, warm_color
+from app.gui.plots.rows import RowsView
+from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.gui.plots.trace import Trace
 from app.results.parts import part_ns
 from app.results.series import Series
 
-MOST_PANELS = 8
+PANEL_PX = 76
+"""The least height in which a series of its own is read."""
 _MOST_WITH_LANES = 3
 _AXIS_WIDTH = 78.0
 _X_LABEL = "Time since the first round began (s), rounds set one after another"
@@ -40,14 +41,17 @@ MOST_ROWS = 1_000_000
 """The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
 
 
-class TimelineView(PlotView):
+class TimelineView(RowsView):
     """Latency of each sample against the time it was taken."""
 
     title = "Timeline"
     hint = "Each sample in the order it was taken. The strong line is the median of a block."
+    tells_apart = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._traces: dict[tuple[str, int], Trace] = {}
+        self._in_rows = False
+        self._envelopes: dict[tuple[str, int, str], Envelope] = {}
         self._panels: dict[str, pg.PlotItem] = {}
         self._shades: dict[str, RoundLayer] = {}
         self._lit_points: dict[str, LitPoints] = {}
@@ -81,7 +85,9 @@ class TimelineView(PlotView):
                 "No raw samples yet. The timeline follows a round while it is measured.",
             )
         stacked = self.layout_choice.value == "stacked"
-        drawn = shown[:MOST_PANELS] if stacked else shown
+        drawn = self._in_sight(shown) if stacked else shown
+        if not stacked:
+            self.without_rows()
         self._build(drawn, stacked)
         offsets = self._follow(drawn)
         if self.follows:
@@ -89,23 +95,28 @@ class TimelineView(PlotView):
         self._draw_traces(drawn, offsets)
         if self.follows:
             self._fit_heights(drawn)
-        styles = series_styles(drawn, self.theme)
+        styles = self.styles()
         self._let_read(drawn, offsets, styles)
         self.show_legend(
-            [Entry(legend_text(s), styles[s.key].pen(2.2)) for s in drawn]
-            + [Entry("warm-up, not counted", None, QBrush(warm_color(self.theme)))]
+            [
+                *series_entries(drawn, self.name_of, styles),
+                Entry("warm-up, not counted", None, QBrush(warm_color(self.theme))),
+            ]
         )
         count = sum(len(r) for one in drawn for r in one.rounds)
-        cut = f"; the first {len(drawn)} of {len(shown)} series" if len(drawn) < len(shown) else ""
         told = filter(None, (clocks_text(drawn), since_when(drawn, part), f"{count:,} samples"))
-        self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told) + cut)
+        self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told))
         return ""
 
     def _build(self, drawn: Sequence[Series], stacked: bool) -> None:
         name = NAMES[self.part_choice.part]
         lanes = self._lane_names(drawn, stacked)
-        if not self.renew(stacked, name, [(one.key, lanes.get(one.key)) for one in drawn]):
+        told = [(one.key, self.name_of(one), lanes.get(one.key)) for one in drawn]
+        if not self.renew(stacked, name, told):
             return
+        in_rows = self._in_rows = stacked and len(drawn) > 1
+        if in_rows:
+            self.body.addLabel(name, 0, 0, 2 * len(drawn), 1, color=self.theme.muted, angle=-90)
         for row, one in enumerate(drawn):
             if row and not stacked:
                 self._panels[one.key] = self.plots[0]
@@ -116,11 +127,11 @@ class TimelineView(PlotView):
             x_label = _X_LABEL if last else ""
             plot = self.add_plot(
                 2 * row,
-                0,
+                int(in_rows),
                 None,
                 time_axis("left"),
                 x_label="" if one.key in lanes else x_label,
-                y_label="" if stacked and len(drawn) > 3 else name,
+                y_label="" if in_rows else name,
             )
             plot.getAxis("left").setWidth(_AXIS_WIDTH)
             plot.setDownsampling(auto=True, mode="peak")
@@ -130,8 +141,10 @@ class TimelineView(PlotView):
             if not last or one.key in lanes:
                 plot.getAxis("bottom").setStyle(showValues=False)
             self._panels[one.key] = plot
-            self._shades[one.key] = self.lay(RoundLayer(plot, self.theme))
+            self._shades[one.key] = self.lay(RoundLayer(plot, self.theme, named_row=in_rows))
             self._lit_points[one.key] = self.lay(LitPoints(plot, self.theme))
+            if in_rows:
+                self.lay(NameLayer(plot, self.name_of(one), self.theme))
             if one.key in lanes:
                 self._add_lanes(one.key, 2 * row + 1, lanes[one.key], plot, x_label)
         self.plots[0].getViewBox().sigXRangeChanged.connect(self._zoomed)
@@ -149,7 +162,7 @@ class TimelineView(PlotView):
     ) -> None:
         rows = NamesAxis()
         rows.set_names(names)
-        plot = self.add_plot(row, 0, None, rows, x_label=x_label)
+        plot = self.add_plot(row, int(self._in_rows), None, rows, x_label=x_label)
         rows.setTextPen(self.theme.text)
         width = max(rows.needed_px, _AXIS_WIDTH)
         for axis in (rows, above.getAxis("left")):
@@ -219,21 +232,33 @@ class TimelineView(PlotView):
         """Another part is looked at: finer or coarser data for it at the next refresh."""
         self.mark_dirty()
 
+    def _in_sight(self, shown: Sequence[Series]) -> Sequence[Series]:
+        rows = self.rows_in_sight(len(shown), PANEL_PX)
+        return shown[rows.start : rows.stop]
+
     def _follow(self, drawn: Sequence[Series]) -> list[float]:
         """Read on in every round; where the rounds begin, and where the last one ends [s]."""
-        styles = series_styles(drawn, self.theme)
+        styles = self.styles()
         lengths: list[float] = []
         for one in drawn:
             for number, records in enumerate(one.rounds):
                 trace = self._traces.get((one.key, number))
                 if trace is None:
-                    taken = self._taken(one)
-                    trace = Trace(self._panels[one.key], styles[one.key], self.theme, taken)
-                    self._traces[one.key, number] = trace
+                    trace = self._trace(one, number, styles[one.key])
+                trace.set_style(styles[one.key])
                 trace.follow(records)
                 lengths += [0.0] * (number + 1 - len(lengths))
                 lengths[number] = max(lengths[number], trace.envelope.end_s)
         return [0.0, *np.cumsum(lengths).tolist()]
+
+    def _trace(self, series: Series, number: int, style: SeriesStyle) -> Trace:
+        """A trace over what was read of its round before: rows come into sight and go."""
+        taken = self._taken(series)
+        key = (series.key, number, self.part_choice.part)
+        envelope = self._envelopes.setdefault(key, Envelope(taken))
+        trace = Trace(self._panels[series.key], style, self.theme, taken, envelope)
+        self._traces[series.key, number] = trace
+        return trace
 
     def _draw_traces(self, drawn: Sequence[Series], offsets: Sequence[float]) -> None:
         low, high = self.plots[0].viewRange()[0]

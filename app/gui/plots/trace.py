@@ -21,20 +21,37 @@ class Trace:
     """A thin line of samples and a strong line of their running median."""
 
     def __init__(
-        self, plot: pg.PlotItem, style: SeriesStyle, theme: Theme, taken_ns: Taken
+        self,
+        plot: pg.PlotItem,
+        style: SeriesStyle,
+        theme: Theme,
+        taken_ns: Taken,
+        envelope: Envelope,
     ) -> None:
-        self.envelope = Envelope(taken_ns)
+        self.envelope = envelope
         self._taken_ns = taken_ns
-        # Opaque, as thousands of thin lines overlap.
-        faint = mixed(style.color, QColor(theme.base), 0.55)
-        self._style = style
-        self._samples = plot.plot(pen=pg.mkPen(faint, width=1), symbolSize=4)
-        strong = mixed(style.color, QColor(theme.text), 0.35)
-        pen = style.pen(2.2)
-        pen.setColor(strong)
-        self._median = plot.plot(pen=pen)
+        self._theme = theme
+        self._samples = plot.plot(symbolSize=4)
+        self._median = plot.plot()
         self._median.setZValue(5)
         self._drawn: tuple[object, ...] = ()
+        self._style = style
+        self._dress()
+
+    def set_style(self, style: SeriesStyle) -> None:
+        """Draw so from now on."""
+        if style != self._style:
+            self._style = style
+            self._dress()
+
+    def _dress(self) -> None:
+        # Opaque, as thousands of thin lines overlap.
+        faint = mixed(self._style.color, QColor(self._theme.base), 0.55)
+        self._samples.setPen(pg.mkPen(faint, width=1))
+        self._samples.setSymbolBrush(self._style.color)
+        pen = self._style.pen(2.2)
+        pen.setColor(mixed(self._style.color, QColor(self._theme.text), 0.35))
+        self._median.setPen(pen)
 
     def follow(self, records: np.ndarray) -> None:
         self.envelope.follow(records)

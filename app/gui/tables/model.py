@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtGui import QBrush, QColor, QFont, QPixmap
 
 from app.cases.status import FAILED, WELL
 from app.cases.verdict import BAND
+from app.gui.look.swatch import swatch
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
 from app.gui.tables.columns import COLUMNS, Column, columns_of
+from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
 from app.results.doubts import standing
@@ -55,6 +57,8 @@ class ResultsModel(QAbstractTableModel):
         self._theme = LIGHT
         self._baseline: Series | None = None
         self._band = BAND
+        self._deltas: tuple[DeltaColumn, ...] = ()
+        self._looks: Mapping[str, tuple[QColor, QBrush]] = {}
         self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._typed = _typed(self.columns)
         self._by_key = {column.key: column for column in self.columns}
@@ -81,7 +85,7 @@ class ResultsModel(QAbstractTableModel):
             self._baseline = by_key.get(self._baseline.key)
             self._judge(fresh)
         self._differ(fresh)
-        columns = (*columns_of(fresh), *setting_columns(self.settings, fresh))
+        columns = (*columns_of(fresh), *setting_columns(self.settings, fresh), *self._deltas)
         if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
             self.beginResetModel()
             self.series, self.columns = fresh, columns
@@ -96,6 +100,26 @@ class ResultsModel(QAbstractTableModel):
         elif changed:
             self._tell(changed[0], changed[-1])
 
+    def set_deltas(self, deltas: Sequence[DeltaColumn]) -> None:
+        """Have these columns after all others."""
+        others = self.columns[: len(self.columns) - len(self._deltas)]
+        same = self._deltas == tuple(deltas)
+        if not same:
+            self.beginResetModel()
+        self._deltas = tuple(deltas)
+        self.columns = (*others, *self._deltas)
+        self._by_key = {column.key: column for column in self.columns}
+        if not same:
+            self._typed = _typed(self.columns)
+            self.endResetModel()
+        self._tell(0, len(self.series) - 1)
+
+    def set_swatches(self, looks: Mapping[str, tuple[QColor, QBrush]]) -> None:
+        """The colour and the fill by key that cases have in the plots; those of others are empty
+        frames in the runtime's colour."""
+        self._looks = looks
+        self._tell(0, len(self.series) - 1)
+
     def _differ(self, fresh: Sequence[Series]) -> None:
         """By what these rows differ: looked through anew only where some row's settings moved."""
         old = self.series
@@ -109,6 +133,10 @@ class ResultsModel(QAbstractTableModel):
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
         self._tell(0, len(self.series) - 1)
+
+    @property
+    def band(self) -> float:
+        return self._band
 
     @property
     def baseline(self) -> Series | None:
@@ -193,8 +221,13 @@ class ResultsModel(QAbstractTableModel):
         told = self._answers.get(role)
         return None if told is None else told(self.series[row], self.columns[column])
 
-    def _swatch(self, series: Series, column: Column) -> QColor | None:
-        return runtime_color(series.runtime, self._theme) if column.key == "runtime" else None
+    def _swatch(self, series: Series, column: Column) -> QPixmap | None:
+        if column.key != "runtime":
+            return None
+        none = QBrush(Qt.BrushStyle.NoBrush)
+        unseen = (runtime_color(series.runtime, self._theme), none)
+        color, brush = self._looks.get(series.key, unseen)
+        return swatch(color, QColor(self._theme.base), brush.style())
 
     def _font(self, series: Series, column: Column) -> QFont | None:
         return self._bold if series is self._baseline else None
@@ -238,6 +271,8 @@ class ResultsModel(QAbstractTableModel):
         return known[1]
 
     def _text(self, series: Series, column: Column) -> str:
+        if isinstance(column, DeltaColumn):
+            return column.told(series)
         text = column.text(column.raw(series))
         if column.key == "status" and text == "ok" and standing(series) == "doubted":
             return f"{text} {DOUBTED}"
@@ -250,6 +285,8 @@ class ResultsModel(QAbstractTableModel):
 
     def _sides(self, series: Series, column: Column) -> Sides | None:
         """The figure beside the baseline's; None where it has no verdict."""
+        if isinstance(column, DeltaColumn):
+            return column.sides.get(series.key)
         return self._verdicts.get(series.key, {}).get(JUDGED.get(column.key, ""))
 
     def _change(self, series: Series, column: Column) -> float | None:

@@ -22,11 +22,13 @@ from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.chips import Chips
 from app.gui.tables.columns import COLUMNS, Column, shown_unasked
+from app.gui.tables.deltas import DeltaColumn, delta_columns
 from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter
 from app.gui.tables.model import JUDGED, VERDICTS, ResultsModel
 from app.gui.tables.varying import SettingColumn, varying
 from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
+from app.results.baselined import Baseline
 from app.results.series import Series
 
 _TOLD_WIDEST = "100.0 µs  +100 % undecided"
@@ -34,12 +36,12 @@ _INTERVAL_WIDEST = "100.0 µs  (100.0 µs to 100.0 ms)"
 
 
 class ResultsTable(QWidget):
-    """The table with its controls; `selected` tells the keys of the chosen rows, `baseline_chosen`
-    that all rows are compared with one."""
+    """The table with its controls; `selected` tells the keys of the chosen rows,
+    `baselines_chosen` those with which all rows are compared."""
 
     title = "Results"
     selected = Signal(list)
-    baseline_chosen = Signal()
+    baselines_chosen = Signal(tuple)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,8 +64,9 @@ class ResultsTable(QWidget):
         self.baseline_button.setCheckable(True)
         self.baseline_button.setAccessibleName("Use the current row as baseline")
         self.baseline_button.setToolTip(
-            "Compares all rows with the current one: every figure tells its distance, p50 and "
-            "p99 a verdict from pairs of rounds, within the band of the run's plan (Ctrl+B)."
+            "Compares all rows with the current one, or no longer: every figure tells its "
+            "distance, p50 and p99 a verdict from pairs of rounds, within the band of the run's "
+            "plan. Baselines before it have columns of their own (Ctrl+B)."
         )
         self.baseline_button.clicked.connect(self.toggle_baseline)
         self.columns_button = QToolButton()
@@ -71,6 +74,8 @@ class ResultsTable(QWidget):
         self.columns_button.setAccessibleName("Choose columns")
         self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
         self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._own_baselines: list[str] = []
+        self._baselines: tuple[Baseline, ...] = ()
         self.row_actions: list[QAction] = []
         self._lent: set[str] = set()
         self._judged = self._quiet = False
@@ -165,7 +170,7 @@ class ResultsTable(QWidget):
         action.setData(column.key)
         action.setToolTip(column.hint)
         action.setCheckable(True)
-        action.setChecked(shown_unasked(column.key))
+        action.setChecked(shown_unasked(column.key) or isinstance(column, DeltaColumn))
         action.toggled.connect(self._columns_changed)
 
     def _follow_columns(self, arranged: Mapping[str, int]) -> None:
@@ -246,6 +251,8 @@ class ResultsTable(QWidget):
         self.model.set_series(series)
         if columns != self.model.columns:
             self._follow_columns(arranged)
+        if self._baselines:
+            self._show_deltas()
         self._lend()
         offered = {one.key: f"By {one.title.lower()}" for one in self.model.settings}
         self.group_choice.set_texts({"": "No groups", **offered})
@@ -281,6 +288,11 @@ class ResultsTable(QWidget):
         if not chosen.isEmpty():
             self.view.scrollTo(chosen.indexes()[0])
 
+    def has_rows(self, keys: Sequence[str]) -> bool:
+        """Whether the filter lets all of these cases through."""
+        shown = (self.filter.series_at(row) for row in range(self.filter.rowCount()))
+        return set(keys) <= {one.key for one in shown if one is not None}
+
     def _select(self, keys: Sequence[str] | set[str], *, quiet: bool) -> QItemSelection:
         selection, chosen = self.view.selectionModel(), QItemSelection()
         for row in range(self.filter.rowCount()):
@@ -305,19 +317,45 @@ class ResultsTable(QWidget):
         return self.filter.series_at(index.row()) if index.isValid() else None
 
     def toggle_baseline(self, *_: object) -> None:
-        """Compare with the current row; with the baseline itself, no longer."""
-        chosen, current = self._current(), self.model.baseline
-        same = chosen is None or (current is not None and chosen.key == current.key)
-        self.model.set_baseline(None if same else chosen)
+        """Compare with the current row; with one that is a baseline, no longer."""
+        chosen = self._current()
+        key = chosen.key if chosen is not None else ""
+        others = [one for one in self._own_baselines if one != key]
+        known = key in self._own_baselines
+        self._compare_with(others if known else [*others, *filter(None, [key])])
+
+    def drop_baselines(self) -> None:
+        """Compare with no row."""
+        self._compare_with([])
+
+    def _compare_with(self, keys: Sequence[str]) -> None:
+        """Tell figures beside the last of these, and give the others columns."""
+        by_key = {one.key: one for one in self.model.series}
+        self._own_baselines = [key for key in keys if key in by_key]
+        last = self._own_baselines[-1:]
+        self.model.set_baseline(by_key[last[0]] if last else None)
         self._fit_judged()
-        if not same:
-            self.baseline_chosen.emit()
+        self.baselines_chosen.emit(tuple(self._own_baselines))
         self._show_baseline_state()
+
+    def set_baselines(self, baselines: Sequence[Baseline]) -> None:
+        """Give a column to each but the row beside which figures are told already."""
+        self._baselines = tuple(baselines)
+        self._show_deltas()
+
+    def _show_deltas(self) -> None:
+        kept, arranged, columns = set(self.selected_keys()), self._arranged(), self.model.columns
+        told = self.model.baseline
+        beside = [one for one in self._baselines if told is None or not _is(one, told)]
+        self.model.set_deltas(delta_columns(beside, self.model.series, self.model.band))
+        if columns != self.model.columns:
+            self._follow_columns(arranged)
+            self.select(kept)
 
     def _show_baseline_state(self, *_: object) -> None:
         chosen, baseline = self._current(), self.model.baseline
         self.baseline_button.setChecked(
-            baseline is not None and chosen is not None and chosen.key == baseline.key
+            baseline is not None and chosen is not None and chosen.key in self._own_baselines
         )
         self.baseline_button.setEnabled(chosen is not None or baseline is not None)
 
@@ -374,3 +412,7 @@ class ResultsTable(QWidget):
         shown, total = self.filter.cases, len(self.model.series)
         told = f"{total:,} cases" if shown == total else f"{shown:,} of {total:,} cases"
         self.count_label.setText(told)
+
+
+def _is(baseline: Baseline, row: Series) -> bool:
+    return baseline.own is not None and baseline.own.key == row.key

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from app.gui.tables.colored import ColoredCells
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.filter import GROUP_ROLE, ResultsFilter
 
@@ -68,6 +69,7 @@ def table_view(rows: ResultsFilter) -> QTableView:
     """A view of the rows, sorted by a click on a heading."""
     view = _Table(rows)
     view.setAccessibleName("Results table")
+    view.setItemDelegate(ColoredCells(view))
     view.setModel(rows)
     view.setSortingEnabled(True)
     view.sortByColumn(-1, Qt.SortOrder.AscendingOrder)

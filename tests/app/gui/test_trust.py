@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.cases.status import Status
+from app.gui import run_feed
 from app.gui.window import MainWindow
 from app.results.live import Live, LiveFile
 from tests.app.gui.runs import new_run, record_round, records
@@ -59,7 +60,10 @@ def test_the_strip_says_what_is_wrong_and_each_word_finds_its_rows(
     assert "1 of 14 cases failed" in window.progress.bar.format()
 
 
-def test_what_is_not_shown_is_said(window: MainWindow, qtbot: QtBot, run: Path) -> None:
+def test_what_is_not_shown_is_said(
+    window: MainWindow, qtbot: QtBot, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_feed, "MOST_SHOWN", 12)
     open_run(window, qtbot, run)
     view = window.views.by_key["histogram"]
     qtbot.waitUntil(lambda: len(seen(window).shown) == 6 and len(view.series) == 6)

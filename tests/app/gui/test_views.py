@@ -15,6 +15,7 @@ def test_every_view_can_be_fed_with_what_its_row_says(qtbot: QtBot) -> None:
         "shown": views.shown,
         "all": views.all,
         "pair": views.pair,
+        "history": views.past,
         "details": views.details,
         "card": views.card,
     }

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.theme import LIGHT
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.cumulative import CumulativeView, cumulative_percent
-from app.gui.plots.histogram import MOST_PANELS, HistogramView
+from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import mark_pen, percentile_marks, percentiles, published_marks
 from app.gui.plots.percentiles import PercentileView, percentile_curve
 from app.gui.plots.style import legend_text, series_styles
@@ -87,18 +87,6 @@ def test_a_histogram_of_one_sample_in_the_last_bin_is_drawn(qtbot: QtBot) -> Non
     assert len(view.plots) == 1
     low, high = view.plots[0].viewRange()[0]
     assert low < math.log10(EDGES_S[BINS - 1]) and high > math.log10(EDGES_S[BINS])
-
-
-def test_one_below_another_shares_the_time_axis_and_stops_at_a_readable_number(
-    qtbot: QtBot,
-) -> None:
-    cases = [series(key=str(k), count=200, rounds=1, seed=k) for k in range(MOST_PANELS + 3)]
-    view = on_screen(qtbot, HistogramView(), cases)
-    assert len(view.plots) == 1
-    view.layout_choice.choose("stacked")
-    assert len(view.plots) == MOST_PANELS
-    view.plots[3].setXRange(-5.0, -4.0, padding=0)
-    assert view.plots[0].viewRange()[0] == pytest.approx([-5.0, -4.0])
 
 
 def test_density_makes_series_of_different_length_comparable(qtbot: QtBot) -> None:

@@ -48,7 +48,7 @@ def test_doubted_series_are_hollow_and_wrong_ones_crossed_out() -> None:
 def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
     wrong = series(key="c", count=2000, status="wrong_output")
     view = on_screen(qtbot, HistogramView(), [series(key="a", count=2000, seed=2), wrong])
-    marks = [mark.text for mark in view._panels[0]._marks._marks if mark.text]
+    marks = [mark.text for mark in view.outlined.marks._marks if mark.text]
     assert sum("wrong output" in text for text in marks) == len(marks) // 2
     assert any("wrong output" in entry.text for entry in view.legend._entries)
 
@@ -56,7 +56,7 @@ def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
 def test_a_warning_that_comes_with_the_row_empties_what_was_filled(qtbot: QtBot) -> None:
     measuring = series(key="a", count=2000, finished=False)
     view = on_screen(qtbot, HistogramView(), [measuring])
-    (layer,) = (one for one in view._panels[0]._outlines.values())
+    (layer,) = (one for one in view.outlined.outlines.values())
     assert isinstance(layer, OutlineLayer)
     assert layer._style.fill().style() == Qt.BrushStyle.SolidPattern
     view.set_series([replace(measuring, row={**measuring.row, "warnings": BUSY})])

@@ -25,6 +25,7 @@ from app.gui.plots.devices import DevicesView
 from app.gui.plots.graph import GraphView
 from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
+from app.gui.plots.history import HistoryView
 from app.gui.plots.ladder import LadderView
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.load import LoadView
@@ -33,9 +34,12 @@ from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
 from app.results.compare import RunSide
+from app.results.history import read_history
 from app.results.series import ReferenceLine, Series, Standing
 from app.results.tune_answer import Gain, Rung, TuneAnswer
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of
+from tests.app.results.pasts import nights_at
+from tests.app.results.runs import CASE
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 
@@ -197,6 +201,14 @@ def _compare(_: Path) -> CompareView:
     return view
 
 
+def _history(folder: Path) -> HistoryView:
+    nights_at(folder / "nights", [1.0, 1.0, 1.0])
+    view = HistoryView()
+    view.set_history(read_history(folder / "nights"))
+    view.set_case(CASE.identity_id, "mlp")
+    return view
+
+
 FILLED: dict[str, Callable[[Path], PlotView]] = {
     "histogram": lambda _: _set(HistogramView(), live()),
     "cumulative": lambda _: _set(CumulativeView(), live()),
@@ -215,10 +227,11 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "operators": _operators,
     "schedule": _schedule,
     "compare": _compare,
+    "history": _history,
     "graph": _graph,
 }
 EMPTY: tuple[type[PlotView], ...] = (
     HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, BatchView, DevicesView,
     LargestBatchView, AccuracyView, HeatmapView, OperatorsView, ScheduleView, CompareView,
-    GraphView, LoadView, ChecksView, AgainstView,
+    GraphView, HistoryView, LoadView, ChecksView, AgainstView,
 )  # fmt: skip

@@ -30,7 +30,7 @@ def _of(latency_ns: np.ndarray) -> Series:
 
 def _steps(view: HistogramView) -> int:
     """How many bins with samples are drawn."""
-    return int((view._panels[0]._drawn[0].bins.counts > 0).sum())
+    return int((view.outlined._drawn[0].bins.counts > 0).sum())
 
 
 def _wait_for_fine(view: HistogramView, qtbot: QtBot, than: str = "") -> None:
@@ -47,13 +47,13 @@ def test_a_tight_distribution_has_more_than_a_few_steps(qtbot: QtBot) -> None:
     _wait_for_fine(view, qtbot)
     assert _steps(view) > 20 > 8 * int((one.counts > 0).sum()) / 2
     assert view.heading._note.endswith(" ns")
-    (drawn,) = view._panels[0]._drawn
+    (drawn,) = view.outlined._drawn
     assert drawn.bins.counts.sum() == len(one.rounds[0]) == drawn.bins.total
 
 
 def test_fixed_bins_stand_in_until_there_are_others(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), [_tight()])
-    assert len(view._panels[0]._drawn[0].bins.edges_s) == len(EDGES_S)
+    assert len(view.outlined._drawn[0].bins.edges_s) == len(EDGES_S)
     assert "bins" not in view.heading._note
 
 
@@ -61,11 +61,11 @@ def test_zooming_shows_finer_bins_and_not_wider_steps(qtbot: QtBot) -> None:
     one = series(count=40_000, finished=False, tail=0.3)
     view = on_screen(qtbot, HistogramView(), [one])
     _wait_for_fine(view, qtbot)
-    coarse, told = view._panels[0]._drawn[0].bins.grid, view.heading._note
+    coarse, told = view.outlined._drawn[0].bins.grid, view.heading._note
     view.plots[0].getViewBox().sigRangeChangedManually.emit([True, True])
     view.plots[0].setXRange(np.log10(19.5e-6), np.log10(20.5e-6), padding=0)
     _wait_for_fine(view, qtbot, than=told)
-    fine = view._panels[0]._drawn[0].bins.grid
+    fine = view.outlined._drawn[0].bins.grid
     assert coarse is not None and fine is not None
     middle = np.searchsorted(coarse.edges_s, 20e-6)
     assert fine.step * 1e-9 < coarse.edges_s[middle] - coarse.edges_s[middle - 1]
@@ -79,7 +79,7 @@ def test_what_a_round_adds_is_counted_into_the_same_bins(qtbot: QtBot) -> None:
     for end in (20_500, 30_000):
         view.set_series([_of(latency[:end])])
         view.refresh()
-        (drawn,) = view._panels[0]._drawn
+        (drawn,) = view.outlined._drawn
         assert drawn.bins.grid is not None and drawn.bins.total == end
         expected, _ = np.histogram(latency[:end], drawn.bins.edges_s * 1e9)
         assert np.abs(drawn.bins.counts - expected).max() <= 1, "an edge is no whole nanosecond"
@@ -90,7 +90,7 @@ def test_a_round_that_is_measured_again_is_not_added_to_what_was(qtbot: QtBot) -
     _wait_for_fine(view, qtbot)
     view.set_series([_tight(500)])
     view.refresh()
-    assert view._panels[0]._drawn[0].bins.counts.sum() == 500
+    assert view.outlined._drawn[0].bins.counts.sum() == 500
 
 
 @pytest.mark.parametrize("part", ["service", "queue"])
@@ -99,5 +99,5 @@ def test_parts_of_an_open_loop_have_fine_bins_too(qtbot: QtBot, part: str) -> No
     view = on_screen(qtbot, HistogramView(), [one])
     view.part_choice.choose(part)
     _wait_for_fine(view, qtbot)
-    (drawn,) = view._panels[0]._drawn
+    (drawn,) = view.outlined._drawn
     assert drawn.bins.total == sum(map(len, one.rounds))

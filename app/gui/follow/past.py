@@ -1,0 +1,44 @@
+"""The runs that lie beside the open one, read in a thread: how each case went from run to run."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QThreadPool, Signal
+
+from app.results.follow.state import RunState
+from app.results.history import History, read_history
+from exporters.types import GraphlapError
+
+
+class PastRuns(QObject):
+    """`found` carries the History of the folder that the open run lies in, or why there is none."""
+
+    found = Signal(object)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._asked: tuple[object, ...] = ()
+        self._closed = False
+
+    def look(self, state: RunState) -> None:
+        """Read them where another run is open, or this one has ended since."""
+        folder, band = state.folder.parent, state.manifest.asked.band
+        question = (folder, band, state.folder, state.alive)
+        if question != self._asked and not self._closed:
+            self._asked = question
+            QThreadPool.globalInstance().start(partial(self._read, folder, band))
+
+    def close(self) -> None:
+        """Ask no more; what is being read is read to its end."""
+        self._closed = True
+        QThreadPool.globalInstance().waitForDone()
+
+    def _read(self, folder: Path, band: float) -> None:
+        answer: History | GraphlapError
+        try:
+            answer = read_history(folder, band)
+        except GraphlapError as error:
+            answer = error
+        self.found.emit(answer)

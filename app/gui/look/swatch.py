@@ -1,0 +1,31 @@
+"""A small square in a series' colour, on a ground of its own: it is seen on a selected row too."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
+
+SIDE = 14
+_SHARP = 2
+
+
+def swatch(
+    color: QColor, ground: QColor, pattern: Qt.BrushStyle = Qt.BrushStyle.SolidPattern
+) -> QPixmap:
+    """Filled as the series is: hollow if doubted, hatched if simulated."""
+    return _painted(color.name(), ground.name(), pattern)
+
+
+@lru_cache(maxsize=512)
+def _painted(color: str, ground: str, pattern: Qt.BrushStyle) -> QPixmap:
+    pixmap = QPixmap(SIDE * _SHARP, SIDE * _SHARP)
+    pixmap.setDevicePixelRatio(_SHARP)
+    pixmap.fill(QColor(ground))
+    painter = QPainter(pixmap)
+    painter.setPen(QPen(QColor(color), 1.5))
+    painter.setBrush(QBrush(QColor(color), pattern))
+    painter.drawRect(QRectF(2.0, 2.0, SIDE - 4.0, SIDE - 4.0))
+    painter.end()
+    return pixmap

@@ -1,0 +1,177 @@
+"""The series of a page as a list beside its plots: which is which, how fast, shown or hidden.
+
+It is the one place where somebody says how the page's series are arranged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from app.gui.look.choice import Choice
+from app.gui.look.theme import LIGHT, Theme
+from app.gui.panels.series_rows import Line, SeriesRows
+from app.gui.plots.arrangement import Arrangement
+from app.gui.plots.marks import percentiles
+from app.gui.plots.style import legend_text, remark
+from app.results.baselined import Baseline
+from app.results.facets import facets
+from app.results.labels import apart
+from app.results.series import Series
+from app.results.text import CLOCK_TEXT, time_text
+
+_BY_ITSELF = "What differs"
+
+
+class SeriesList(QWidget):
+    """`arranged` carries the Arrangement whenever it is another, `colored` by key the colour and
+    the brush of each series."""
+
+    title = "Series"
+    arranged = Signal(object)
+    colored = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.title)
+        self.arrangement = Arrangement()
+        self.theme = LIGHT
+        self._series: tuple[Series, ...] = ()
+        self._before_solo: frozenset[str] | None = None
+        self._told: object = None
+        self.color_choice = Choice(
+            "Colour by",
+            {"": _BY_ITSELF},
+            "What has a hue for each of its values; shades are for the rest.",
+        )
+        self.color_choice.currentIndexChanged.connect(self._recolor)
+        self.all_button = QToolButton()
+        self.all_button.setText("All")
+        self.all_button.setAccessibleName("Show all series, in their own order")
+        self.all_button.setToolTip("Shows all series again, in their own order.")
+        self.all_button.clicked.connect(self.show_all)
+        self.rows = SeriesRows()
+        self.rows.checked.connect(self._check)
+        self.rows.soloed.connect(self.solo)
+        self.rows.pointed.connect(self._light)
+        self.rows.ordered.connect(self._order)
+        self.shared_label = QLabel(wordWrap=True)
+        self.shared_label.setProperty("muted", True)
+        self.baselines_label = QLabel(wordWrap=True)
+        self.baselines_label.setProperty("muted", True)
+        self.baselines_label.hide()
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        controls = QHBoxLayout()
+        controls.setSpacing(6)
+        label = QLabel("Colour &by")
+        label.setBuddy(self.color_choice)
+        controls.addWidget(label)
+        controls.addWidget(self.color_choice, 1)
+        controls.addWidget(self.all_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(6, 6, 6, 6)
+        column.setSpacing(6)
+        column.addLayout(controls)
+        column.addWidget(self.shared_label)
+        column.addWidget(self.rows, 1)
+        column.addWidget(self.baselines_label)
+
+    def set_series(self, series: Sequence[Series]) -> None:
+        """List these; what was hidden or moved stays so where it is still there."""
+        self._series = tuple(series)
+        names = {name: name.capitalize() for name in facets(series)}
+        self.color_choice.set_texts({"": _BY_ITSELF, **names})
+        if self.color_choice.value != self.arrangement.color_by:
+            self._recolor()
+        self._show()
+
+    def apply_theme(self, theme: Theme) -> None:
+        self.theme = theme
+        self._show()
+
+    def show_all(self) -> None:
+        """Hide none, and have them in the order in which they are measured."""
+        self._before_solo = None
+        self._arrange(hidden=frozenset(), order=())
+
+    def solo(self, key: str) -> None:
+        """Show this one alone; once more, what was shown before."""
+        others = frozenset(one.key for one in self._series) - {key}
+        if self.arrangement.hidden == others and self._before_solo is not None:
+            hidden, self._before_solo = self._before_solo, None
+        else:
+            hidden, self._before_solo = others, self.arrangement.hidden - {key}
+        self._arrange(hidden=hidden)
+
+    def set_listed(self, listed: bool) -> None:
+        """Whether somebody sees this list, so that legends need not repeat it."""
+        self._arrange(listed=listed)
+
+    def set_baselines(self, baselines: Sequence[Baseline]) -> None:
+        """Name those that the series are held against, and have them drawn behind."""
+        names = ", ".join(one.name for one in baselines)
+        self.baselines_label.setText(f"Baselines, in grey: {names}" if names else "")
+        self.baselines_label.setVisible(bool(names))
+        self._arrange(baselines=tuple(baselines))
+
+    def _check(self, key: str, shown: bool) -> None:
+        hidden = self.arrangement.hidden
+        self._before_solo = None
+        self._arrange(hidden=hidden - {key} if shown else hidden | {key})
+
+    def _light(self, key: str) -> None:
+        self._arrange(lit=key or None)
+
+    def _order(self, keys: Sequence[str]) -> None:
+        self._arrange(order=tuple(keys))
+
+    def _recolor(self, *_: object) -> None:
+        self._arrange(color_by=self.color_choice.value)
+
+    def _arrange(self, **changes: object) -> None:
+        changed = replace(self.arrangement, **changes)  # type: ignore[arg-type]
+        if changed != self.arrangement:
+            self.arrangement = changed
+            self._show()
+            self.arranged.emit(changed)
+
+    def _show(self) -> None:
+        lit = replace(self.arrangement, lit=None)
+        styles = lit.styles(self._series, self.theme)
+        shared, names = apart({one.key: one.label for one in self._series})
+        self.shared_label.setText(shared)
+        self.shared_label.setVisible(bool(shared))
+        clocks = len({one.clock for one in self._series}) > 1
+        lines = [
+            Line(
+                one.key,
+                names[one.key],
+                f"{CLOCK_TEXT[one.clock] if clocks else ''}{remark(one)}".removeprefix(", "),
+                *_figures(one),
+                legend_text(one),
+                styles[one.key],
+                one.key not in self.arrangement.hidden,
+            )
+            for one in self.arrangement.ordered(self._series)
+        ]
+        self.rows.show_lines(lines, self.theme)
+        self.all_button.setEnabled(bool(self.arrangement.hidden or self.arrangement.order))
+        if styles != self._told:
+            self._told = styles
+            self.colored.emit({key: (style.color, style.fill()) for key, style in styles.items()})
+
+
+def _figures(series: Series) -> tuple[str, str]:
+    """p50 and p99 with their units, a tilde before those that come from bins."""
+    found = {one.name: one for one in percentiles(series)}
+    told = []
+    for name in ("p50", "p99"):
+        one = found.get(name)
+        tilde = "~" if one is not None and one.provisional else ""
+        told.append("" if one is None else f"{tilde}{time_text(one.seconds)}")
+    return told[0], told[1]

@@ -1,0 +1,61 @@
+"""Baselines as series of their own, grey, behind those that they are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from PySide6.QtGui import QColor
+
+from app.gui.look.theme import Theme, mixed
+from app.gui.plots.arrangement import Arrangement
+from app.gui.plots.legend import Entry
+from app.gui.plots.style import SeriesStyle
+from app.results.baselined import Baseline
+from app.results.series import Series
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What `baseline` has beside the series of this key, under a key that no case has."""
+
+    key: str
+    baseline: Baseline
+    series: Series
+    style: SeriesStyle
+
+
+def behind(
+    shown: Sequence[Series], how: Arrangement, theme: Theme, *, each: bool = False
+) -> list[Behind]:
+    """Of each baseline what is beside these, and of the lit series alone while one is lit.
+
+    Where it is the same for several it is told once, or with `each` of them.
+    """
+    found: list[Behind] = []
+    lit = [one for one in shown if how.lit in (None, one.key)] or list(shown)
+    for place, baseline in enumerate(how.baselines):
+        style = SeriesStyle(_grey(place, len(how.baselines), theme), simulated=False)
+        seen: set[str] = set()
+        for one in lit:
+            beside = baseline.beside(one)
+            if beside is None or not beside.counts.any():
+                continue
+            own = f"{baseline.name}\n{beside.key}" + (f"\n{one.key}" if each else "")
+            if own not in seen:
+                seen.add(own)
+                copy = replace(beside, key=own, label=f"baseline {baseline.name}")
+                look = replace(style, simulated=beside.clock == "simulated")
+                found.append(Behind(one.key, baseline, copy, look))
+    return found
+
+
+def behind_entries(found: Sequence[Behind]) -> list[Entry]:
+    """One line of a legend for each baseline."""
+    looks = {one.series.label: one.style for one in found}
+    return [Entry(label, style.pen(1.8)) for label, style in looks.items()]
+
+
+def _grey(place: int, of: int, theme: Theme) -> QColor:
+    """The quiet colour of the theme, paler for each further baseline."""
+    return mixed(QColor(theme.muted), QColor(theme.base), 0.15 + 0.45 * place / max(1, of - 1))

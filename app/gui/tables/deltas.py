@@ -1,0 +1,62 @@
+"""Columns that hold each case against a baseline: the ratio, its interval and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.cases.percentiles import shown as percentile_as_written
+from app.gui.tables.columns import Column
+from app.results.baselined import Baseline, deltas
+from app.results.measured import COMPARED
+from app.results.series import Series
+from app.results.text import significant
+from app.results.verdicts import Sides
+
+_WIDTH = 210
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaColumn(Column):
+    """`sides` by the keys of cases; columns of one baseline are the same whatever is in them."""
+
+    sides: Mapping[str, Sides] = field(default_factory=dict, compare=False)
+
+    def raw(self, series: Series) -> str | float | None:
+        found = self.sides.get(series.key)
+        return None if found is None else found.ratio
+
+    def told(self, series: Series) -> str:
+        """`0.970 (0.951 to 0.989) faster`; "" where nothing is to be compared."""
+        found = self.sides.get(series.key)
+        if found is None:
+            return ""
+        interval = found.verdict.interval
+        limits = (
+            f" ({significant(interval.low)} to {significant(interval.high)})" if interval else ""
+        )
+        return f"{significant(found.ratio)}{limits} {found.verdict.word}"
+
+
+def delta_columns(
+    baselines: Sequence[Baseline], series: Sequence[Series], band: float
+) -> tuple[DeltaColumn, ...]:
+    """Two for each baseline: p50 and p99 over its own."""
+    columns = []
+    for baseline in baselines:
+        found = deltas(baseline, series, band)
+        for name in COMPARED:
+            told = percentile_as_written(name)
+            how = "pairs of rounds" if baseline.in_turn else "two runs, measured apart"
+            columns.append(
+                DeltaColumn(
+                    f"over:{baseline.name}:{name}",
+                    f"{told} / {baseline.name}",
+                    f"The {told} over that of the baseline {baseline.name}, from {how}, with its "
+                    "95 % interval and its verdict.",
+                    "count",
+                    _WIDTH,
+                    {key: of[name] for key, of in found.items() if name in of},
+                )
+            )
+    return tuple(columns)

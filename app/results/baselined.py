@@ -1,0 +1,50 @@
+"""What series are held against: a case of their own run, or another run, each by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.results.figures import ranked
+from app.results.series import Series
+from app.results.verdicts import Pair, Sides, judged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Baseline:
+    """A case that all others are held against, `own`, or the cases of another run.
+
+    Each is itself alone: arrays of samples are not compared.
+    """
+
+    name: str
+    own: Series | None = None
+    others: tuple[Series, ...] = ()
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether its rounds alternated with those of the cases: then they are pairs."""
+        return self.own is not None
+
+    def beside(self, series: Series) -> Series | None:
+        """What this case is held against; None where nothing of its clock is there."""
+        found = self.own
+        if found is None:
+            identity = series.case.identity_id
+            found = next((one for one in self.others if one.case.identity_id == identity), None)
+        if found is None or (self.own is not None and found.key == series.key):
+            return None
+        return found if found.clock == series.clock else None
+
+
+def deltas(
+    baseline: Baseline, series: Sequence[Series], band: float
+) -> dict[str, Mapping[str, Sides]]:
+    """By key the percentiles of each case beside the baseline's, all of them judged together."""
+    alike = set(map(id, ranked([*series, *baseline.others, *filter(None, [baseline.own])])))
+    pairs = [
+        Pair(one.key, found.measured, one.measured)
+        for one in series
+        if (found := baseline.beside(one)) is not None and id(one) in alike and id(found) in alike
+    ]
+    return {one.label: one.percentiles for one in judged(pairs, band, baseline.in_turn)}

@@ -1,0 +1,28 @@
+"""Cases beside each other -> by what they differ: runtime, model, axis, size or option."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.cases.axes import AXES
+from app.cases.case import Case
+from app.results.labels import model_name
+from app.results.series import Series
+
+
+def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
+    """By name, what each case has of it, by its key; only what is not the same of all.
+
+    What a case has not, as another model's size, is "".
+    """
+    told = {one.key: _all_of(one.case) for one in series}
+    names = dict.fromkeys(name for values in told.values() for name in values)
+    found = {name: {key: of.get(name, "") for key, of in told.items()} for name in names}
+    return {name: of for name, of in found.items() if len(set(of.values())) > 1}
+
+
+def _all_of(case: Case) -> dict[str, str]:
+    own = {"runtime": case.runtime, "model": model_name(case.model)}
+    own |= {axis.field: axis.told(case) for axis in AXES}
+    own |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}
+    return own | {name: f"{name}={value}" for name, value in sorted(case.options.items())}

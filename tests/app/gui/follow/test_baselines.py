@@ -1,0 +1,153 @@
+"""Baselines in the whole window: of the run itself and of others, in plots, strip and table."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.cases.case import Case
+from app.gui.plots.base import PlotView
+from app.gui.plots.histogram import HistogramView
+from app.gui.window import MainWindow
+from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.windows import dialogs, open_run
+
+CASES = tuple(Case("mlp", "fake", threads=threads) for threads in (1, 2, 3))
+OTHERS = (CASES[0], CASES[1], Case("cnn_tiny", "fake"))
+
+
+def _run(path: Path, latency_us: float, cases: tuple[Case, ...]) -> Path:
+    with new_run(path, cases, rounds=3) as folder:
+        for place, case in enumerate(cases):
+            for number in range(3):
+                base = latency_us * (1 + place) * (1.0 + 0.002 * number)
+                record_round(folder, case, number, records([base + k % 7 for k in range(600)]))
+    return path
+
+
+@pytest.fixture
+def monday(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> HistogramView:
+    """The histogram of an open run, all of whose cases are summarised as soon as asked for."""
+    open_run(window, qtbot, _run(tmp_path / "monday", 100.0, CASES))
+    view = window.views.by_key["histogram"]
+    assert isinstance(view, HistogramView)
+    qtbot.waitUntil(lambda: len(view.series) == 3, timeout=20_000)
+    return view
+
+
+def _told(window: MainWindow, column: str) -> list[str]:
+    """The cells below this heading, from top to bottom; none where no such column is shown."""
+    table = window.table
+    places = [k for k, one in enumerate(table.model.columns) if one.title == column]
+    if not places or table.view.isColumnHidden(places[0]):
+        return []
+    rows = range(table.filter.rowCount())
+    return [str(table.filter.index(row, places[0]).data()) for row in rows]
+
+
+def _has_plots(view: PlotView) -> bool:
+    return bool(view.plots)
+
+
+def _press_baseline(window: MainWindow, row: int) -> None:
+    window.table.view.setCurrentIndex(window.table.filter.index(row, 0))
+    window.table.view.clearSelection()
+    window.table.baseline_action.trigger()
+
+
+def _grey(view: HistogramView) -> list[str]:
+    """The baselines that are drawn behind, by their legend lines."""
+    view.refresh()
+    return [e.text for e in view.legend._entries if e.text.startswith("baseline ")]
+
+
+def test_cases_of_the_run_are_baselines_several_and_named(
+    window: MainWindow, qtbot: QtBot, monday: HistogramView
+) -> None:
+    _press_baseline(window, 0)
+    qtbot.waitUntil(lambda: len(_grey(monday)) == 1, timeout=20_000)
+    first = "baseline mlp · fake · 1 thread"
+    assert _grey(monday) == [first]
+    assert len(monday.plots) == 2, "the strip of ratios is below"
+    qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
+    by_key = dict(
+        zip([one.key for one in monday.series[1:]], monday.strip.layer.moved, strict=True)
+    )
+    for key, times in ((CASES[1].case_id, 2.0), (CASES[2].case_id, 3.0)):
+        median = next(one for one in by_key[key].shifts if one.quantile == 0.5)
+        assert median.ratio == pytest.approx((100.0 * times + 3) / 103.0, rel=2e-3)
+        assert median.interval is not None
+        assert median.interval.low <= median.ratio <= median.interval.high
+    _press_baseline(window, 1)
+    qtbot.waitUntil(lambda: len(_grey(monday)) == 2, timeout=20_000)
+    qtbot.waitUntil(
+        lambda: "slower" in "".join(_told(window, "p50 / mlp · fake · 1 thread")), timeout=60_000
+    )
+    cells = _told(window, "p50 / mlp · fake · 1 thread")
+    assert cells[0] == "", "nothing is held against itself"
+    assert math.isclose(float(cells[2].split()[0]), 303.0 / 103.0, rel_tol=5e-3)
+    _press_baseline(window, 1)
+    _press_baseline(window, 0)
+    qtbot.waitUntil(lambda: _grey(monday) == [], timeout=20_000)
+    assert len(monday.plots) == 1
+
+
+def test_another_run_is_a_baseline_of_the_cases_that_it_has(
+    window: MainWindow,
+    qtbot: QtBot,
+    monday: HistogramView,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = _run(tmp_path / "tuesday", 150.0, OTHERS)
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(other))
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    QTest.keyClick(
+        window,
+        Qt.Key.Key_B,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+    )
+    qtbot.waitUntil(lambda: _grey(monday) == ["baseline tuesday"], timeout=20_000)
+    behind = [one.key for one in monday._grey(monday.series)]
+    assert behind == [CASES[0].case_id, CASES[1].case_id], "the third is not in that run"
+    qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
+    for view in ("cumulative", "percentiles", "boxes"):
+        window.docks.show(view)
+        shown = window.views.by_key[view]
+        qtbot.waitUntil(partial(_has_plots, shown), timeout=20_000)
+        assert "tuesday" in window.series_list.baselines_label.text()
+    window.docks.show("histogram")
+    qtbot.waitUntil(lambda: any(_told(window, "p50 / tuesday")), timeout=60_000)
+    ratio = float(_told(window, "p50 / tuesday")[0].split()[0])
+    assert ratio == pytest.approx(103.0 / 153.0, rel=5e-3)
+    assert _told(window, "p50 / tuesday")[2] == ""
+    window.actions_by_key["drop_baselines"].trigger()
+    qtbot.waitUntil(lambda: _grey(monday) == [], timeout=20_000)
+    assert _told(window, "p50 / tuesday") == []
+
+
+def test_a_folder_that_is_no_run_is_told_and_is_no_baseline(
+    window: MainWindow, qtbot: QtBot, monday: HistogramView, tmp_path: Path
+) -> None:
+    (tmp_path / "none").mkdir()
+    window.feed.baselines.add_run(tmp_path / "none")
+    qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
+    (dialog,) = dialogs(window)
+    assert "is no run folder" in dialog.text
+    dialog.close()
+    assert window.feed.baselines.runs == () and _grey(monday) == []
+
+
+def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
+    window.actions_by_key["baseline_run"].trigger()
+    (dialog,) = dialogs(window)
+    assert "Ctrl+O" in dialog.text
+    dialog.close()

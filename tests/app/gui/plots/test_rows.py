@@ -1,0 +1,187 @@
+"""Many series: outlines where fills would mix, and rows that are named and scrolled through."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.gui.look.theme import LIGHT
+from app.gui.plots.axes import NamesAxis
+from app.gui.plots.boxes import BoxesView
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.marks import Mark, MarkLayer
+from app.gui.plots.ridges import ROW_PX
+from app.gui.plots.rounds import NameLayer
+from app.gui.plots.rows import RowsView
+from app.gui.plots.timeline import PANEL_PX, TimelineView
+from app.stats.quantiles import Interval
+from tests.app.gui.plots.grids import many
+from tests.app.gui.plots.views import on_screen
+
+
+def _stacked(qtbot: QtBot, count: int) -> HistogramView:
+    view = on_screen(qtbot, HistogramView(), many(count))
+    view.layout_choice.choose("stacked")
+    view.refresh()
+    return view
+
+
+def _turn_wheel(view: RowsView, steps: int, *, ctrl: bool = False) -> None:
+    """The wheel over the middle of the plot, towards the user for what is below."""
+    middle = QPointF(view.canvas.viewport().rect().center())
+    held = Qt.KeyboardModifier.ControlModifier if ctrl else Qt.KeyboardModifier.NoModifier
+    turned = QWheelEvent(
+        middle,
+        view.canvas.viewport().mapToGlobal(middle),
+        QPoint(),
+        QPoint(0, -120 * steps),
+        Qt.MouseButton.NoButton,
+        held,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(view.canvas.viewport(), turned)
+
+
+@pytest.mark.parametrize(("count", "filled"), [(1, True), (3, True), (4, False), (12, False)])
+def test_fills_are_left_out_where_they_would_mix(qtbot: QtBot, count: int, filled: bool) -> None:
+    view = on_screen(qtbot, HistogramView(), many(count))
+    assert {one._filled for one in view.outlined.outlines.values()} == {filled}
+
+
+def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: QtBot) -> None:
+    view = _stacked(qtbot, 12)
+    (plot,) = view.plots
+    names = plot.getAxis("left")
+    assert isinstance(names, NamesAxis)
+    assert list(names.names) == [f"batch {k}" for k in range(1, 13)]
+    assert len(view.rows.ridges.ridges) == 12
+    tall = abs(view.rows.ridges.y_px(1.0) - view.rows.ridges.y_px(0.0))
+    assert tall >= 0.9 * ROW_PX
+    assert "all rows to one scale" in names.labelText
+
+
+def test_forty_rows_are_scrolled_through_by_bar_wheel_and_keys(qtbot: QtBot) -> None:
+    view = _stacked(qtbot, 40)
+    assert view.row_bar.isVisible()
+    first, last = view.plots[0].viewRange()[1]
+    assert last - first < 20
+    _turn_wheel(view, 3)
+    view.refresh()
+    assert view.plots[0].viewRange()[1][0] == pytest.approx(first + 3)
+    view.row_bar.setFocus()
+    QTest.keyClick(view.row_bar, Qt.Key.Key_End)
+    view.refresh()
+    assert view.plots[0].viewRange()[1][1] > 39.0
+    _turn_wheel(view, 1)
+    view.refresh()
+    assert view.plots[0].viewRange()[1][1] > 39.0, "there is nothing beyond the last"
+
+
+def test_the_wheel_zooms_with_ctrl_and_where_nothing_is_to_be_scrolled(qtbot: QtBot) -> None:
+    many_rows, few = _stacked(qtbot, 40), _stacked(qtbot, 2)
+    for view, ctrl in ((many_rows, True), (few, False)):
+        low, high = view.plots[0].viewRange()[0]
+        _turn_wheel(view, -2, ctrl=ctrl)
+        zoomed = view.plots[0].viewRange()[0]
+        assert zoomed[1] - zoomed[0] < high - low
+        assert view.row_bar.value() == 0
+
+
+def test_a_ridge_is_as_high_as_its_samples_on_the_scale_of_all(qtbot: QtBot) -> None:
+    view = _stacked(qtbot, 3)
+    highest = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
+    assert max(highest) == pytest.approx(1.0)
+    view.log_box.setChecked(False)
+    counts = [int(one.counts.max()) for one in view.series]
+    heights = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
+    assert heights == pytest.approx([count / max(counts) for count in counts])
+
+
+def test_the_timeline_of_forty_draws_what_is_in_sight_and_names_it(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, TimelineView(), many(40))
+    names = [one._name for one in view._layers if isinstance(one, NameLayer)]
+    assert names == [f"batch {k}" for k in range(1, len(names) + 1)]
+    assert 3 <= len(names) < 12
+    assert len(view.plots) == len(names)
+    assert min(plot.size().height() for plot in view.plots) > 0.6 * PANEL_PX
+    read = view._traces[view.series[0].key, 0].envelope
+    view.row_bar.setValue(20)
+    view.refresh()
+    names = [one._name for one in view._layers if isinstance(one, NameLayer)]
+    assert names[0] == "batch 21"
+    labels = [plot.getAxis("left").labelText for plot in view.plots]
+    assert not any(labels), "one title for all of them stands beside them"
+    view.row_bar.setValue(0)
+    view.refresh()
+    assert view._traces[view.series[0].key, 0].envelope is read, "nothing is read twice"
+
+
+def test_box_plots_of_forty_scroll_and_go_by_what_sets_them_apart(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, BoxesView(), many(40))
+    assert view.canvas.minimumHeight() > 40 * 25 > view.height()
+    names = view.plots[0].getAxis("left")
+    assert isinstance(names, NamesAxis)
+    assert names.names[3] == "batch 4 (wall clock)"
+    assert "mlp · ort-cpu" in view.heading._note
+
+
+def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), many(2))
+    told = [mark.text for mark in view.outlined.marks._marks]
+    assert all(text.startswith(("batch 1 p", "batch 2 p")) for text in told)
+    view.set_series(many(1))
+    view.refresh()
+    assert all(mark.text.startswith("p") for mark in view.outlined.marks._marks)
+
+
+def _marks(*places_us: float) -> list[Mark]:
+    """Marks whose intervals all overlap."""
+    reach = Interval(90e-6, 300e-6)
+    color = QColor(LIGHT.text)
+    return [Mark(us * 1e-6, f"p99 {us:g} µs", color, "measured", reach) for us in places_us]
+
+
+def test_intervals_of_two_series_do_not_fuse(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), many(2))
+    layer = view.outlined.marks
+    assert isinstance(layer, MarkLayer)
+    painted: list[tuple[float, float]] = []
+    plain = layer._band
+
+    def seen(mark: Mark, x: float, top: float, height: float) -> object:
+        band = plain(mark, x, top, height)
+        if height > 1.0:
+            painted.append((band.top(), band.left()))
+        return band
+
+    layer._band = seen  # type: ignore[method-assign, assignment]
+    layer.set_marks(_marks(150.0, 200.0, 250.0))
+    view.plots[0].setXRange(-4.5, -3.2, padding=0)
+    view.canvas.grab()
+    rows = {top for top, _ in painted}
+    assert len(rows) == 3, "each has a row of its own"
+
+
+def test_a_percentile_keeps_its_text_beside_published_figures(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), many(1))
+    layer = view.outlined.marks
+    color = QColor(LIGHT.text)
+    crowd = [Mark((99.0 + k) * 1e-6, "published " * 6, color, "published") for k in range(8)]
+    own = Mark(103.5e-6, "p50 103 µs", color, "measured")
+    placed: dict[str, object] = {}
+    plain = layer._place
+
+    def seen(mark: Mark, *rest: object) -> object:
+        found = placed[mark.text] = plain(mark, *rest)  # type: ignore[arg-type]
+        return found
+
+    layer._place = seen  # type: ignore[method-assign, assignment]
+    layer.set_marks([*crowd, own])
+    view.plots[0].setXRange(-4.5, -3.5, padding=0)
+    view.canvas.grab()
+    assert placed["p50 103 µs"] is not None
