@@ -12,11 +12,12 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.latency_columns import INTERVALS
 from app.gui.look.csv_file import Table
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import NamesAxis, time_axis
 from app.gui.plots.base import PlotView
-from app.gui.plots.legend import Entry, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.results.history import PERCENTILES, History, Point, Trend
 from app.results.text import interval, latency

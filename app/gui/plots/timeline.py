@@ -21,7 +21,7 @@ from app.gui.plots.envelope import Envelope, Taken
 from app.gui.plots.lane_layer import LaneLayer, LanePlot, LaneReader
 from app.gui.plots.lanes import Lane, RoundTimes, lane_names, lanes_of, told_at
 from app.gui.plots.legend import Entry
-from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samples
+from app.gui.plots.parts import NAMES, PartChoice, since_when, without_samples
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit_points import LitPoints
 from app.gui.plots.read.samples import PHASES, DrawnRound, SampleReader
@@ -78,7 +78,7 @@ class TimelineView(RowsView):
     def draw(self) -> str:
         self.part_choice.offer(self.series)
         part = self.part_choice.part
-        shown = [one for one in self.series if any(len(r) for r in one.rounds) and has(one, part)]
+        shown = [one for one in self.series if any(len(r) for r in one.rounds) and one.has(part)]
         if not shown:
             return without_samples(
                 self.series,
@@ -306,7 +306,7 @@ class TimelineView(RowsView):
     def table(self) -> Table:
         rows: list[list[object]] = []
         part = self.part_choice.part
-        for one in (one for one in self.series if has(one, part)):
+        for one in (one for one in self.series if one.has(part)):
             for number, records in enumerate(one.rounds):
                 kept = records[: max(0, MOST_ROWS - len(rows))]
                 taken_us = (self._taken(one)(kept) / 1e3).tolist()
