@@ -24,9 +24,10 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.parts import NAMES, PartChoice, since_when, without_samples
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit_points import LitPoints
-from app.gui.plots.read.samples import PHASES, DrawnRound, SampleReader
+from app.gui.plots.read.samples import DrawnRound, SampleReader
 from app.gui.plots.rounds import NameLayer, RoundLayer, warm_color
 from app.gui.plots.rows import RowsView
+from app.gui.plots.sample_rows import sample_rows
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.gui.plots.trace import Trace
 from app.results.parts import part_ns
@@ -37,8 +38,6 @@ PANEL_PX = 76
 _MOST_WITH_LANES = 3
 _AXIS_WIDTH = 78.0
 _X_LABEL = "Time since the first round began (s), rounds set one after another"
-MOST_ROWS = 1_000_000
-"""The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
 
 
 class TimelineView(RowsView):
@@ -304,14 +303,7 @@ class TimelineView(RowsView):
         return partial(part_ns, part=self.part_choice.part, from_schedule=due)
 
     def table(self) -> Table:
-        rows: list[list[object]] = []
         part = self.part_choice.part
-        for one in (one for one in self.series if one.has(part)):
-            for number, records in enumerate(one.rounds):
-                kept = records[: max(0, MOST_ROWS - len(rows))]
-                taken_us = (self._taken(one)(kept) / 1e3).tolist()
-                for record, us in zip(kept, taken_us, strict=True):
-                    phase = PHASES[int(record["phase"])]
-                    started = int(record["started_ns"])
-                    rows.append([one.label, one.clock, number, started, us, phase])
-        return ["series", "clock", "round", "started_ns", f"{part}_us", "phase"], rows
+        told = [(one, self._taken(one)) for one in self.series if one.has(part)]
+        header = ["series", "clock", "round", "started_ns", f"{part}_us", "phase"]
+        return header, sample_rows(told)
