@@ -8,13 +8,21 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtSvgWidgets import QSvgWidget
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.gui.look.icon import icon_bytes
 from app.results.brief import brief
 
 _MOST_RECENT = 5
-_LINES_WIDE = 32
+_LEAST_WIDE, _WIDEST = 22, 32
 """In heights of a line of text, so that no font is too large for it."""
 _INTRODUCTION = (
     "Graphlap measures how long ONNX graphs take, on every runtime of this machine, under one "
@@ -53,7 +61,9 @@ class FirstRunPanel(QWidget):
         self.open_button.clicked.connect(lambda: self.open_asked.emit(None))
         self._recent = QVBoxLayout()
         box = QWidget()
-        box.setFixedWidth(_LINES_WIDE * self.fontMetrics().height())
+        line = self.fontMetrics().height()
+        box.setMinimumWidth(_LEAST_WIDE * line)
+        box.setMaximumWidth(_WIDEST * line)
         column = QVBoxLayout(box)
         column.setSpacing(9)
         column.addWidget(picture, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -61,14 +71,20 @@ class FirstRunPanel(QWidget):
         column.addWidget(title, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(words)
         margins = column.contentsMargins()
-        words.setMinimumHeight(words.heightForWidth(box.width() - margins.left() - margins.right()))
+        words.setMinimumHeight(
+            words.heightForWidth(_LEAST_WIDE * line - margins.left() - margins.right())
+        )
         for button in (self.try_button, self.suite_button, self.open_button):
             column.addWidget(button)
         column.addLayout(self._recent)
         page = QWidget()
         middle = QVBoxLayout(page)
         middle.addStretch(2)
-        middle.addWidget(box, 0, Qt.AlignmentFlag.AlignHCenter)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(box, 100)
+        row.addStretch(1)
+        middle.addLayout(row)
         middle.addStretch(3)
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QFrame.Shape.NoFrame)
