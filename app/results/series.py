@@ -14,6 +14,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.status import Status
 from app.results.measured import Measured
+from app.results.parts import Part
 from app.results.rates_found import RateAnswer
 from app.results.tune_answer import TuneAnswer
 from app.results.watched import Watched
@@ -73,3 +74,7 @@ class Series:
         """The same as comparisons take it."""
         row = {**self.row, "clock": self.clock}
         return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz)
+
+    def has(self, part: Part) -> bool:
+        """Whether its runs have this part: nothing queues unless runs are due at fixed times."""
+        return part != "queue" or self.case.scenario.is_open_loop

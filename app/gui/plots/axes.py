@@ -12,8 +12,8 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import mixed
-from app.gui.plots.legend import plot_font
 from app.results.text import count_tick, time_tick
 
 Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]

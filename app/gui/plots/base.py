@@ -18,11 +18,12 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.look.flow import FlowLayout
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.arranged import ArrangedView
 from app.gui.plots.axes import SolidAxis
-from app.gui.plots.legend import Entry, Heading, Legend, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.legend import Entry, Heading, Legend
 
 LayerT = TypeVar("LayerT", bound=Overlay)
 _ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."

@@ -12,13 +12,13 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.look.csv_file import Table
+from app.gui.look.overlay import Overlay
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import time_axis
 from app.gui.plots.barview import BarView
 from app.gui.plots.behind import behind
 from app.gui.plots.case_spots import case_spot
 from app.gui.plots.marks import bin_quantile_s, percentiles
-from app.gui.plots.overlay import Overlay
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text, legend_text

@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.status import STATUSES, Tone
 from app.gui.look.csv_file import Table
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, mixed
-from app.gui.plots.legend import Entry, plot_font
+from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.tile_grid import TileGrid, TileOverlay
 from app.results.checking import matrix, word

@@ -14,11 +14,12 @@ from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphics
 from app.cases.percentiles import shown as percentile_as_written
 from app.cases.verdict import Word
 from app.gui.look.csv_file import Table
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import Levels, LogAxis, NamesAxis
 from app.gui.plots.bars import ROW_HEIGHT
-from app.gui.plots.legend import Entry, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import ROW, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.results.compare import RunSide, compare_runs

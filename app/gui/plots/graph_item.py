@@ -14,10 +14,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.graph_layout import COLUMN, LEVEL, Layout
 from app.gui.plots.graph_model import ModelGraph
-from app.gui.plots.legend import plot_font
 from app.gui.plots.read.spots import Spot
 
 NODE_WIDTH, NODE_HEIGHT = COLUMN - 30.0, 46.0

@@ -9,8 +9,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.plot_font import plot_font
 from app.gui.plots.axes import SolidAxis
-from app.gui.plots.legend import plot_font
 
 _LONGEST_PX = 190.0
 _GAP_PX = 8.0

@@ -12,13 +12,15 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.latency_columns import INTERVALS
 from app.gui.look.csv_file import Table
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import NamesAxis, time_axis
 from app.gui.plots.base import PlotView
-from app.gui.plots.legend import Entry, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.legend import Entry
+from app.gui.plots.read.spots import Spot, SpotReader
 from app.results.history import PERCENTILES, History, Point, Trend
-from app.results.text import latency
+from app.results.text import interval, latency
 from app.stats.changes import LEAST_RUNS
 from exporters.types import GraphlapError
 
@@ -102,6 +104,7 @@ class HistoryView(PlotView):
             symbolBrush=color, symbolPen=None,
         )  # fmt: skip
         self.lay(ChangeLayer(plot, trend, self.theme))
+        self.let_read(plot, SpotReader([_spot(k, point) for k, point in enumerate(trend.points)]))
         plot.setXRange(-0.5, len(places) - 0.5, padding=0)
 
     def _entry(self, word: str) -> Entry:
@@ -127,6 +130,14 @@ class HistoryView(PlotView):
 
 def _log(microseconds: float) -> float:
     return math.log10(max(1e-9, microseconds * 1e-6))
+
+
+def _spot(place: int, point: Point) -> Spot:
+    told = latency(point.value_us)
+    if point.low_us and point.high_us:
+        told += f", {interval(point.low_us, point.high_us)} with 95 %"
+    title = f"{point.run.path.name} of {point.run.created_at_utc[:16].replace('T', ' ')}"
+    return Spot(float(place), _log(point.value_us), title, (told,))
 
 
 def _minute(point: Point) -> str:

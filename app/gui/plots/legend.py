@@ -10,20 +10,13 @@ from dataclasses import dataclass
 
 from pyqtgraph.graphicsItems.ScatterPlotItem import Symbols
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QApplication, QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT, Theme
 
 _SWATCH_PX, _GAP_PX, _ROWS = 26.0, 22.0, 3
-
-
-def plot_font(points: float = 0.0, *, bold: bool = False) -> QFont:
-    """The application's font, larger or smaller by some points."""
-    font = QFont(QApplication.font())
-    font.setPointSizeF(font.pointSizeF() + points)
-    font.setBold(bold)
-    return font
 
 
 class Heading(QGraphicsWidget):

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.gui.plots.overlay import Overlay
+from app.gui.look.overlay import Overlay
 from app.gui.plots.style import SeriesStyle
 
 _BEYOND_PX = 4.0

@@ -54,7 +54,7 @@ class PartBins:
         """The series with the bins of this part; those without it are left out."""
         if part == "latency":
             return [one for one in series if one.counts.any()]
-        parts = (self._binned(one, part) for one in series if has(one, part))
+        parts = (self._binned(one, part) for one in series if one.has(part))
         return [one for one in parts if one.counts.any()]
 
     def _binned(self, series: Series, part: Part) -> Series:
@@ -74,11 +74,6 @@ class PartBins:
             self._rounds[key] = histogram, len(records)
             total += histogram.counts
         return total
-
-
-def has(series: Series, part: Part) -> bool:
-    """Whether a case has this part: nothing queues unless runs are due at fixed times."""
-    return part != "queue" or series.case.scenario.is_open_loop
 
 
 def without_samples(series: Sequence[Series], not_yet: str) -> str:

@@ -9,9 +9,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
-from app.gui.plots.legend import plot_font
-from app.gui.plots.overlay import Overlay
 
 
 def warm_color(theme: Theme) -> QColor:

@@ -11,11 +11,12 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.card.run import CardEvent, CardRun
 from app.gui.look.csv_file import Table
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, runtime_color
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView
-from app.gui.plots.legend import Entry, plot_font
-from app.gui.plots.overlay import Overlay
+from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import ROW, Spot, SpotReader
 from app.results.text import significant, time_text
 

@@ -17,11 +17,11 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.round import MEASURED
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import SolidAxis, time_axis
 from app.gui.plots.base import PlotView
-from app.gui.plots.legend import plot_font
-from app.gui.plots.overlay import Overlay
 from app.gui.plots.style import SeriesStyle
 from app.results.baselined import Baseline
 from app.results.parts import Part, part_ns

@@ -9,11 +9,11 @@ from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QScrollBar, QWidget
 
+from app.gui.look.overlay import Overlay
+from app.gui.look.plot_font import plot_font
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView
 from app.gui.plots.headings import HeadingsAxis
-from app.gui.plots.legend import plot_font
-from app.gui.plots.overlay import Overlay
 
 _WIDEST_FIGURE = "1,000 µs"
 _LEAST_HEIGHT, _MOST_HEIGHT = 26.0, 60.0

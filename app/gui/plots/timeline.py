@@ -21,12 +21,13 @@ from app.gui.plots.envelope import Envelope, Taken
 from app.gui.plots.lane_layer import LaneLayer, LanePlot, LaneReader
 from app.gui.plots.lanes import Lane, RoundTimes, lane_names, lanes_of, told_at
 from app.gui.plots.legend import Entry
-from app.gui.plots.parts import NAMES, PartChoice, has, since_when, without_samples
+from app.gui.plots.parts import NAMES, PartChoice, since_when, without_samples
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit_points import LitPoints
-from app.gui.plots.read.samples import PHASES, DrawnRound, SampleReader
+from app.gui.plots.read.samples import DrawnRound, SampleReader
 from app.gui.plots.rounds import NameLayer, RoundLayer, warm_color
 from app.gui.plots.rows import RowsView
+from app.gui.plots.sample_rows import sample_rows
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.gui.plots.trace import Trace
 from app.results.parts import part_ns
@@ -37,8 +38,6 @@ PANEL_PX = 76
 _MOST_WITH_LANES = 3
 _AXIS_WIDTH = 78.0
 _X_LABEL = "Time since the first round began (s), rounds set one after another"
-MOST_ROWS = 1_000_000
-"""The most samples a CSV of the timeline holds: as many rows as a spreadsheet can open."""
 
 
 class TimelineView(RowsView):
@@ -78,7 +77,7 @@ class TimelineView(RowsView):
     def draw(self) -> str:
         self.part_choice.offer(self.series)
         part = self.part_choice.part
-        shown = [one for one in self.series if any(len(r) for r in one.rounds) and has(one, part)]
+        shown = [one for one in self.series if any(len(r) for r in one.rounds) and one.has(part)]
         if not shown:
             return without_samples(
                 self.series,
@@ -304,14 +303,7 @@ class TimelineView(RowsView):
         return partial(part_ns, part=self.part_choice.part, from_schedule=due)
 
     def table(self) -> Table:
-        rows: list[list[object]] = []
         part = self.part_choice.part
-        for one in (one for one in self.series if has(one, part)):
-            for number, records in enumerate(one.rounds):
-                kept = records[: max(0, MOST_ROWS - len(rows))]
-                taken_us = (self._taken(one)(kept) / 1e3).tolist()
-                for record, us in zip(kept, taken_us, strict=True):
-                    phase = PHASES[int(record["phase"])]
-                    started = int(record["started_ns"])
-                    rows.append([one.label, one.clock, number, started, us, phase])
-        return ["series", "clock", "round", "started_ns", f"{part}_us", "phase"], rows
+        told = [(one, self._taken(one)) for one in self.series if one.has(part)]
+        header = ["series", "clock", "round", "started_ns", f"{part}_us", "phase"]
+        return header, sample_rows(told)

@@ -22,8 +22,9 @@ from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.chips import Chips
 from app.gui.tables.columns import COLUMNS, Column, shown_unasked
-from app.gui.tables.deltas import DeltaColumn, delta_columns
+from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter
+from app.gui.tables.held import HeldAgainst
 from app.gui.tables.model import JUDGED, VERDICTS, ResultsModel
 from app.gui.tables.varying import SettingColumn, varying
 from app.gui.tables.view import Kept, table_view
@@ -74,8 +75,7 @@ class ResultsTable(QWidget):
         self.columns_button.setAccessibleName("Choose columns")
         self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
         self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._own_baselines: list[str] = []
-        self._baselines: tuple[Baseline, ...] = ()
+        self.held = HeldAgainst(self.model)
         self.row_actions: list[QAction] = []
         self._lent: set[str] = set()
         self._judged = self._quiet = False
@@ -251,8 +251,7 @@ class ResultsTable(QWidget):
         self.model.set_series(series)
         if columns != self.model.columns:
             self._follow_columns(arranged)
-        if self._baselines:
-            self._show_deltas()
+        self.held.renew()
         self._lend()
         offered = {one.key: f"By {one.title.lower()}" for one in self.model.settings}
         self.group_choice.set_texts({"": "No groups", **offered})
@@ -319,35 +318,23 @@ class ResultsTable(QWidget):
     def toggle_baseline(self, *_: object) -> None:
         """Compare with the current row; with one that is a baseline, no longer."""
         chosen = self._current()
-        key = chosen.key if chosen is not None else ""
-        others = [one for one in self._own_baselines if one != key]
-        known = key in self._own_baselines
-        self._compare_with(others if known else [*others, *filter(None, [key])])
+        self.held.toggle(chosen.key if chosen is not None else "")
+        self._tell_baselines()
 
     def drop_baselines(self) -> None:
         """Compare with no row."""
-        self._compare_with([])
+        self.held.set(())
+        self._tell_baselines()
 
-    def _compare_with(self, keys: Sequence[str]) -> None:
-        """Tell figures beside the last of these, and give the others columns."""
-        by_key = {one.key: one for one in self.model.series}
-        self._own_baselines = [key for key in keys if key in by_key]
-        last = self._own_baselines[-1:]
-        self.model.set_baseline(by_key[last[0]] if last else None)
+    def _tell_baselines(self) -> None:
         self._fit_judged()
-        self.baselines_chosen.emit(tuple(self._own_baselines))
+        self.baselines_chosen.emit(self.held.keys)
         self._show_baseline_state()
 
     def set_baselines(self, baselines: Sequence[Baseline]) -> None:
         """Give a column to each but the row beside which figures are told already."""
-        self._baselines = tuple(baselines)
-        self._show_deltas()
-
-    def _show_deltas(self) -> None:
         kept, arranged, columns = set(self.selected_keys()), self._arranged(), self.model.columns
-        told = self.model.baseline
-        beside = [one for one in self._baselines if told is None or not _is(one, told)]
-        self.model.set_deltas(delta_columns(beside, self.model.series, self.model.band))
+        self.held.set_baselines(baselines)
         if columns != self.model.columns:
             self._follow_columns(arranged)
             self.select(kept)
@@ -355,7 +342,7 @@ class ResultsTable(QWidget):
     def _show_baseline_state(self, *_: object) -> None:
         chosen, baseline = self._current(), self.model.baseline
         self.baseline_button.setChecked(
-            baseline is not None and chosen is not None and chosen.key in self._own_baselines
+            baseline is not None and chosen is not None and chosen.key in self.held.keys
         )
         self.baseline_button.setEnabled(chosen is not None or baseline is not None)
 
@@ -412,7 +399,3 @@ class ResultsTable(QWidget):
         shown, total = self.filter.cases, len(self.model.series)
         told = f"{total:,} cases" if shown == total else f"{shown:,} of {total:,} cases"
         self.count_label.setText(told)
-
-
-def _is(baseline: Baseline, row: Series) -> bool:
-    return baseline.own is not None and baseline.own.key == row.key

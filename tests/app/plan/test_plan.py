@@ -50,7 +50,7 @@ def test_a_mistyped_word_is_answered_with_the_right_one(data: dict[str, Any], na
         ({"threads": [-1]}, "threads"),
         ({"threads": []}, "threads"),
         ({"axes": {"height": [0]}}, "height"),
-        ({"precisions": ["fp8"]}, "precisions"),
+        ({"precisions": ["fp4"]}, "precisions"),
         ({"scenarios": ["paced"]}, "paced"),
         ({"scenarios": ["paced:-1us"]}, "paced:-1us"),
         ({"wait_policy": "doze"}, "wait_policy"),

@@ -16,8 +16,8 @@ _PACKAGES = {"onnxruntime": "1.31.1", "numpy": "2.4", "torch": "2.13"}
 
 def _run(path: Path, live: Live | None) -> Path:
     gpus = {"0": _GPU, "1": _GPU}
-    known = {"packages": _PACKAGES, "commit": "0123456789ab", "gpus": gpus}
-    environment = {**ENVIRONMENT, **known}
+    own = {"packages": _PACKAGES, "commit": "0123456789ab", "gpus": gpus}
+    environment = {**ENVIRONMENT, **own}
     manifest = replace(
         manifest_of((CASE, OTHER)),
         environment=environment,

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.gui.look.overlay import Overlay
 from app.gui.look.theme import Theme
-from app.gui.plots.overlay import Overlay
 from app.gui.plots.read.spots import Spot
 
 _RING_PX = 8.0

@@ -12,7 +12,6 @@ import numpy as np
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 
 from app.cases.round import MEASURED
-from app.gui.plots.parts import has
 from app.gui.plots.read.bins import Binned
 from app.gui.plots.read.grid import Grid, grid_for
 from app.results.parts import Part, part_ns
@@ -159,7 +158,7 @@ def _found(seen: Seen) -> Answer | None:
 
 def _for_the_rule(series: Series, part: Part) -> np.ndarray:
     """Measured parts [n] in nanoseconds: all of them, or every so-manieth."""
-    if not has(series, part):
+    if not series.has(part):
         return np.empty(0, np.int64)
     due = series.case.scenario.is_open_loop
     step = 1 + sum(map(len, series.rounds)) // _FOR_THE_RULE

@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
-from app.gui.plots.legend import plot_font
 from app.gui.plots.read.reading import Line, Reading
 
 _MARGIN_PX = 10
