@@ -20,9 +20,11 @@ TOLERANCE: dict[str, float] = {
     "bf16": 2e-2,
     "int8": 1e-1,
     "fp8": 2.0**-3,
+    "bf16 tensors": 8e-2,
 }
 """Largest accepted max|a-b| / max|b| by type; above each lies what a few products in it round off:
-units in the last place of 2^-24, 2^-11, 2^-11, 2^-8, steps of 1 in 255, and 2^-3."""
+units in the last place of 2^-24, 2^-11, 2^-11, 2^-8, steps of 1 in 255, and 2^-3. What stores in
+bf16 all that lies between its products too has eight times fp16's, as its units are."""
 _UNITS = {"bf16": 2.0**-8, "fp8": 2.0**-3}
 """The distance of two neighbours in E8M7 and E4M3, relative to the smaller, at most."""
 _MOST = 0.5

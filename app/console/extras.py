@@ -25,7 +25,6 @@ from app.results.searches import (
     Search,
     largest_fit,
     searches,
-    smallest_misfit,
     stopped_by,
 )
 
@@ -55,11 +54,11 @@ def largest_table(run: Run) -> Table:
     """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
     limit = run.manifest.asked.memory_limit
     device = run.manifest.asked.device_memory_limit
-    of_device = f", of its GPU's: {device}" if device else ""
+    of_device = f", of a GPU's: {device}" if device else ""
     table = simple_table(
         "largest batch", f"limit of a measuring process, of the host's memory: {limit}{of_device}"
     )
-    for heading in ("model", "runtime", "largest batch", "stopped by", "tried", "why"):
+    for heading in ("model", "runtime", "largest batch", "stopped by", "tried"):
         table.add_column(heading, overflow="fold")
     found = list(searches(run.manifest.cases))
     labels = model_labels(search.base.model for search in found)
@@ -68,13 +67,13 @@ def largest_table(run: Run) -> Table:
     return table
 
 
-def _ending(run: Run, search: Search) -> tuple[str, str, str, str]:
-    decisive = {
-        case_id: result
+def _ending(run: Run, search: Search) -> tuple[str, str, str]:
+    """Why the next one failed is told with the causes, at the end."""
+    statuses = {
+        case_id: decisive.status
         for case_id, rounds in run.rounds.items()
-        if (result := worst(rounds.values())) is not None
+        if (decisive := worst(rounds.values())) is not None
     }
-    tried = search.tried({case_id: result.status for case_id, result in decisive.items()})
-    fits, beyond = str(largest_fit(tried) or text.NOT_MEASURED), smallest_misfit(tried)
-    why = decisive[search.case_at(beyond).case_id].reason if beyond is not None else ""
-    return fits, stopped_by(tried), ", ".join(map(str, tried)), why
+    tried = search.tried(statuses)
+    fits = str(largest_fit(tried) or text.NOT_MEASURED)
+    return fits, stopped_by(tried), ", ".join(map(str, tried))

@@ -15,7 +15,7 @@ from app.results import text
 from app.results.causes import causes
 from app.results.fastest import Fastest, fastest
 from app.results.measured import Measured
-from app.results.noticed import HEADING, noticed
+from app.results.noticing.noticed import HEADING, noticed
 from app.results.plain import printable
 from app.results.together import Together
 from app.results.warned import Warned, warned

@@ -153,6 +153,7 @@ class RunFeed(QObject):
         self._focus = ""
         self._chosen = len(keys)
         self._selected = tuple(keys)[:MOST_SHOWN]
+        self._frame(keys)
         if self._follower is not None:
             self._follower.choose(self._selected)
 
@@ -161,8 +162,13 @@ class RunFeed(QObject):
         that nothing else has to be."""
         shown = self.state.shown if self.state else ()
         self._focus = key
+        self._frame(keys)
         self.wake()
         return set(keys) <= set(shown)
+
+    def _frame(self, keys: Sequence[str]) -> None:
+        for view in self._views.by_key.values():
+            view.show_selected(keys)
 
     def show_brush(self, brush: Brush | None) -> None:
         """Light up the samples that are marked in every view of what is shown."""

@@ -216,6 +216,8 @@ class MainWindow(QMainWindow):
     def _pick(self, keys: tuple[str, ...], add: bool) -> None:
         """Select the rows of what was clicked in a plot; what plots show stays if it is there."""
         chosen = [*self.table.selected_keys(), *keys] if add else list(keys)
+        if not self.table.has_rows(keys):
+            self.table.filter_by("")
         quiet = self.feed.look_at(keys[0], chosen)
         self.table.select(chosen, quiet=quiet)
 

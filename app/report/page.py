@@ -33,7 +33,7 @@ from app.results.fastest import fastest
 from app.results.labels import model_labels
 from app.results.manifest import graphlap_version
 from app.results.measured import Measured
-from app.results.noticed import HEADING, noticed
+from app.results.noticing.noticed import HEADING, noticed
 from app.results.rows import Rows
 from app.results.together import Together
 from app.results.verify import Whole, read_whole

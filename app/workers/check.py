@@ -39,7 +39,9 @@ def check_lanes(
     whichever is coarser: an engine may compute a narrow graph in a wider type. Leaves the inputs
     bound.
     """
-    types, inputs = (*precision.split("+"), model.narrowest), reference.inputs
+    types, inputs = {*precision.split("+"), model.narrowest}, reference.inputs
+    if model.precision == "bf16":
+        types.add("bf16 tensors")
     allowed = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
     steps = "int8" in types
     checks = [

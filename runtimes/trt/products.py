@@ -87,10 +87,10 @@ def _deciding(computing: Sequence[Layer], operators: Operators) -> list[Layer]:
     multiplied = {node for layer in products for node in layer.nodes}
     doubtful = []
     for layer in fused:
+        if _MOVES.fullmatch(layer.name):
+            continue
         if any(is_matrix_op(known.get(node, "")) for node in {*layer.nodes} - multiplied):
             products.append(layer)
-        elif _MOVES.fullmatch(layer.name):
-            continue
         elif not layer.nodes or not known.keys() >= {*layer.nodes}:
             doubtful.append(layer)
     widest = max((_width(layer) for layer in products), default=-1)

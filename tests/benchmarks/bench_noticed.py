@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.cases.case import Case
-from app.results.noticed import noticed
+from app.results.noticing.noticed import noticed
 from app.stats.modes import modes, of_rounds
 from app.stats.stalls import Timed, stalls
 from app.stats.verdict import binomial_interval

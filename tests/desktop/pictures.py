@@ -35,9 +35,9 @@ def main() -> int:
         target = SHOWN / f"{name}.png"
         image = QImage(str(taken / f"{source}.png"))
         assert not image.isNull(), f"{source} was not taken"
-        image.convertToFormat(QImage.Format.Format_RGB888).save(str(target), b"PNG", 0)
+        image.convertToFormat(QImage.Format.Format_RGB888).save(str(target), quality=0)
         if target.stat().st_size > LARGEST_BYTES:
-            image.convertToFormat(QImage.Format.Format_Indexed8).save(str(target), b"PNG", 0)
+            image.convertToFormat(QImage.Format.Format_Indexed8).save(str(target), quality=0)
         assert target.stat().st_size <= LARGEST_BYTES, f"{name} is larger than a page should load"
     return 0
 

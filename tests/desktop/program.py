@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.checkout import ROOT
+from tests.desktop.drag_source import SIDE
 
 _USUAL_DPI = 96
 
@@ -145,6 +146,31 @@ class Program:
             self.wait_for("folder", str(folder))
         self._keep_keyboard()
         time.sleep(2.5)
+
+    def drop(self, *paths: Path) -> str:
+        """Drag files over the middle of the window and let go; how they were taken."""
+        corner = (self._look.width - SIDE, self._look.height - SIDE)
+        source = subprocess.Popen(
+            [sys.executable, "-m", "tests.desktop.drag_source", *map(str, corner + paths)],
+            cwd=ROOT,
+            env=self._env,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert source.stdout is not None
+        source.stdout.readline()
+        time.sleep(1.0)
+        begin = [(part + SIDE // 2) * self._look.scale for part in corner]
+        end = [self._look.width * self._look.scale // 2, self._look.height * self._look.scale // 2]
+        self._xdotool("mousemove", *begin, "mousedown", 1)
+        for step in range(1, 11):
+            at = [round(a + (b - a) * step / 10) for a, b in zip(begin, end, strict=True)]
+            self._xdotool("mousemove", *at)
+        self._xdotool("mouseup", 1)
+        taken = source.stdout.readline().strip()
+        source.terminate()
+        source.communicate()
+        return taken
 
     def _keep_keyboard(self) -> None:
         """Without a window manager nobody gives the keyboard back to the window."""

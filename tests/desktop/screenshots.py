@@ -1,6 +1,7 @@
 """`python -m tests.desktop.screenshots DIR [LOOK…]`: the real window on a real X server.
 
-Composes and runs a sweep with real keystrokes and clicks, opens runs of one, six and forty cases,
+Composes and runs a sweep with real keystrokes and clicks, drops a run on the window as a file
+manager does, opens runs of one, six and forty cases,
 and saves a picture of every view in both themes, in each look: 900x560 with fonts at 175 %,
 1280x800, 1920x1080, and 4K at scale 2. Needs Linux; the Debian packages of `PACKAGES` are
 installed where they are missing and the user may. `tests.desktop.pictures` picks those that the
@@ -112,6 +113,8 @@ def _tour(program: Program, runs: dict[str, Path], usual: bool) -> None:
     program.shot("welcome")
     if usual:
         _measure_by_hand(program)
+        assert program.drop(runs["one"]) == "CopyAction", "a real drag is taken"
+        program.wait_for("folder", str(runs["one"]))
     for name in EVERY_VIEW:
         program.open_run(runs[name])
         if name == COMPARED[0]:

@@ -34,3 +34,8 @@ def test_bf16_is_given_more_the_more_products_follow_each_other() -> None:
     allowed = tolerance_of(["bf16"], depth, [FLOAT])
     assert allowed == pytest.approx(2**-8 * 10)
     assert allowed / 10 < difference(rounded, exact).relative <= allowed
+
+
+def test_what_is_stored_in_bf16_throughout_has_eight_times_fp16s_room() -> None:
+    told = tolerance_of(("bf16", "bf16 tensors"), 1, [FLOAT])
+    assert told == pytest.approx(8 * TOLERANCE["fp16"])

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QLabel
 
 from app.gui.panels.strip import Strip, Word
 from app.results.follow.state import RunState
-from app.results.noticed import HEADING
 from app.results.noticing.notice import Notice
+from app.results.noticing.noticed import HEADING
 
 
 class NoticedStrip(Strip):

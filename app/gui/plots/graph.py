@@ -17,6 +17,7 @@ from app.gui.plots.graph_item import GraphItem
 from app.gui.plots.graph_layout import Layout, lay_out
 from app.gui.plots.graph_model import ModelGraph, NoModel, load_graph
 from app.gui.plots.legend import Entry
+from app.gui.plots.read.spots import SpotReader
 from app.results.follow.details import CaseDetails
 
 _NATURAL_ZOOM = 0.6
@@ -118,6 +119,7 @@ class GraphView(PlotView):
         colors = self._engine_colors(engines)
         self._item = GraphItem(graph, layout, [colors[e] for e in engines], self.theme)
         plot.addItem(self._item)
+        self.let_read(plot, SpotReader(self._item.spots(engines)))
         if kept is None:
             self._frame(plot, self._item.boundingRect(), layout.places[0])
         else:

@@ -12,12 +12,13 @@ from itertools import pairwise
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
-from PySide6.QtWidgets import QGraphicsSceneHoverEvent, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.look.theme import Theme
 from app.gui.plots.graph_layout import COLUMN, LEVEL, Layout
 from app.gui.plots.graph_model import ModelGraph
 from app.gui.plots.legend import plot_font
+from app.gui.plots.read.spots import Spot
 
 NODE_WIDTH, NODE_HEIGHT = COLUMN - 30.0, 46.0
 _LEGIBLE = 0.45
@@ -44,25 +45,21 @@ class GraphItem(pg.GraphicsObject):
             max(xs) - min(xs) + 2 * NODE_WIDTH,
             self._rows[-1] + 2 * NODE_HEIGHT,
         )
-        self.setAcceptHoverEvents(True)
 
     def boundingRect(self) -> QRectF:  # noqa: N802
         return self._bounds
 
-    def node_at(self, at: QPointF) -> int | None:
-        """The node whose box holds this point."""
-        for k in self._seen(QRectF(at.x(), at.y(), 0.0, 0.0)):
-            if self._box(k).contains(at):
-                return k
-        return None
-
-    def hoverMoveEvent(self, event: QGraphicsSceneHoverEvent) -> None:  # noqa: N802
-        place = self.node_at(event.pos())
-        if place is None:
-            self.setToolTip("")
-            return
-        node = self._graph.nodes[place]
-        self.setToolTip("\n".join([f"{node.op}  {node.name}", *filter(None, node.shapes)]))
+    def spots(self, engines: Sequence[str]) -> list[Spot]:
+        """What is read of each node."""
+        reach = (NODE_WIDTH / 2.0, NODE_HEIGHT / 2.0)
+        found = []
+        for node, (x, y), engine in zip(
+            self._graph.nodes, self._layout.places, engines, strict=True
+        ):
+            ran = f"on {engine}" if engine and node.kind == "node" else ""
+            told = tuple(filter(None, (*node.shapes, ran)))
+            found.append(Spot(x, y, f"{node.op}  {node.name}".strip(), told, reach=reach))
+        return found
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None

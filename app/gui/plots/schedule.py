@@ -16,7 +16,8 @@ from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry, plot_font
 from app.gui.plots.overlay import Overlay
-from app.results.text import significant
+from app.gui.plots.read.spots import ROW, Spot, SpotReader
+from app.results.text import significant, time_text
 
 _UNIT_HEIGHT, _FIT_ROW = 76, 30
 
@@ -79,7 +80,8 @@ class ScheduleView(PlotView):
         low, high = kept[0] if kept else (0.0, max(1.0, run.cycles * 1.01))
         plot.setXRange(low, high, padding=0)
         plot.showGrid(x=True, y=False, alpha=0.35)
-        self.lay(EventLayer(plot, run.events, units, color, self.theme))
+        layer = self.lay(EventLayer(plot, run.events, units, color, self.theme))
+        self.let_read(plot, SpotReader(layer.spots(run.clock_mhz)))
 
     def _draw_fit(self, run: CardRun, color: QColor) -> None:
         rows = NamesAxis()
@@ -105,6 +107,12 @@ class ScheduleView(PlotView):
         per_core = run.tiles_total / max(1, cores)
         held = [(run.tiles_used, run.tiles_total), *((n, per_core) for n in run.tiles_by_core)]
         self.lay(FitLayer(plot, held, color, self.theme))
+        named = zip(["card", *(f"core {k}" for k in range(cores))], held, strict=True)
+        spots = [
+            Spot(0.0, row, name, (f"{used:,.0f} of {total:,.0f} weight tiles",), (), color, ROW)
+            for row, (name, (used, total)) in enumerate(named)
+        ]
+        self.let_read(plot, SpotReader(spots))
 
     def table(self) -> Table:
         columns = ["instruction", "unit", "begun_cycle", "issued_cycle", "done_cycle"]
@@ -150,6 +158,21 @@ class EventLayer(Overlay):
         for event, line in placed:
             self._placed.append((event, row - 0.5 + (line + 0.5) / lines))
         self._lines = max(self._lines, lines)
+
+    def spots(self, clock_mhz: float) -> list[Spot]:
+        """What is read of each instruction."""
+        found = []
+        for event, y in self._placed:
+            half = (event.done - event.begun) / 2.0
+            taken_s = max(1, event.done - event.begun) / clock_mhz * 1e-6
+            when = f"cycles {event.begun:,} to {event.done:,}, issued by {event.issued:,}"
+            told = [f"{event.unit}, {when}", f"{time_text(taken_s)} at {clock_mhz:g} MHz"]
+            told += [f"{event.ahead:,} cycles of it before the request came"] if event.ahead else []
+            reach = (half, 0.5 / self._lines)
+            found.append(
+                Spot(event.begun + half, y, event.name, tuple(told), (), self._color, reach)
+            )
+        return found
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None

@@ -287,6 +287,11 @@ class ResultsTable(QWidget):
         if not chosen.isEmpty():
             self.view.scrollTo(chosen.indexes()[0])
 
+    def has_rows(self, keys: Sequence[str]) -> bool:
+        """Whether the filter lets all of these cases through."""
+        shown = (self.filter.series_at(row) for row in range(self.filter.rowCount()))
+        return set(keys) <= {one.key for one in shown if one is not None}
+
     def _select(self, keys: Sequence[str] | set[str], *, quiet: bool) -> QItemSelection:
         selection, chosen = self.view.selectionModel(), QItemSelection()
         for row in range(self.filter.rowCount()):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.results.noticed import noticed
 from app.results.noticing.notice import Notice
+from app.results.noticing.noticed import noticed
 from app.results.series import Series
 
 

@@ -228,7 +228,8 @@ class RoundWork(ProcessWork):
             status = "out_of_memory"
             limit_mib = self.memory_limit_bytes / 2**20
             reason = (
-                f"the measuring process held more than {limit_mib:,.0f} MiB in {self.phase}: "
+                f"the measuring process held more than {limit_mib:,.0f} MiB of the host's memory "
+                f"in {self.phase}: "
                 "raise --memory-limit or use a smaller batch"
             )
         elif self._worker.ran_out_of_memory():

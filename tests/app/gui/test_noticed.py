@@ -15,7 +15,7 @@ from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.results.folder import RESULTS
 from app.results.live import Live, LiveFile
-from app.results.noticed import noticed
+from app.results.noticing.noticed import noticed
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import to_csv

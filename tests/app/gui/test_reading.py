@@ -57,6 +57,31 @@ def test_what_is_clicked_in_a_plot_is_selected_in_the_table_and_the_rest_stays(
     qtbot.waitUntil(lambda: seen(opened).shown == (third,), timeout=10_000)
 
 
+def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
+    opened.docks.go_to("results")
+    opened.docks.show("heatmap")
+    heat = opened.views.by_key["heatmap"]
+    qtbot.waitUntil(lambda: bool(heat.plots), timeout=10_000)
+    before = heat.canvas.grab().toImage()
+    opened.table.select([CASES[1].case_id])
+    (layer,) = heat.crosshair._framed.values()
+    assert [spot.keys for spot in layer.spots] == [(CASES[1].case_id,)]
+    assert heat.canvas.grab().toImage() != before
+    opened.table.select([])
+    assert not layer.spots
+
+
+def test_a_row_that_the_filter_hides_is_shown_again_when_it_is_clicked_in_a_plot(
+    opened: MainWindow,
+) -> None:
+    opened.table.filter_box.setText("threads=2")
+    opened.views.by_key["heatmap"].picked.emit((CASES[2].case_id,), False)
+    assert opened.table.filter_box.text() == ""
+    assert opened.table.selected_keys() == [CASES[2].case_id]
+
+
 def test_a_marked_range_lights_the_same_iterations_in_every_view(
     opened: MainWindow, qtbot: QtBot
 ) -> None:

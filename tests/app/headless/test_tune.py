@@ -21,7 +21,7 @@ TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glan
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty times is enough to tell in few rounds."""
-    monkeypatch.setattr(search, "RUNGS", (1, 1))
+    monkeypatch.setattr(search, "RUNGS", (1,))
     monkeypatch.setattr(search, "TRIAL", 3)
     monkeypatch.setattr(search, "GENERATIONS", 1)
 

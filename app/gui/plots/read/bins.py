@@ -13,7 +13,7 @@ from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.grid import Grid
 from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Line, Place, Reading
-from app.gui.plots.read.told import range_text, rank_text
+from app.gui.plots.read.told import range_text, rank_text, short_names
 from app.results.parts import Part
 from app.results.series import Series
 from app.results.text import share, time_text
@@ -71,6 +71,7 @@ class BinReader:
 
     def __init__(self, cases: Sequence[DrawnBins], part: Part) -> None:
         self._cases, self._part = tuple(cases), part
+        self._names = short_names([case.label for case in cases])
         self._edges_s = self._cases[0].bins.edges_s if cases else np.zeros(0)
 
     def at(self, place: Place) -> Reading | None:
@@ -80,7 +81,9 @@ class BinReader:
         low_s, high_s = float(self._edges_s[number]), float(self._edges_s[number + 1])
         title = f"{time_text(10.0**place.x, 4)} in the bin {range_text(low_s, high_s)}"
         mark = self._mark_near(place)
-        lines = [_line(case, number) for case in self._cases]
+        lines = [
+            _line(case, name, number) for case, name in zip(self._cases, self._names, strict=True)
+        ]
         if mark is not None:
             case, name, seconds = mark
             lines.append(Line(f"{name} of {case.label}: {time_text(seconds, 4)}", case.color))
@@ -121,10 +124,10 @@ class BinReader:
         return nearest[1:] if nearest and nearest[0] <= _ON_MARK_PX else None
 
 
-def _line(case: DrawnBins, number: int) -> Line:
+def _line(case: DrawnBins, name: str, number: int) -> Line:
     bins = case.bins
     count = int(bins.counts[number])
     faster = (bins.below + int(bins.counts[:number].sum())) / max(1, bins.total)
     told = f"{count:,} samples" if count != 1 else "1 sample"
-    part = share(count / max(1, bins.total)) if count else "0 %"
-    return Line(f"{case.label}: {told}, {part}; slower than {rank_text(faster)}", case.color)
+    part = f", {share(count / bins.total)}" if count else ""
+    return Line(f"{name}: {told}{part}, slower than {rank_text(faster)}", case.color)

@@ -12,11 +12,13 @@ from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtWidgets import QGraphicsView
 
 from app.gui.look.theme import LIGHT, Theme
+from app.gui.plots.read.chosen import ChosenLayer
 from app.gui.plots.read.cross import CrossLayer
 from app.gui.plots.read.geometry import bring, column, coordinates, middle, place, room
 from app.gui.plots.read.hands import Hands
 from app.gui.plots.read.reading import Line, Reader, Reading
 from app.gui.plots.read.readout import Readout
+from app.gui.plots.read.spots import SpotReader
 
 
 class Crosshair(QObject):
@@ -40,11 +42,16 @@ class Crosshair(QObject):
         self.hands.double_clicked.connect(self._open)
         self.hands.marked.connect(self._mark)
         self.hands.stepped.connect(self.step)
+        self.hands.stretched.connect(self.stretch)
+        self.hands.entered.connect(self.press)
         self._theme = LIGHT
         self._readers: dict[pg.PlotItem, Reader] = {}
         self._layers: dict[pg.PlotItem, CrossLayer] = {}
+        self._framed: dict[pg.PlotItem, ChosenLayer] = {}
+        self._selected: frozenset[str] = frozenset()
         self._told: tuple[Line, ...] = ()
         self._at: tuple[int, float, float] | None = None
+        self._anchor: float | None = None
         self._drawn = True
         self.reading: Reading | None = None
         self.pinned = False
@@ -58,10 +65,22 @@ class Crosshair(QObject):
         self._readers[plot] = reader
         if plot not in self._layers:
             self._layers[plot] = CrossLayer(plot, self._theme)
+        if isinstance(reader, SpotReader):
+            if plot not in self._framed:
+                self._framed[plot] = ChosenLayer(plot, self._theme)
+            self._framed[plot].set_spots(reader.of(self._selected))
+
+    def frame(self, keys: frozenset[str]) -> None:
+        """Frame the marks of the cases that are selected."""
+        self._selected = keys
+        for plot, layer in self._framed.items():
+            reader = self._readers[plot]
+            if isinstance(reader, SpotReader):
+                layer.set_spots(reader.of(keys))
 
     def clear(self) -> None:
         """The plots are gone; where it stood is read again once there are as many anew."""
-        self._readers, self._layers, self.reading = {}, {}, None
+        self._readers, self._layers, self._framed, self.reading = {}, {}, {}, None
 
     def set_drawn(self, drawn: bool) -> None:
         """Draw its lines, or leave them out, as in a picture of the view."""
@@ -90,7 +109,7 @@ class Crosshair(QObject):
 
     def step(self, right: int, up: int) -> None:
         """To the next bin, sample or mark; between plots that stand one below another too."""
-        plots = list(self._readers)
+        plots, self._anchor = list(self._readers), None
         if not plots:
             return
         if self._at is None:
@@ -103,10 +122,20 @@ class Crosshair(QObject):
                 found = (number - up, x, y)
         if found is not None:
             self.pinned = False
-            if bring(plots[found[0]], found[1]):
+            if bring(plots[found[0]], found[1], found[2]):
                 self.scrolled.emit()
             self._read(*found)
             self.box.speak()
+
+    def stretch(self, right: int) -> None:
+        """Step, and mark all from where the first such step began."""
+        begun = self._at[1] if self._anchor is None and self._at else self._anchor
+        self.step(right, 0)
+        self._anchor = begun
+        if begun is not None and self._at is not None and self._readers:
+            number, x, _ = self._at
+            plot = list(self._readers)[number]
+            self.marked.emit(plot, min(begun, x), max(begun, x), True)
 
     def press(self) -> None:
         """What a click does, where the crosshair stands."""

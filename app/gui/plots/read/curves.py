@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.reading import Line, Place, Reading
-from app.gui.plots.read.told import range_text, rank_text
+from app.gui.plots.read.told import range_text, rank_text, short_names
 from app.results.parts import Part
 from app.results.text import time_text
 from app.stats.histogram import BINS_PER_DECADE
@@ -47,12 +47,13 @@ class CumulativeReader:
 
     def __init__(self, curves: Sequence[DrawnCurve], part: Part) -> None:
         self._curves, self._part = tuple(curves), part
+        self._names = short_names([curve.label for curve in curves])
 
     def at(self, place: Place) -> Reading | None:
         heights = [curve.height(place.x) for curve in self._curves]
         lines = tuple(
-            Line(f"{curve.label}: {rank_text(percent / 100.0)} at most so slow", curve.color)
-            for curve, percent in zip(self._curves, heights, strict=True)
+            Line(f"{name}: {rank_text(percent / 100.0)} at most so slow", curve.color)
+            for curve, name, percent in zip(self._curves, self._names, heights, strict=True)
         )
         meant = _nearest(self._curves, heights, place)
         seconds, keys = 10.0**place.x, (meant[0].key,) if meant else ()
@@ -75,11 +76,13 @@ class PercentileReader:
 
     def __init__(self, curves: Sequence[DrawnCurve]) -> None:
         self._curves = tuple(curves)
+        self._names = short_names([curve.label for curve in curves])
 
     def at(self, place: Place) -> Reading | None:
         if place.x < 0.0:
             return None
-        told = [self._told(curve, place) for curve in self._curves]
+        pairs = zip(self._curves, self._names, strict=True)
+        told = [self._told(curve, name, place) for curve, name in pairs]
         lines = tuple(Line(text, c.color) for (text, _), c in zip(told, self._curves, strict=True))
         heights = [height for _, height in told]
         meant = _nearest(self._curves, heights, place)
@@ -97,16 +100,16 @@ class PercentileReader:
         return (x, self._curves[0].height(x)) if x <= self._curves[0].x[-1] + 0.5 else None
 
     @staticmethod
-    def _told(curve: DrawnCurve, place: Place) -> tuple[str, float]:
+    def _told(curve: DrawnCurve, called: str, place: Place) -> tuple[str, float]:
         for x, name, seconds, interval in curve.known:
             if abs(x - place.x) / place.pixel[0] <= _NEAR_PX / 2.0:
                 within = f" (95 %: {range_text(interval.low, interval.high)})" if interval else ""
-                told = f"{curve.label}: {name} {time_text(seconds, 4)}{within}"
+                told = f"{called}: {name} {time_text(seconds, 4)}{within}"
                 return told, math.log10(seconds)
         if place.x > curve.x[-1]:
-            return f"{curve.label}: not bounded by its samples", math.inf
+            return f"{called}: not bounded by its samples", math.inf
         height = curve.height(place.x)
-        return f"{curve.label}: ~{time_text(10.0**height)}", height
+        return f"{called}: ~{time_text(10.0**height)}", height
 
 
 def _nearest(

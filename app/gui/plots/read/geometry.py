@@ -56,12 +56,17 @@ def room(canvas: QGraphicsView, plots: Sequence[pg.PlotItem]) -> QRect:
     return QRect(*corners)
 
 
-def bring(plot: pg.PlotItem, x: float) -> bool:
-    """Move the plot sideways if a value would be out of sight, a fifth farther; whether it was."""
-    (left, right), _ = plot.viewRange()
-    beyond = x - right if x > right else min(0.0, x - left)
-    if not beyond:
-        return False
-    ahead = 0.2 * (right - left)
-    plot.getViewBox().translateBy(x=beyond + (ahead if beyond > 0.0 else -ahead), y=0.0)
-    return True
+def bring(plot: pg.PlotItem, x: float, y: float) -> bool:
+    """Move the plot if a place would be out of sight, a fifth farther; whether it was moved."""
+    across, up = (
+        _beyond(value, ends) for value, ends in zip((x, y), plot.viewRange(), strict=True)
+    )
+    if across or up:
+        plot.getViewBox().translateBy(x=across, y=up)
+    return bool(across or up)
+
+
+def _beyond(value: float, ends: Sequence[float]) -> float:
+    low, high = ends
+    ahead = 0.2 * (high - low)
+    return value - high + ahead if value > high else value - low - ahead if value < low else 0.0

@@ -15,6 +15,7 @@ _STEPS = {
     Qt.Key.Key_Up: (0, 1),
     Qt.Key.Key_Down: (0, -1),
 }
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class Hands(QObject):
@@ -30,6 +31,10 @@ class Hands(QObject):
     stepped = Signal(int, int)
     """So many places to the right and up."""
     menu_asked = Signal(QPoint)
+    entered = Signal()
+    """The Enter key: what a click does, where the crosshair stands."""
+    stretched = Signal(int)
+    """The same to the right with Shift held: what lies between is marked."""
 
     def __init__(self, canvas: QGraphicsView) -> None:
         super().__init__(canvas)
@@ -55,15 +60,20 @@ class Hands(QObject):
         return False
 
     def _key(self, event: QKeyEvent) -> bool:
-        plain = event.modifiers() in (
-            Qt.KeyboardModifier.NoModifier,
-            Qt.KeyboardModifier.KeypadModifier,
-        )
-        step = _STEPS.get(Qt.Key(event.key())) if plain else None
-        if step is None or event.type() != QEvent.Type.KeyPress:
+        if event.type() != QEvent.Type.KeyPress:
             return False
-        self.stepped.emit(*step)
-        return True
+        step = _STEPS.get(Qt.Key(event.key()))
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if step is not None and held == Qt.KeyboardModifier.NoModifier:
+            self.stepped.emit(*step)
+            return True
+        if event.key() in _ENTER and held == Qt.KeyboardModifier.NoModifier:
+            self.entered.emit()
+            return True
+        if step is not None and step[0] and held == Qt.KeyboardModifier.ShiftModifier:
+            self.stretched.emit(step[0])
+            return True
+        return False
 
     def _mouse(self, event: QMouseEvent) -> bool:
         at, kind = event.position().toPoint(), event.type()

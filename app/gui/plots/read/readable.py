@@ -6,6 +6,7 @@ them on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import pyqtgraph as pg
@@ -17,7 +18,7 @@ from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.crosshair import Crosshair
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Line, Reader, Reading
-from app.gui.plots.read.told import brush_text, lit_text
+from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, short_names
 from app.results.series import Series
 
 
@@ -61,6 +62,10 @@ class ReadableView(QWidget):
         """What the crosshair is to read in this plot; to be said anew with other data."""
         self.crosshair.let_read(plot, reader)
 
+    def show_selected(self, keys: Sequence[str]) -> None:
+        """Frame the marks of the cases that are selected in the table."""
+        self.crosshair.frame(frozenset(keys))
+
     def show_brush(self, brush: Lit | None) -> None:
         """Light up the samples that are marked; None for nothing any more."""
         self.lit = brush
@@ -88,14 +93,16 @@ class ReadableView(QWidget):
         """What is said of the marked samples of each case; nothing of those without samples."""
         if self.lit is None:
             return []
-        found = [(one, self.lit.of(one)) for one in self.series if any(map(len, one.rounds))]
-        named = len(found) > 1
-        told = [
-            Line(f"{one.label}: {lit_text(lit)}" if named else lit_text(lit))
-            for one, lit in found
-            if lit.samples
-        ]
-        return [Line(f"Marked: {brush_text(self.lit.brush)}"), *told] if found else []
+        known = [one for one in self.series if any(map(len, one.rounds))]
+        found = [(one, lit) for one in known if (lit := self.lit.of(one)).samples]
+        head = Line(f"Marked: {brush_text(self.lit.brush)}")
+        if len(found) == 1:
+            (one, lit), *_ = found
+            named = f"{one.label}: " if len(known) > 1 else ""
+            return [head, Line(f"{named}{lit_text(lit)}")]
+        names = short_names([one.label for one, _ in found])
+        told = zip(names, found, strict=True)
+        return [head, *(Line(f"{name}: {lit_in_short(lit)}") for name, (_, lit) in told)]
 
     def _open(self, reading: Reading) -> None:
         if reading.opens is not None:
@@ -116,11 +123,12 @@ class ReadableView(QWidget):
             self.brushed.emit(None)
 
     def _show_menu(self, at: QPoint) -> None:
+        """What can be done with what is read and what is marked, then what the view offers."""
         menu = QMenu(self)
-        copy = menu.addAction("Copy readout", self.copy_readout)
+        copy = menu.addAction("Copy &readout", self.copy_readout)
         copy.setEnabled(bool(self.crosshair.box.plain))
-        export = menu.addAction("Export these samples…", self.samples_asked.emit)
-        drop = menu.addAction("Drop the marked range", self.drop_readout)
+        export = menu.addAction("&Export these samples…", self.samples_asked.emit)
+        drop = menu.addAction("&Drop the marked range", self.drop_readout)
         for action in (export, drop):
             action.setEnabled(self.lit is not None)
         menu.addSeparator()

@@ -10,11 +10,12 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.gui.look.theme import Theme
+from app.gui.plots.legend import plot_font
 from app.gui.plots.read.reading import Line, Reading
 
 _MARGIN_PX = 10
 _NEAR_PX = 24
-_MOST_LINES = 14
+_MOST_LINES = 12
 
 
 class Readout(QLabel):
@@ -22,12 +23,13 @@ class Readout(QLabel):
 
     def __init__(self, title: str, parent: QWidget, *, at_left: bool = False) -> None:
         super().__init__(parent)
-        self._at_left = at_left
+        self._at_left, self._canvas = at_left, parent
         self.plain = ""
         self.setAccessibleName(f"{title} readout")
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setWordWrap(True)
+        self.setFont(plot_font(-1.0))
         self.hide()
 
     def apply_theme(self, theme: Theme) -> None:
@@ -65,6 +67,8 @@ class Readout(QLabel):
         width = min(self.fontMetrics().averageCharWidth() * 64, within.width() - 2 * _MARGIN_PX)
         self.setMaximumWidth(max(80, width))
         self.adjustSize()
+        below = self._canvas.height() - within.top() - 2 * _MARGIN_PX
+        self.resize(self.width(), min(self.height(), max(40, below)))
         places = [within.right() - _MARGIN_PX - self.width(), within.left() + _MARGIN_PX]
         first, second = reversed(places) if self._at_left else places
         hidden = (

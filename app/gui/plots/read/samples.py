@@ -18,6 +18,7 @@ from app.results.text import time_text
 
 PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_SEEN: "first of its shape"}
 _REACH_PX = 4.0
+_HALF_NS_S = 0.5e-9
 _MOST_NEAR = 200_000
 """Of more samples under the pointer only the first are looked at."""
 
@@ -109,10 +110,10 @@ class SampleReader:
         return drawn.at_s(index), drawn.log_s(index)
 
     def spans(self, low_s: float, high_s: float) -> tuple[Span, ...]:
-        """The iterations that start between two seconds of the axis."""
+        """The iterations that start from one second of the axis to another, both included."""
         found = []
         for one in self._rounds:
-            first, last = one.index(low_s), one.index(high_s) - 1
+            first, last = one.index(low_s - _HALF_NS_S), one.index(high_s + _HALF_NS_S) - 1
             if first <= last:
                 found.append(Span(one.key, one.number, first, last))
         return tuple(found)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from PySide6.QtGui import QColor
 
 from app.gui.plots.read.brush import Brush
@@ -47,45 +48,40 @@ class SpotReader:
 
     def __init__(self, spots: Sequence[Spot], *, by_row: bool = False) -> None:
         self._spots, self._by_row = tuple(spots), by_row
+        self._x = np.array([spot.x for spot in spots], float)
+        self._y = np.array([spot.y for spot in spots], float)
+        self._wide = np.array([spot.reach[0] for spot in spots], float)
+        self._high = np.array([spot.reach[1] for spot in spots], float)
+
+    def of(self, keys: frozenset[str]) -> list[Spot]:
+        """The marks of these cases."""
+        return [spot for spot in self._spots if not keys.isdisjoint(spot.keys)]
 
     def at(self, place: Place) -> Reading | None:
-        spots = self._spots
-        if self._by_row:
-            spots = tuple(spot for spot in spots if abs(spot.y - place.y) <= spot.reach[1])
-        known = [(_gap_px(spot, place), place.distance_px(spot.x, spot.y)) for spot in spots]
-        if not known:
+        if not self._spots:
             return None
-        nearest = min(range(len(known)), key=known.__getitem__)
-        near = self._by_row or known[nearest][0] <= _REACH_PX
-        return _read(spots[nearest]) if near else None
+        across, up = (self._x - place.x) / place.pixel[0], (self._y - place.y) / place.pixel[1]
+        # How far it is from a mark's edge, 0 within.
+        beside = np.maximum(0.0, np.abs(across) - self._wide / place.pixel[0])
+        above = np.maximum(0.0, np.abs(up) - self._high / abs(place.pixel[1]))
+        gap = np.hypot(beside, above)
+        if self._by_row:
+            gap[above > 0.0] = np.inf
+        nearest = int(np.lexsort((np.hypot(across, up), gap))[0])
+        near = np.isfinite(gap[nearest]) if self._by_row else gap[nearest] <= _REACH_PX
+        return _read(self._spots[nearest]) if near else None
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
-        ahead = [
-            (forward + _ASIDE * aside, spot)
-            for spot in self._spots
-            for forward, aside in [_way_px(spot, place, right, up)]
-            if forward > 0.5
-        ]
-        if not ahead:
+        across, high = (self._x - place.x) / place.pixel[0], (self._y - place.y) / place.pixel[1]
+        forward, aside = (across * right, high) if right else (high * up, across)
+        away = np.where(forward > 0.5, forward + _ASIDE * np.abs(aside), np.inf)
+        if not len(away) or not np.isfinite(away.min()):
             return None
-        _, spot = min(ahead, key=lambda found: found[0])
-        return spot.x, spot.y
+        nearest = int(np.argmin(away))
+        return float(self._x[nearest]), float(self._y[nearest])
 
 
 def _read(spot: Spot) -> Reading:
     lines = tuple(Line(text, spot.color) for text in spot.lines)
     x = None if math.isinf(spot.reach[0]) else spot.x
     return Reading(spot.title, lines, x, spot.y, spot.keys, spot.opens)
-
-
-def _gap_px(spot: Spot, place: Place) -> float:
-    """How far it is from a mark's edge, 0 within."""
-    dx = max(0.0, abs(place.x - spot.x) - spot.reach[0]) / place.pixel[0]
-    dy = max(0.0, abs(place.y - spot.y) - spot.reach[1]) / abs(place.pixel[1])
-    return math.hypot(dx, dy)
-
-
-def _way_px(spot: Spot, place: Place, right: int, up: int) -> tuple[float, float]:
-    """How far a mark lies ahead, and how far aside of that."""
-    dx, dy = (spot.x - place.x) / place.pixel[0], (spot.y - place.y) / place.pixel[1]
-    return (dx * right, abs(dy)) if right else (dy * up, abs(dx))

@@ -11,6 +11,7 @@ from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import LitSamples
 from app.results.text import share, time_text
 
+_BETWEEN_WORDS = " · "
 _RARE = 0.1
 """Of samples that are no more than this the time between them is told: it may be a period."""
 _MOST_ROUNDS, _MOST_SPANS = 6, 3
@@ -52,19 +53,39 @@ def brush_text(brush: Brush) -> str:
     return f"iterations {', '.join(spans)}"
 
 
+def short_names(labels: Sequence[str]) -> list[str]:
+    """Of `cnn_tiny · ort-cpu · batch 4` what not all of these labels have: a box is narrow."""
+    words = [label.split(_BETWEEN_WORDS) for label in labels]
+    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
+    kept = [_BETWEEN_WORDS.join(word for word in one if word not in shared) for one in words]
+    return [short or label for short, label in zip(kept, labels, strict=True)]
+
+
+def lit_in_short(lit: LitSamples) -> str:
+    """`412 samples, 0.9 %, 31 % of the time, every 4.00 ms`: beside those of other cases."""
+    told = [f"{_samples(lit)}, {_part_text(lit.share)}"]
+    told.append(f"{_part_text(lit.time_share)} of the time")
+    if lit.share <= _RARE and len(lit.gaps_s) >= 2:
+        told.append(gaps_text(lit.gaps_s).partition(",")[0])
+    return ", ".join(told)
+
+
 def lit_text(lit: LitSamples) -> str:
     """`412 samples, 0.9 % of the samples, 31 % of the time; 380 in round 2; every 4.00 ms`."""
     if not lit.samples:
         return "no samples"
-    word = "sample" if lit.samples == 1 else "samples"
     told = [
-        f"{lit.samples:,} {word}, {_part_text(lit.share)} of the samples, "
+        f"{_samples(lit)}, {_part_text(lit.share)} of the samples, "
         f"{_part_text(lit.time_share)} of the time"
     ]
     told += _by_round([len(lit_of_round) for lit_of_round in lit.rounds])
-    if len(lit.gaps_s) >= 2 and lit.share <= _RARE:
+    if lit.share <= _RARE and len(lit.gaps_s) >= 2:
         told.append(gaps_text(lit.gaps_s))
     return "; ".join(told)
+
+
+def _samples(lit: LitSamples) -> str:
+    return f"{lit.samples:,} {'sample' if lit.samples == 1 else 'samples'}"
 
 
 def gaps_text(gaps_s: np.ndarray) -> str:

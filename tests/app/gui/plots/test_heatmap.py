@@ -16,17 +16,20 @@ from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.legend import plot_font
 from app.results.series import Series
 from tests.app.gui.plots.views import on_screen
-from tests.app.gui.synthetic import series
+from tests.app.gui.synthetic import case_of, series
 
 COLUMNS, ROWS = 42, 40
 
 
+ONE = series("ort-cpu", "m", count=10, rounds=1, finished=False)
+"""What all cases have in common: to draw samples for each would take longer than the tests."""
+
+
 def _case(model: str, option: int, p50_us: float, batch: int = 1) -> Series:
-    one = series(
-        "ort-cpu", model, key=f"{model} {option} {batch}", count=10, rounds=1, finished=False,
-        batch_size=batch, options=f"distribution=normal_{option}_us",
-    )  # fmt: skip
-    return replace(one, row={**one.row, "latency_p50_us": p50_us})
+    given = {"batch_size": batch, "options": f"distribution=normal_{option}_us"}
+    row = {**ONE.row, **given, "model": model, "latency_p50_us": p50_us}
+    key, case = f"{model} {option} {batch}", case_of(model, "ort-cpu", given)
+    return replace(ONE, key=key, label=key, model=model, case=case, row=row)
 
 
 @pytest.fixture

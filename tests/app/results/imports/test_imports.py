@@ -13,10 +13,12 @@ import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
+from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.run import Run
 from app.results.table import read_rows
 from tests.app.results.imports.foreign import NEWER, OLDER, perf_test_lines, trtexec_times
+from tests.app.results.runs import CASE, manifest_of, record
 
 FILES = Path(__file__).with_name("files")
 REAL = ("benchmark_report.json", "benchmark_report.csv", "polygraphy.json", "pyperf.json")
@@ -272,6 +274,25 @@ def test_a_case_is_taken_once_and_a_file_must_be_there(
         "--rounds says what the measurement behind --import has settled" in capsys.readouterr().err
     )
     assert len(imported(tmp_path / "run", file, f"again={file}")) == 2
+
+
+def test_an_imported_run_is_compared_with_its_like_alone(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunFolder.create(tmp_path / "ours", manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0] * 400)
+    assert main(["--compare", str(run.path), str(tmp_path / "ours")]) == 2
+    said = capsys.readouterr().err
+    assert "have no case in common" in said
+    assert "on a clock and within a boundary of its own" in said
+    imported(tmp_path / "sort", FILES / "pyperf.json")
+    assert main(["--compare", str(run.path), str(tmp_path / "sort")]) == 0
+    told = capsys.readouterr().out
+    assert "sort" in told
+    assert "same" in told or "undecided" in told
+    imported(tmp_path / "stated", FILES / "loadgen_Server.txt")
+    assert main(["--compare", str(run.path), str(tmp_path / "stated")]) == 2
+    assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
 
 
 def test_nobody_measures_on_in_an_imported_run(

@@ -56,7 +56,7 @@ def test_a_process_that_holds_too_much_is_ended_as_out_of_memory(
     job = round_work(model, samples, memory_limit_bytes=200 << 20)
     result = only_result(job, script(tmp_path / "hog.py", HOG))
     assert result.status == "out_of_memory"
-    assert "more than 200 MiB in compile" in result.reason
+    assert "more than 200 MiB of the host's memory in compile" in result.reason
 
 
 BURST = """

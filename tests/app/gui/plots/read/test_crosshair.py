@@ -26,13 +26,11 @@ from tests.app.gui.plots.read.pointing import LEFT, at, drag, hover
 from tests.app.gui.plots.views import FILLED, finished, live, on_screen
 from tests.app.gui.synthetic import series, summary_of
 
-_WITHOUT = ("schedule", "graph")
-"""These draw no figures of cases; a node has its own tooltip."""
 
-
-@pytest.mark.parametrize("name", [name for name in FILLED if name not in _WITHOUT])
+@pytest.mark.parametrize("name", FILLED)
 def test_every_view_is_read_by_the_arrow_keys(qtbot: QtBot, name: str, tmp_path: Path) -> None:
     view = on_screen(qtbot, FILLED[name](tmp_path))
+    qtbot.waitUntil(lambda: bool(view.plots))
     read = set()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
         QTest.keyClick(view.canvas, key)
@@ -140,6 +138,18 @@ def test_shift_and_the_mouse_mark_a_range_and_a_plain_drag_moves_the_plot(qtbot:
     assert len(marked) >= 2, "the range is told while it is drawn"
 
 
+def test_shift_and_the_arrow_keys_mark_what_lies_between(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, TimelineView(), [series(count=400, rounds=1, warmup=0)])
+    hover(view, at(view, 0.004, np.log10(20e-6)))
+    marked: list[Brush] = []
+    view.brushed.connect(marked.append)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left):
+        QTest.keyClick(view.canvas, key, Qt.KeyboardModifier.ShiftModifier)
+    lengths = [brush.spans[0].last - brush.spans[0].first for brush in marked]
+    assert lengths[1] == lengths[0] + 1 and lengths[2] == lengths[0]
+    assert len({brush.spans[0].first for brush in marked}) == 1, "it goes on from where it began"
+
+
 @pytest.mark.parametrize("view_class", [HistogramView, CumulativeView, TimelineView])
 def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
     qtbot: QtBot, view_class: type[PlotView]
@@ -161,12 +171,18 @@ def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
 
 def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HeatmapView(), finished())
-    spot = view._spot(next(cell for cell in view._pivot().cells if cell.ratio))
-    where = at(view, spot.x, spot.y)
+    where = at(view, 0.0, 1.0)
+    hover(view, where)
+    assert view.crosshair.reading is not None
+    keys = view.crosshair.reading.keys
+    assert [one.model for one in view.series if one.key in keys] == ["vgg16"]
+    with qtbot.waitSignal(view.picked) as picked:
+        QTest.keyClick(view.canvas, Qt.Key.Key_Return)
+    assert picked.args == [keys, False]
     for modifier in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier):
         with qtbot.waitSignal(view.picked) as picked:
             QTest.mouseClick(view.canvas.viewport(), LEFT, modifier, where)
-        assert picked.args == [spot.keys, modifier == Qt.KeyboardModifier.ControlModifier]
+        assert picked.args == [keys, modifier == Qt.KeyboardModifier.ControlModifier]
 
 
 def test_a_double_click_on_a_percentile_opens_the_iterations_behind_it(qtbot: QtBot) -> None:

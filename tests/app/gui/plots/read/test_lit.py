@@ -10,7 +10,7 @@ import pytest
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.gui.plots.read.brush import Brush, Span
 from app.gui.plots.read.lit import Lit, samples_table
-from app.gui.plots.read.told import brush_text, lit_text, rank_text
+from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, rank_text, short_names
 from app.results.series import Series
 from tests.app.gui.synthetic import open_loop, records, series
 
@@ -98,6 +98,14 @@ def test_exported_samples_are_those_that_are_lit() -> None:
     assert [row[2:4] for row in rows] == [[0, 1], [0, 3], [1, 2]]
     assert [row[-1] for row in rows] == pytest.approx([90.0, 95.0, 92.0])
     assert rows[0][4] == int(one.rounds[0]["started_ns"][1])
+
+
+def test_beside_other_cases_a_case_is_called_by_what_it_does_not_share() -> None:
+    labels = ["mlp · ort-cpu · batch 4", "mlp · ort-cpu · batch 8", "mlp · ort-cpu"]
+    assert short_names(labels) == ["batch 4", "batch 8", "mlp · ort-cpu"]
+    assert short_names(labels[:1]) == labels[:1] and short_names([]) == []
+    one = _case([20.0] * 99 + [8000.0])
+    assert lit_in_short(Lit(Brush("latency", 1e-3)).of(one)) == "1 sample, 1.0 %, 80 % of the time"
 
 
 def test_a_round_without_samples_lights_nothing() -> None:

@@ -14,8 +14,8 @@ from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.results.folder import RESULTS, RunFolder
 from app.results.measured import Measured
-from app.results.noticed import MOST, noticed
 from app.results.noticing.notice import Notice
+from app.results.noticing.noticed import MOST, noticed
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows, to_csv

@@ -1,0 +1,34 @@
+"""bf16 and fp8 as a user asks for them: rows where they are executed, and why not elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.app.headless.batch import rows, run
+
+
+def test_bf16_is_measured_where_it_is_executed_and_refused_elsewhere(work: Path) -> None:
+    runtimes = ("torch-cpu", "openvino-cpu", "ort-cpu", "fpga")
+    flags = ("--precision", "bf16", "--profile", "glance", "--rounds", "1", "--out", "run")
+    run("--headless", "--models", "mlp", "--runtimes", ",".join(runtimes), *flags)
+    torch, openvino, ort, card = rows(work / "run")
+    flags_of_cpu = Path("/proc/cpuinfo").read_text("utf-8")
+    measured = [torch]
+    if "avx512_bf16" in flags_of_cpu or "amx_bf16" in flags_of_cpu:
+        measured.append(openvino)
+    else:
+        assert "does not compute in bf16 here" in openvino["reason"]
+    for row in measured:
+        assert (row["status"], row["precision"], row["output_ok"]) == ("ok", "bf16", "true")
+        assert 0 < float(row["max_rel_error"]) <= float(row["tolerance"]) == 0.08
+    for row, why in ((ort, "no products in"), (card, "by itself")):
+        assert row["status"] == "unsupported"
+        assert why in row["reason"]
+
+
+def test_fp8_that_nothing_executes_is_one_sentence_before_anything_is_written(work: Path) -> None:
+    asked = ("--models", "mlp", "--runtimes", "torch-cpu,ort-cpu", "--precision", "fp8")
+    code, _, errors = run("--headless", *asked, "--out", "run")
+    assert code == 2
+    assert "torch-cpu does not execute fp8, which TensorRT alone multiplies" in errors
+    assert not (work / "run").exists()
