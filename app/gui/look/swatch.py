@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
+from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPen, QPixmap
 
 SIDE = 14
 _SHARP = 2
@@ -13,13 +13,13 @@ _SHARP = 2
 
 def swatch(
     color: QColor, ground: QColor, pattern: Qt.BrushStyle = Qt.BrushStyle.SolidPattern
-) -> QPixmap:
-    """Filled as the series is: hollow if doubted, hatched if simulated."""
+) -> QIcon:
+    """Filled as the series is: hollow if doubted, hatched if simulated; untinted when selected."""
     return _painted(color.name(), ground.name(), pattern)
 
 
 @lru_cache(maxsize=512)
-def _painted(color: str, ground: str, pattern: Qt.BrushStyle) -> QPixmap:
+def _painted(color: str, ground: str, pattern: Qt.BrushStyle) -> QIcon:
     pixmap = QPixmap(SIDE * _SHARP, SIDE * _SHARP)
     pixmap.setDevicePixelRatio(_SHARP)
     pixmap.fill(QColor(ground))
@@ -28,4 +28,6 @@ def _painted(color: str, ground: str, pattern: Qt.BrushStyle) -> QPixmap:
     painter.setBrush(QBrush(QColor(color), pattern))
     painter.drawRect(QRectF(2.0, 2.0, SIDE - 4.0, SIDE - 4.0))
     painter.end()
-    return pixmap
+    icon = QIcon(pixmap)
+    icon.addPixmap(pixmap, QIcon.Mode.Selected)
+    return icon

@@ -14,9 +14,9 @@ from PySide6.QtGui import (
     QColor,
     QDropEvent,
     QFocusEvent,
-    QIcon,
     QKeyEvent,
     QMouseEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
@@ -25,6 +25,8 @@ from app.gui.look.theme import Theme
 from app.gui.plots.style import SeriesStyle
 
 NAME, P50, P99 = range(3)
+_LEAST_LINES = 17
+"""Its width in heights of a line of text, below which three columns are too many."""
 _KEY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -76,7 +78,7 @@ class SeriesRows(QTreeWidget):
         self.setUniformRowHeights(True)
         self.setMouseTracking(True)
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setTextElideMode(Qt.TextElideMode.ElideLeft)
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
@@ -136,7 +138,7 @@ class SeriesRows(QTreeWidget):
     def _fill(item: QTreeWidgetItem, line: Line, theme: Theme) -> None:
         style = line.style
         picture = swatch(style.color, QColor(theme.base), style.fill().style())
-        item.setIcon(NAME, QIcon(picture))
+        item.setIcon(NAME, picture)
         for column, text in ((NAME, line.text), (P50, line.p50), (P99, line.p99)):
             item.setText(column, text)
             item.setToolTip(column, line.whole)
@@ -162,6 +164,11 @@ class SeriesRows(QTreeWidget):
         keys = [line.key for line in self._lines if line.key != self.current_key()]
         keys.insert(place, self.current_key())
         self.ordered.emit(tuple(keys))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Where it is narrow names have the room of the p99, which is spoken all the same."""
+        super().resizeEvent(event)
+        self.setColumnHidden(P99, self.width() < _LEAST_LINES * self.fontMetrics().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         if event.modifiers() & Qt.KeyboardModifier.AltModifier:

@@ -118,7 +118,7 @@ class HistogramView(RowsView):
         published: Sequence[Mark],
     ) -> list[Mark]:
         """All into one plot; the marks of the series."""
-        self.without_rows()
+        self.rows_in_sight(len(shown), 0)
         if self._renewed(shown, grey):
             plot = self._add_plot((share_axis if self._is_density else count_axis)("left"))
             band = self.lay(BandLayer(plot, self.theme))

@@ -34,19 +34,16 @@ class RowsView(PlotView):
         return place
 
     def rows_in_sight(self, rows: int, least_px: int) -> range:
-        """Those of so many rows, each of that height at least, to which the bar is scrolled."""
+        """Those of so many rows, each of that height at least, to which the bar is scrolled; all
+        where they may be of any height."""
         room = self.canvas.height() - _ABOVE_AND_BELOW_PX
-        fitting = max(1, min(rows, room // least_px))
+        fitting = max(1, min(rows, room // least_px)) if least_px else rows
         self.row_bar.blockSignals(True)  # who asks draws what it is answered
         self.row_bar.setPageStep(fitting)
         self.row_bar.setRange(0, rows - fitting)
         self.row_bar.blockSignals(False)
         self.row_bar.setVisible(fitting < rows)
         return range(self.row_bar.value(), self.row_bar.value() + fitting)
-
-    def without_rows(self) -> None:
-        """All is in sight."""
-        self.row_bar.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if isinstance(event, QWheelEvent) and self.row_bar.isVisible():

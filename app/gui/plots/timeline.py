@@ -79,14 +79,11 @@ class TimelineView(RowsView):
         part = self.part_choice.part
         shown = [one for one in self.series if any(len(r) for r in one.rounds) and one.has(part)]
         if not shown:
-            return without_samples(
-                self.series,
-                "No raw samples yet. The timeline follows a round while it is measured.",
-            )
+            not_yet = "No raw samples yet. The timeline follows a round while it is measured."
+            return without_samples(self.series, not_yet)
         stacked = self.layout_choice.value == "stacked"
-        drawn = self._in_sight(shown) if stacked else shown
-        if not stacked:
-            self.without_rows()
+        rows = self.rows_in_sight(len(shown), PANEL_PX if stacked else 0)
+        drawn = shown[rows.start : rows.stop]
         self._build(drawn, stacked)
         offsets = self._follow(drawn)
         if self.follows:
@@ -231,10 +228,6 @@ class TimelineView(RowsView):
         """Another part is looked at: finer or coarser data for it at the next refresh."""
         self.mark_dirty()
 
-    def _in_sight(self, shown: Sequence[Series]) -> Sequence[Series]:
-        rows = self.rows_in_sight(len(shown), PANEL_PX)
-        return shown[rows.start : rows.stop]
-
     def _follow(self, drawn: Sequence[Series]) -> list[float]:
         """Read on in every round; where the rounds begin, and where the last one ends [s]."""
         styles = self.styles()
@@ -244,6 +237,7 @@ class TimelineView(RowsView):
                 trace = self._traces.get((one.key, number))
                 if trace is None:
                     trace = self._trace(one, number, styles[one.key])
+                    self._traces[one.key, number] = trace
                 trace.set_style(styles[one.key])
                 trace.follow(records)
                 lengths += [0.0] * (number + 1 - len(lengths))
@@ -255,9 +249,7 @@ class TimelineView(RowsView):
         taken = self._taken(series)
         key = (series.key, number, self.part_choice.part)
         envelope = self._envelopes.setdefault(key, Envelope(taken))
-        trace = Trace(self._panels[series.key], style, self.theme, taken, envelope)
-        self._traces[series.key, number] = trace
-        return trace
+        return Trace(self._panels[series.key], style, self.theme, taken, envelope)
 
     def _draw_traces(self, drawn: Sequence[Series], offsets: Sequence[float]) -> None:
         low, high = self.plots[0].viewRange()[0]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QPixmap
+from PySide6.QtGui import QBrush, QColor, QFont, QIcon
 
 from app.cases.status import FAILED, WELL
 from app.cases.verdict import BAND
@@ -221,7 +221,7 @@ class ResultsModel(QAbstractTableModel):
         told = self._answers.get(role)
         return None if told is None else told(self.series[row], self.columns[column])
 
-    def _swatch(self, series: Series, column: Column) -> QPixmap | None:
+    def _swatch(self, series: Series, column: Column) -> QIcon | None:
         if column.key != "runtime":
             return None
         none = QBrush(Qt.BrushStyle.NoBrush)

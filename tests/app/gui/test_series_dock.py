@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPixmap
+from PySide6.QtGui import QColor, QIcon
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -37,8 +37,8 @@ def _swatch(window: MainWindow, key: str) -> QColor:
     row = [one.key for one in model.series].index(key)
     column = [one.key for one in model.columns].index("runtime")
     picture = model.index(row, column).data(Qt.ItemDataRole.DecorationRole)
-    assert isinstance(picture, QPixmap)
-    image = picture.toImage()
+    assert isinstance(picture, QIcon)
+    image = picture.pixmap(14, 14, QIcon.Mode.Selected).toImage()
     return image.pixelColor(image.width() // 2, image.height() // 2)
 
 
