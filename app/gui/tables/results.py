@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
@@ -21,19 +21,14 @@ from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.chips import Chips
-from app.gui.tables.columns import COLUMNS, Column, shown_unasked
-from app.gui.tables.deltas import DeltaColumn
+from app.gui.tables.columns_menu import ColumnsMenu
 from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter
 from app.gui.tables.held import HeldAgainst
-from app.gui.tables.model import JUDGED, VERDICTS, ResultsModel
-from app.gui.tables.varying import SettingColumn, varying
+from app.gui.tables.model import ResultsModel
 from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
 from app.results.baselined import Baseline
 from app.results.series import Series
-
-_TOLD_WIDEST = "100.0 µs  +100 % undecided"
-_INTERVAL_WIDEST = "100.0 µs  (100.0 µs to 100.0 ms)"
 
 
 class ResultsTable(QWidget):
@@ -70,17 +65,9 @@ class ResultsTable(QWidget):
             "plan. Baselines before it have columns of their own (Ctrl+B)."
         )
         self.baseline_button.clicked.connect(self.toggle_baseline)
-        self.columns_button = QToolButton()
-        self.columns_button.setText("Columns")
-        self.columns_button.setAccessibleName("Choose columns")
-        self.columns_button.setToolTip("Chooses which columns of results.csv are shown.")
-        self.columns_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.held = HeldAgainst(self.model)
         self.row_actions: list[QAction] = []
-        self._lent: set[str] = set()
         self._judged = self._quiet = False
-        self.columns_menu = QMenu(self.columns_button)
-        self.columns_button.setMenu(self.columns_menu)
         self.count_label = QLabel()
         self.count_label.setProperty("muted", True)
         self.group_choice = Choice(
@@ -96,8 +83,7 @@ class ResultsTable(QWidget):
         self.view = self._make_view()
         self._kept = Kept(self.view, self.filter)
         self.filter.modelReset.connect(self._after_reset)
-        self._make_column_actions()
-        self._fit_judged()
+        self.columns = ColumnsMenu(self.model, self.view)
         self._lay_out()
         self._add_keys()
         self._count()
@@ -135,7 +121,7 @@ class ResultsTable(QWidget):
         controls.addWidget(self.filter_box, 1)
         controls.addWidget(self.count_label)
         for control in (
-            self.group_choice, self.status_choice, self.baseline_button, self.columns_button,
+            self.group_choice, self.status_choice, self.baseline_button, self.columns.button,
         ):  # fmt: skip
             controls.addWidget(control)
         column = QVBoxLayout(self)
@@ -159,100 +145,26 @@ class ResultsTable(QWidget):
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             self.addAction(action)
 
-    def _make_column_actions(self) -> None:
-        for column in COLUMNS:
-            self._offer(column)
-        self.columns_menu.setToolTipsVisible(True)
-        self._columns_changed()
-
-    def _offer(self, column: Column) -> None:
-        action = self.columns_menu.addAction(column.title)
-        action.setData(column.key)
-        action.setToolTip(column.hint)
-        action.setCheckable(True)
-        action.setChecked(shown_unasked(column.key) or isinstance(column, DeltaColumn))
-        action.toggled.connect(self._columns_changed)
-
-    def _follow_columns(self, arranged: Mapping[str, int]) -> None:
-        """Offer the percentiles that this run's plan chose and the settings that its cases vary,
-        and no longer those of another's."""
-        for action in self.columns_menu.actions()[len(COLUMNS) :]:
-            self.columns_menu.removeAction(action)
-        for column in self.model.columns[len(COLUMNS) :]:
-            self._offer(column)
-        self._arrange(arranged)
-        self._columns_changed()
-
-    def _arranged(self) -> dict[str, int]:
-        """The columns from left to right, and how wide each is."""
-        header, columns = self.view.horizontalHeader(), self.model.columns
-        order = sorted(range(len(columns)), key=header.visualIndex)
-        return {columns[k].key: header.sectionSize(k) for k in order}
-
-    def _arrange(self, before: Mapping[str, int]) -> None:
-        """As it was before there were other columns; new settings come before the status."""
-        header, columns = self.view.horizontalHeader(), self.model.columns
-        places = {column.key: place for place, column in enumerate(columns)}
-        order = [key for key in before if key in places]
-        new = [column.key for column in columns if column.key not in before]
-        settings = [key for key in new if isinstance(columns[places[key]], SettingColumn)]
-        status = order.index("status")
-        order[status:status] = settings
-        order += [key for key in new if key not in settings]
-        for visual, key in enumerate(order):
-            header.moveSection(header.visualIndex(places[key]), visual)
-            width = before.get(key) or columns[places[key]].width
-            self.view.setColumnWidth(places[key], width)
-
     def show_plan(self, plan: Plan) -> None:
         """Judge within this run's own band, and show the verdicts on its own baseline's rows."""
         self.model.set_band(plan.band)
         self._judged = bool(plan.baseline)
-        self._lend()
-
-    def _lend(self) -> None:
-        """Show what tells these rows apart, and no longer what only told others apart."""
-        wanted = {*varying(self.model.settings), *(VERDICTS if self._judged else ())}
-        for action in self.columns_menu.actions():
-            key = action.data()
-            if key in wanted and not action.isChecked():
-                self._lent.add(key)
-                action.setChecked(True)
-            elif key in self._lent and key not in wanted:
-                self._lent.discard(key)
-                action.setChecked(False)
-
-    def _fit_judged(self) -> None:
-        """Room for a figure with its interval, or with its distance and its verdict."""
-        told = _TOLD_WIDEST if self.model.baseline is not None else _INTERVAL_WIDEST
-        wide = self.view.fontMetrics().horizontalAdvance(told) + 24
-        for place, column in enumerate(self.model.columns):
-            if column.key in JUDGED:
-                self.view.setColumnWidth(place, wide)
+        self.columns.lend(self._judged)
 
     def visible_columns(self) -> list[str]:
         """The keys of the columns that the user has shown, for preferences."""
-        checked = [a.data() for a in self.columns_menu.actions() if a.isChecked()]
-        return [key for key in checked if key not in self._lent]
+        return self.columns.visible()
 
     def set_visible_columns(self, keys: Sequence[str]) -> None:
         """Show these; keys that are no columns are ignored, as they may be of another version."""
-        for action in self.columns_menu.actions():
-            action.setChecked(action.data() in keys)
-        self._columns_changed()
-
-    def _columns_changed(self, *_: object) -> None:
-        for place, action in enumerate(self.columns_menu.actions()):
-            self.view.setColumnHidden(place, not action.isChecked())
+        self.columns.show_only(keys)
 
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these cases; selection, sorting and baseline stay."""
-        columns, arranged = self.model.columns, self._arranged()
-        self.model.set_series(series)
-        if columns != self.model.columns:
-            self._follow_columns(arranged)
+        with self.columns.following():
+            self.model.set_series(series)
         self.held.renew()
-        self._lend()
+        self.columns.lend(self._judged)
         offered = {one.key: f"By {one.title.lower()}" for one in self.model.settings}
         self.group_choice.set_texts({"": "No groups", **offered})
         self.filter.set_group(self.group_choice.value)
@@ -327,16 +239,16 @@ class ResultsTable(QWidget):
         self._tell_baselines()
 
     def _tell_baselines(self) -> None:
-        self._fit_judged()
+        self.columns.fit_judged()
         self.baselines_chosen.emit(self.held.keys)
         self._show_baseline_state()
 
     def set_baselines(self, baselines: Sequence[Baseline]) -> None:
         """Give a column to each but the row beside which figures are told already."""
-        kept, arranged, columns = set(self.selected_keys()), self._arranged(), self.model.columns
-        self.held.set_baselines(baselines)
-        if columns != self.model.columns:
-            self._follow_columns(arranged)
+        kept = set(self.selected_keys())
+        with self.columns.following() as changed:
+            self.held.set_baselines(baselines)
+        if changed():
             self.select(kept)
 
     def _show_baseline_state(self, *_: object) -> None:
@@ -365,10 +277,7 @@ class ResultsTable(QWidget):
         return [one for one in rows if one is not None]
 
     def _raw(self, cases: Sequence[Series]) -> Table:
-        header = self.view.horizontalHeader()
-        columns = self.model.columns
-        order = sorted(range(len(columns)), key=header.visualIndex)
-        shown = [columns[k] for k in order if not header.isSectionHidden(k)]
+        shown = self.columns.shown()
         return [column.key for column in shown], [
             [column.raw(one) for column in shown] for one in cases
         ]

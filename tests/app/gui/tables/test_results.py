@@ -193,7 +193,7 @@ def test_what_tells_rows_apart_is_shown_while_it_does(table: ResultsTable) -> No
     before = table.visible_columns()
 
     def shown() -> set[str]:
-        return {a.data() for a in table.columns_menu.actions() if a.isChecked()} - set(before)
+        return {a.data() for a in table.columns.menu.actions() if a.isChecked()} - set(before)
 
     table.set_series(
         [
@@ -294,7 +294,7 @@ def test_columns_can_be_chosen_and_kept(table: ResultsTable) -> None:
     assert table.visible_columns() == ["model", "macs"]
     shown = [k for k in range(len(COLUMNS)) if not table.view.isColumnHidden(k)]
     assert [COLUMNS[k].key for k in shown] == ["model", "macs"]
-    action = next(a for a in table.columns_menu.actions() if a.data() == "opset")
+    action = next(a for a in table.columns.menu.actions() if a.data() == "opset")
     action.trigger()
     assert "opset" in table.visible_columns()
 
