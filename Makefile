@@ -16,7 +16,8 @@ test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then t
 fuzz: $(STAMP)  ## the property tests with fresh draws, for FUZZ_MINUTES (5) from FUZZ_SEED
 	$(BIN)/python -m tests.fuzz
 
-soak: $(STAMP)  ## SOAK_MUTANTS (700) damaged files from SOAK_SEED, on SOAK_RUNTIMES: a row each
+soak: $(STAMP)  ## the tests that take long and rarely break, and SOAK_MUTANTS (700) damaged files
+	$(BIN)/python -m tests --rare
 	$(BIN)/python -m tests.soak
 
 coverage: $(STAMP)  ## all tests, and which lines of ours none of them ran

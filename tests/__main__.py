@@ -1,7 +1,8 @@
 """`make test`: all tests in two parts, and one line that counts them.
 
 First what measures nothing, on all cores at once; then, one after another, what must have the
-machine for itself. Arguments are pytest's: `python -m tests tests/app -k resume`.
+machine for itself. Arguments are pytest's: `python -m tests tests/app -k resume`. What takes long
+and rarely breaks is left to `make soak`: `python -m tests --rare`.
 """
 
 from __future__ import annotations
@@ -18,19 +19,21 @@ from xml.etree import ElementTree
 
 from tests.parallel import on_all_cores
 
-PARTS = (("not alone", on_all_cores()), ("alone", ()))
+PARTS = (("not alone and not rare", on_all_cores()), ("alone and not rare", ()))
+RARE = (("rare", on_all_cores()),)
 NOTHING_CHOSEN = 5
 """pytest's exit code where none of the tests is meant."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    begun = time.monotonic()
+    begun, rare = time.monotonic(), "--rare" in arguments
+    arguments = [argument for argument in arguments if argument != "--rare"]
     # Hundreds of processes import our sources, and each would compile all that it imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     counts: Counter[str] = Counter()
     codes = []
     with tempfile.TemporaryDirectory() as folder:
-        for part, (chosen, how) in enumerate(PARTS):
+        for part, (chosen, how) in enumerate(RARE if rare else PARTS):
             report = Path(folder) / f"{part}.xml"
             command = [sys.executable, "-m", "pytest", "-q", "-m", chosen, *how]
             command += [f"--junit-xml={report}", *arguments]

@@ -132,13 +132,20 @@ def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
 
 
 def test_a_search_goes_on_where_it_was_killed(folder: Path) -> None:
+    manifest = folder / "search" / "manifest.json"
+    manifest.write_text(manifest.read_text("utf-8").replace('"1GiB"', '"100MiB"'), "utf-8")
     before = read_run(folder / "search")
-    largest = max(case.axes["batch"] for case in before.cases)
+    tried = [case.axes["batch"] for case in before.cases]
+    assert tried == [2**power for power in range(len(tried))]
     run = read_run(resumed(folder, "search"))
     batches = [case.axes["batch"] for case in run.cases]
-    assert batches == [2**power for power in range(17)]
-    assert largest in batches
+    assert batches[: len(tried)] == tried
     assert all(len(run.rounds_of(case)) == 1 for case in run.cases)
+    ended = {case.axes["batch"]: run.rounds_of(case)[0].status for case in run.cases}
+    largest = max(batch for batch, status in ended.items() if status == "ok")
+    # It ends where the memory does, the limit being the only thing that stops this graph.
+    assert largest >= tried[-1]
+    assert {status for batch, status in ended.items() if batch > largest} == {"out_of_memory"}
 
 
 def test_it_compares_with_a_run_of_today_by_what_its_cases_are(folder: Path) -> None:

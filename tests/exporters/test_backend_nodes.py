@@ -14,6 +14,7 @@ import pytest
 from tests.checkout import ROOT
 from tests.exporters import backend_nodes
 
+pytestmark = pytest.mark.rare
 _NO_WINDOW = "ONNX Runtime's Attention has no window attributes"
 _NO_LAYOUT = "ONNX Runtime's recurrent kernels know no layout=1"
 _RANDOM = "the outputs are random"

@@ -11,6 +11,7 @@ import pytest
 from exporters.codec import to_json
 from tests.runtimes.graphs import Graphs
 
+pytestmark = pytest.mark.rare
 WARM_UP, SESSIONS = 30, 200
 ALLOWED_PER_SESSION = 20 * 1024
 """Bytes. The weights alone are 1 MiB, a callback kept by mistake some 11 KiB."""

@@ -14,7 +14,7 @@ from tests.survey.__main__ import main
 from tests.survey.networks import networks
 from tests.survey.table import RUNTIMES, read_rows
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.rare]
 SURVEYED = ("logistic_regression", "xgboost_regressor")
 SMALL = ("bert_classifier", "gpt2", "clip_vision", "mobilenet_v3_small", "vision_transformer")
 

@@ -219,6 +219,8 @@ def test_the_view_in_front_is_copied_by_its_key(
 ) -> None:
     open_run(window, qtbot, run)
     QGuiApplication.clipboard().clear()
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window)
     keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     QTest.keyClick(window, Qt.Key.Key_E, keys)
     assert not QGuiApplication.clipboard().image().isNull()

@@ -53,6 +53,7 @@ def weights_in_a_process(cache: Path, threads: int) -> str:
     return run.stdout
 
 
+@pytest.mark.rare
 def test_training_again_elsewhere_gives_the_same_weights(tmp_path: Path) -> None:
     first = weights_in_a_process(tmp_path / "a", threads=1)
     assert weights_in_a_process(tmp_path / "b", threads=2) == first

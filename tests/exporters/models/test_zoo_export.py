@@ -38,6 +38,16 @@ def test_each_family_is_walked() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", smallest_of_each_family())
+DEEP = ("densenet", "inception")
+"""Families of hundreds of nodes, each of which takes half a minute."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.rare] if name.startswith(DEEP) else [])
+        for name in smallest_of_each_family()
+    ],
+)
 def test_the_network_exports_with_a_symbolic_batch(worker: WorkerProcess, name: str) -> None:
     assert_batch_is_symbolic_and_right(worker, name, batches=(2,))

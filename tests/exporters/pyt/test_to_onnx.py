@@ -92,6 +92,7 @@ def test_a_layer_of_lstm_is_one_node(worker: WorkerProcess) -> None:
     assert not {"Slice", "Shape", "Reshape"} & set(operators)
 
 
+@pytest.mark.rare
 def test_two_processes_in_two_checkouts_write_the_same_bytes(
     worker: WorkerProcess, tmp_path: Path
 ) -> None:
