@@ -131,6 +131,7 @@ def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
     assert [row["accuracy_top1"] for row in Rows().of(run)][:2] == [0.9, 0.9]
 
 
+@pytest.mark.rare
 def test_a_search_goes_on_where_it_was_killed(folder: Path) -> None:
     manifest = folder / "search" / "manifest.json"
     manifest.write_text(manifest.read_text("utf-8").replace('"1GiB"', '"100MiB"'), "utf-8")

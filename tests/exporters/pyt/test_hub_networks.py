@@ -47,6 +47,7 @@ def test_a_t5_encoder_that_the_new_exporter_cannot_take_is_measured_and_says_why
     assert all("modeling_t5.py:" in warning for warning in model.warnings)
 
 
+@pytest.mark.rare
 def test_a_segmentation_network_gives_its_dict(worker: WorkerProcess) -> None:
     pytest.importorskip("torchvision", exc_type=ImportError)
     model = _exported(worker, f"{FILE}:segmentation", {"batch": 2})
@@ -54,6 +55,7 @@ def test_a_segmentation_network_gives_its_dict(worker: WorkerProcess) -> None:
     assert_agrees(model, {"batch": 2})
 
 
+@pytest.mark.rare
 def test_a_network_of_timm_is_measured(worker: WorkerProcess) -> None:
     pytest.importorskip("timm")
     assert_agrees(_exported(worker, f"{FILE}:regnet", {"batch": 3}), {"batch": 3})

@@ -35,6 +35,7 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.rare
 @pytest.mark.timeout(600)
 def test_the_bridge_works_on_the_oldest_onnxruntime(oldest: Path) -> None:
     if onnxruntime.__version__.startswith(f"{OLDEST}."):
