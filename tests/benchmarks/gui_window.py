@@ -43,6 +43,8 @@ def main() -> None:
         answer |= _frames(window) if mode == "frames" else _memory(window)
     window.close()
     sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # views without a window are left, which Qt takes apart in no order
 
 
 def _until(condition: Any, seconds: float = 600.0) -> float:
