@@ -6,6 +6,7 @@ made anew with each look, so that pages that a plot has touched are given back.
 
 from __future__ import annotations
 
+import mmap
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -81,6 +82,16 @@ class SampleTail:
             return np.memmap(self.path, RECORD, mode="r", shape=(self.records,))
         except (OSError, ValueError):
             return np.empty(0, RECORD)
+
+
+def give_back(records: np.ndarray) -> None:
+    """Let go of the pages of a map that were read: they are the file's, and come again if wanted.
+
+    Read once from end to end, a long round would otherwise count as memory for as long as it is
+    shown.
+    """
+    if isinstance(records.base, mmap.mmap):
+        records.base.madvise(mmap.MADV_DONTNEED)
 
 
 def no_counts() -> np.ndarray:

@@ -6,6 +6,7 @@ the samples; other bins are only found for another range, or once there are twic
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,11 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 from app.cases.round import MEASURED
 from app.gui.plots.read.bins import Binned
 from app.gui.plots.read.grid import Grid, grid_for
+from app.results.follow.sample_tail import give_back
 from app.results.parts import Part, part_ns
 from app.results.series import Series
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 _FOR_THE_RULE = 1 << 19
 """How wide bins are to be, so many samples of a case tell."""
 
@@ -60,8 +62,7 @@ class Tally:
         self._read += [0] * (len(lengths) - len(self._read))
         due = series.case.scenario.is_open_loop
         for number, records in enumerate(series.rounds):
-            for begin in range(self._read[number], lengths[number], _CHUNK):
-                added = records[begin : begin + _CHUNK]
+            for added in _chunks(records, self._read[number]):
                 self._add(part_ns(added[added["phase"] == MEASURED], self._part, due))
         self._read = lengths
         return True
@@ -79,7 +80,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    seen: Seen
+    """Holds no samples: what keeps a map of them keeps all of its pages in memory."""
+
+    part: Part
     grid: Grid
     tallies: dict[str, Tally]
 
@@ -102,7 +105,7 @@ class FineBins(QObject):
         answer = self._answer
         if answer is None or not answer.grid.covers(10.0**seen.low, 10.0**seen.high):
             return None
-        if answer.seen.part != seen.part or {one.key for one in seen.series} - set(answer.tallies):
+        if answer.part != seen.part or {one.key for one in seen.series} - set(answer.tallies):
             return None
         if not all(answer.tallies[one.key].follow(one) for one in seen.series):
             self._answer, self._asked = None, ()
@@ -145,6 +148,16 @@ class _Job(QRunnable):
         self._question.done.emit(_found(self._question.seen))
 
 
+def _chunks(records: np.ndarray, begin: int = 0) -> Iterator[np.ndarray]:
+    """The records from one on, piece by piece; what was read of a large map is given back."""
+    for at in range(begin, len(records), _CHUNK):
+        chunk = records[at : at + _CHUNK]
+        large = len(chunk) == _CHUNK
+        yield np.array(chunk) if large else chunk
+        if large:
+            give_back(records)
+
+
 def _found(seen: Seen) -> Answer | None:
     cases = [_for_the_rule(one, seen.part) for one in seen.series]
     grid = grid_for(cases, 10.0**seen.low, 10.0**seen.high, seen.width_px)
@@ -153,7 +166,7 @@ def _found(seen: Seen) -> Answer | None:
     tallies = {one.key: Tally(grid, seen.part) for one in seen.series}
     for one in seen.series:
         tallies[one.key].follow(one)
-    return Answer(seen, grid, tallies)
+    return Answer(seen.part, grid, tallies)
 
 
 def _for_the_rule(series: Series, part: Part) -> np.ndarray:
@@ -162,6 +175,6 @@ def _for_the_rule(series: Series, part: Part) -> np.ndarray:
         return np.empty(0, np.int64)
     due = series.case.scenario.is_open_loop
     step = 1 + sum(map(len, series.rounds)) // _FOR_THE_RULE
-    chosen = [records[::step] for records in series.rounds]
+    chosen = [chunk[::step].copy() for records in series.rounds for chunk in _chunks(records)]
     values = [part_ns(one[one["phase"] == MEASURED], part, due) for one in chosen]
     return np.concatenate([np.empty(0, np.int64), *values])
