@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.app.headless.batch import rows, run
 from tests.exporters.pyt import networks
 
 FILE = str(Path(networks.__file__))
 
 
+@pytest.mark.rare
 def test_each_size_of_a_module_with_baked_in_sizes_is_measured_on_its_own_graph(
     work: Path,
 ) -> None:

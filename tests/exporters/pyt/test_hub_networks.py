@@ -28,6 +28,7 @@ def _exported(worker: WorkerProcess, model: str, *points: dict[str, int]) -> Exp
     return reply.model
 
 
+@pytest.mark.rare
 def test_a_bert_as_it_is_gives_both_of_its_outputs_at_every_length(worker: WorkerProcess) -> None:
     pytest.importorskip("transformers")
     points = {"batch": 2, "sequence": 7}, {"batch": 1, "sequence": 70}
@@ -38,6 +39,7 @@ def test_a_bert_as_it_is_gives_both_of_its_outputs_at_every_length(worker: Worke
         assert_agrees(model, point)
 
 
+@pytest.mark.rare
 def test_a_t5_encoder_that_the_new_exporter_cannot_take_is_measured_and_says_why(
     worker: WorkerProcess,
 ) -> None:

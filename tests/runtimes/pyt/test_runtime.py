@@ -221,6 +221,7 @@ def test_a_module_that_cannot_be_compiled_whole_is_unsupported(
     assert not torch.is_inference_mode_enabled()
 
 
+@pytest.mark.rare
 def test_compiling_leaves_no_thread_or_process_behind(graphs: Graphs, compiled: Settings) -> None:
     script = f"""
 import json, sys, threading
