@@ -18,6 +18,7 @@ from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.marks import percentiles
 from app.gui.plots.style import legend_text, remark
 from app.results.baselined import Baseline
+from app.results.doubts import standing
 from app.results.facets import facets
 from app.results.labels import apart
 from app.results.series import Series
@@ -151,7 +152,7 @@ class SeriesList(QWidget):
             Line(
                 one.key,
                 names[one.key],
-                f"{CLOCK_TEXT[one.clock] if clocks else ''}{remark(one)}".removeprefix(", "),
+                _remark(one, clocks),
                 *_figures(one),
                 legend_text(one),
                 styles[one.key],
@@ -164,6 +165,14 @@ class SeriesList(QWidget):
         if styles != self._told:
             self._told = styles
             self.colored.emit({key: (style.color, style.fill()) for key, style in styles.items()})
+
+
+def _remark(series: Series, clocks: bool) -> str:
+    """In the little room of the list only what neither its swatch nor most others say: hollow is
+    doubted, and the wall clock the usual one. The whole text has both."""
+    told = CLOCK_TEXT[series.clock] if clocks and series.clock != "wall" else ""
+    why = "" if standing(series) == "doubted" and series.status == "ok" else remark(series)
+    return f"{told}{why}".removeprefix(", ")
 
 
 def _figures(series: Series) -> tuple[str, str]:
