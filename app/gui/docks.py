@@ -38,6 +38,7 @@ class Docks(QObject):
         self._window, self._preferences = window, preferences
         self.docks: dict[str, QDockWidget] = {}
         self.page: Page = "measure"
+        self._was_shown = False
         self.filled = ""
         self._cramped = False
         self._before_filled = QByteArray()
@@ -83,6 +84,16 @@ class Docks(QObject):
         self.page = page
         self._show_page()
         self.page_changed.emit(self.page)
+
+    def shown(self) -> None:
+        """The window is seen for the first time: an arrangement that was kept is restored now.
+
+        Restored before that, Qt leaves the tab bars of the one before over all else.
+        """
+        if not self._was_shown:
+            self._was_shown = True
+            if not self._preferences.layout(self._name).isEmpty():
+                self._show_page()
 
     def save(self) -> None:
         """Remember the present page's arrangement."""
@@ -203,7 +214,7 @@ class Docks(QObject):
         state = self._preferences.layout(self._name)
         # Some arrangement must be there before Qt can restore another over it.
         self._arrange()
-        if not state.isEmpty():
+        if self._was_shown and not state.isEmpty():
             self._window.restoreState(state, LAYOUT_VERSION)
         self.placed.emit()
 

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QDropEvent,
     QKeyEvent,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QMainWindow
 
@@ -302,6 +303,10 @@ class MainWindow(QMainWindow):
         self.actions_by_key["resume_run"].setEnabled(False)
         if self.feed.state is not None:
             self._show_run(self.feed.state)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        self.docks.shown()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
