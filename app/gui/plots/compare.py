@@ -18,7 +18,6 @@ from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import Levels, LogAxis, NamesAxis
-from app.gui.plots.bars import ROW_HEIGHT
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import ROW, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
@@ -29,6 +28,8 @@ from app.results.verdicts import Compared, Comparison, Sides
 from app.stats.verdict import APART
 
 _MOST_NOTES = 8
+_AROUND_ROWS_PX, _ABOVE_PX = 74, 150
+"""Room for a plot's title and axis, and for heading, legend and margins above the plots."""
 
 
 class CompareView(ScrolledView):
@@ -62,10 +63,14 @@ class CompareView(ScrolledView):
         self.reset()
         noted = NotesItem(_notes_text(found.environment), self.theme)
         self.body.addItem(noted, row=0, col=0, colspan=2)
-        height = 74 + (ROW_HEIGHT + 4) * len(found.cases)
+        # A verdict, and its interval below it.
+        row = 2.0 * QFontMetricsF(plot_font()).height() + 6.0
+        height = _AROUND_ROWS_PX + row * (len(found.cases) + 0.4)
         for column, name in enumerate(_told(found)):
-            self._draw_ratios(column, name, found.cases).setMaximumHeight(height + 40)
-        self.canvas.setMinimumHeight(int(100 + noted.minimumHeight() + height))
+            plot = self._draw_ratios(column, name, found.cases)
+            plot.setMinimumHeight(height)
+            plot.setMaximumHeight(height + 40)
+        self.canvas.setMinimumHeight(int(_ABOVE_PX + noted.minimumHeight() + height))
         self.body.layout.setRowStretchFactor(1, 1)
         self.show_legend([_entry(word, self.theme) for word in get_args(Word)])
         self.show_heading(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
 from app.gui.card.run import CardRun
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.bars import BarLayer
@@ -162,6 +164,16 @@ def test_the_window_says_of_two_runs_what_the_command_line_says(qtbot: QtBot) ->
     told = [dict(zip(header, row, strict=True)) for row in rows]
     assert [one["p50_verdict"] for one in told] == ["slower", "undecided"]
     assert told[1]["p50_why"] == "measured apart", "3 % may be the machine's own"
+
+
+def test_the_two_lines_of_a_row_always_have_room(qtbot: QtBot) -> None:
+    a = [series("ort-cpu", f"net{k}", count=500) for k in range(8)]
+    view = on_screen(qtbot, CompareView())
+    view.set_runs(side("a", a, {}), side("b", a, {}))
+    view.refresh()
+    lines = 2.0 * QFontMetricsF(plot_font()).height()
+    assert len(view.plots) == 2
+    assert all(plot.minimumHeight() > 8 * lines for plot in view.plots)
 
 
 def test_two_runs_are_judged_within_the_band_of_the_open_ones_plan(qtbot: QtBot) -> None:
