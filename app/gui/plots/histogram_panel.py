@@ -51,11 +51,8 @@ class HistogramPanel:
         for one, style, filled in looks:
             bins = binned[one.key]
             heights, floor = heights_of(bins.counts, unit(bins), log=log)
-            occupied = np.nonzero(bins.counts)[0]
-            first, last = (occupied[0], occupied[-1] + 1) if len(occupied) else (0, 0)
-            outline = self._outline(one.key, style, filled)
-            edges = np.log10(bins.edges_s[first : last + 1])
-            outline.set_columns(edges, heights[first:last], floor)
+            edges, columns = occupied(bins, bins.counts, heights)
+            self._outline(one.key, style, filled).set_columns(edges, columns, floor)
             told = tuple((p.name, p.seconds) for p in percentiles(one))
             drawn.append(DrawnBins(one.key, one.label, style.color, bins, heights, told))
             tops.append(float(heights.max(initial=floor)))
@@ -79,18 +76,16 @@ class HistogramPanel:
         for drawn in self._drawn:
             spent = lit.get(drawn.key)
             counts = drawn.bins.counted(spent) if spent is not None else NO_COUNTS
-            occupied = np.nonzero(counts)[0]
-            if not len(occupied):
-                continue
             heights, floor = heights_of(counts, self._unit(drawn.bins), log=log)
-            first, last = occupied[0], occupied[-1] + 1
+            edges, columns = occupied(drawn.bins, counts, heights)
+            if not len(columns):
+                continue
             if drawn.key not in self._lit:
                 self._lit[drawn.key] = OutlineLayer(self.plot, LitStyle(drawn.color, False))
                 self._lit[drawn.key].setZValue(12)
             layer = self._lit[drawn.key]
             layer.set_style(LitStyle(drawn.color, False))
-            edges = np.log10(drawn.bins.edges_s[first : last + 1])
-            layer.set_columns(edges, heights[first:last], floor)
+            layer.set_columns(edges, columns, floor)
             layer.setVisible(True)
 
     def _outline(self, key: str, style: SeriesStyle, filled: bool) -> OutlineLayer:
@@ -110,3 +105,12 @@ def heights_of(counts: np.ndarray, unit: float, *, log: bool) -> tuple[np.ndarra
         return counts * unit, 0.0
     lowest = _FLOOR * unit
     return np.log10(np.maximum(counts * unit, lowest)), math.log10(lowest)
+
+
+def occupied(
+    bins: Binned, counts: np.ndarray, heights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """log10 edges and heights from the first bin with any of `counts` in it to the last."""
+    there = np.nonzero(counts)[0]
+    first, last = (there[0], there[-1] + 1) if len(there) else (0, 0)
+    return np.log10(bins.edges_s[first : last + 1]), heights[first:last]

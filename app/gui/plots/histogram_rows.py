@@ -9,7 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 
 from app.gui.plots.behind import Behind
-from app.gui.plots.histogram_panel import NO_COUNTS, heights_of
+from app.gui.plots.histogram_panel import NO_COUNTS, heights_of, occupied
 from app.gui.plots.marks import Mark, MarkLayer, percentiles
 from app.gui.plots.read.bins import Binned, BinReader, DrawnBins
 from app.gui.plots.read.cross import BandLayer
@@ -52,7 +52,7 @@ class RowPanel:
         self._unit = unit
 
         def ridge(key: str, style: SeriesStyle, outlines: Sequence[Ridge] = ()) -> Ridge:
-            edges, heights = _occupied(binned[key], raised[key] / self._highest)
+            edges, heights = occupied(binned[key], binned[key].counts, raised[key] / self._highest)
             return Ridge(edges, heights, style, marks.get(key, ()), outlines)
 
         self.ridges.set_ridges(
@@ -92,7 +92,7 @@ class RowPanel:
             spent = lit.get(drawn.key)
             counts = drawn.bins.counted(spent) if spent is not None else NO_COUNTS
             heights = _raised(drawn.bins, counts, self._unit, log) / self._highest
-            edges, heights = _occupied(replace(drawn.bins, counts=counts), heights)
+            edges, heights = occupied(drawn.bins, counts, heights)
             marked = Ridge(edges, heights, LitStyle(drawn.color, False))
             ridges.append(replace(ridge, lit=marked if len(heights) else None))
         self.ridges.set_ridges(ridges)
@@ -132,10 +132,3 @@ def _raised(
     """Heights [n] of all columns over the floor of their row."""
     heights, floor = heights_of(counts, unit(bins), log=log)
     return heights - floor
-
-
-def _occupied(bins: Binned, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """log10 edges and heights from the first bin with a sample in it to the last."""
-    there = np.nonzero(bins.counts)[0]
-    first, last = (there[0], there[-1] + 1) if len(there) else (0, 0)
-    return np.log10(bins.edges_s[first : last + 1]), heights[first:last]
