@@ -55,6 +55,7 @@ from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
+from app.results.run import Run
 from app.results.tune_answer import TunesFound, tunes_found
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
@@ -63,14 +64,16 @@ from app.sweep.run import SweepRun, close_quietly
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+Telling = Callable[[Run, Sequence[Measured]], int]
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
-def run_headless(flags: argparse.Namespace) -> int:
-    """Measure what the flags ask for; returns the exit code.
+def run_headless(flags: argparse.Namespace, then: Telling | None = None) -> int:
+    """Measure what the flags ask for; returns the exit code. `then` tells of the run in place of
+    our own answer, and its code holds where all else is well.
 
     Raises PlanError or ResultsError before anything is written.
     """
@@ -91,6 +94,7 @@ def run_headless(flags: argparse.Namespace) -> int:
             comparing=comparing,
             plot=flags.plot or "",
             page=plan.check and flags.markdown,
+            then=then,
         )
 
 
@@ -103,6 +107,7 @@ def measure(
     comparing: Comparing | None = None,
     plot: str = "",
     page: bool = False,
+    then: Telling | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -150,6 +155,9 @@ def measure(
             shown.write(compared.markdown)
         elif page:
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
+        elif then is not None:
+            page_code = then(run.run, measured)
+            code = code or page_code
         else:
             report(measured, folder.path, shown, run, sort, compared, rates, tunes)
         shown.flush()
