@@ -14,9 +14,11 @@ from app.results.verdicts import Pair, Sides, judged
 class Baseline:
     """A case that all others are held against, `own`, or the cases of another run.
 
-    Each is itself alone: arrays of samples are not compared.
+    Each is itself alone: arrays of samples are not compared. `key` is what it is known by,
+    however it is named.
     """
 
+    key: str
     name: str
     own: Series | None = None
     others: tuple[Series, ...] = ()
