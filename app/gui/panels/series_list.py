@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 
 from app.gui.look.choice import Choice
 from app.gui.look.theme import LIGHT, Theme
+from app.gui.look.words import Words
 from app.gui.panels.series_rows import Line, SeriesRows
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.marks import percentiles
@@ -59,9 +60,9 @@ class SeriesList(QWidget):
         self.rows.soloed.connect(self.solo)
         self.rows.pointed.connect(self._light)
         self.rows.ordered.connect(self._order)
-        self.shared_label = QLabel(wordWrap=True)
+        self.shared_label = Words(wrap=True)
         self.shared_label.setProperty("muted", True)
-        self.baselines_label = QLabel(wordWrap=True)
+        self.baselines_label = Words(wrap=True)
         self.baselines_label.setProperty("muted", True)
         self.baselines_label.hide()
         self._lay_out()
