@@ -21,16 +21,18 @@ _BETWEEN = " · "
 def case_label(case: Case) -> str:
     """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`."""
     usual = Case(case.model, case.runtime)
-    words = [printable(file_name(case.model)), case.runtime, *_sizes(case), *_options(case)]
+    words = [file_name(case.model), case.runtime, *_sizes(case), *_options(case)]
     words += [axis.told(case) for axis in AXES if axis.told(case) != axis.told(usual)]
-    return " ".join(words)
+    return printable(" ".join(words))
 
 
 def labels(cases: Sequence[Case]) -> dict[str, str]:
     """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`."""
     apart = differences(cases)
     return {
-        case.case_id: _BETWEEN.join([model_name(case.model), case.runtime, *apart[case.case_id]])
+        case.case_id: printable(
+            _BETWEEN.join([model_name(case.model), case.runtime, *apart[case.case_id]])
+        )
         for case in cases
     }
 

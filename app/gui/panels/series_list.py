@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 
 from app.gui.look.choice import Choice
 from app.gui.look.theme import LIGHT, Theme
+from app.gui.look.words import Words
 from app.gui.panels.baseline_list import BaselineList
 from app.gui.panels.series_rows import Line, SeriesRows
 from app.gui.plots.arrangement import Arrangement
@@ -60,7 +61,7 @@ class SeriesList(QWidget):
         self.rows.soloed.connect(self.solo)
         self.rows.pointed.connect(self._light)
         self.rows.ordered.connect(self._order)
-        self.shared_label = QLabel(wordWrap=True)
+        self.shared_label = Words(wrap=True)
         self.shared_label.setProperty("muted", True)
         self.baselines = BaselineList()
         self.baselines.hide()
