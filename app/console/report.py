@@ -102,7 +102,7 @@ def marks(kinds: Sequence[Warned]) -> dict[str, str]:
 
 def verdict_text(one: Fastest, band: float) -> str:
     """`ort-cpu, 1.42 times as fast as torch-cpu (1.38 to 1.47)`, or what would decide it."""
-    clock = " (simulated)" if one.simulated else ""
+    clock = " (simulated)" if one.simulated else ", measured apart" if one.apart else ""
     value, interval = text.significant(one.times), one.verdict.interval
     between = ""
     if interval is not None:
@@ -115,5 +115,6 @@ def verdict_text(one: Fastest, band: float) -> str:
     if one.rounds < LEAST_ROUNDS:
         return f"undecided; {one.first} leads {one.second} by {value} times{clock}"
     decides = f"--rounds {one.needed} may decide" if one.needed else "they hardly differ"
+    decides = "too little for rounds that are no pairs" if one.apart else decides
     said = f"undecided between {one.first} and {one.second}"
     return f"{said}, {value} times{between}: {decides}{clock}"
