@@ -115,6 +115,5 @@ def verdict_text(one: Fastest, band: float) -> str:
     if one.rounds < LEAST_ROUNDS:
         return f"undecided; {one.first} leads {one.second} by {value} times{clock}"
     decides = f"--rounds {one.needed} may decide" if one.needed else "they hardly differ"
-    decides = "too little for rounds that are no pairs" if one.apart else decides
-    said = f"undecided between {one.first} and {one.second}"
-    return f"{said}, {value} times{between}: {decides}{clock}"
+    said = f"undecided between {one.first} and {one.second}, {value} times{between}"
+    return f"{said}{clock}" if one.apart else f"{said}: {decides}{clock}"
