@@ -113,6 +113,12 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.width import width_of
 
         return _print(import_files(flags, width_of(sys.stdout)))
+    if flags.merge:
+        from app.console.merging import merge_runs
+        from app.console.width import width_of
+
+        report, code = merge_runs(flags, width_of(sys.stdout))
+        return _print(report) or code
     if flags.export and flags.paths:
         from app.console.exporting import export_stored, formats_of
 

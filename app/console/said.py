@@ -70,7 +70,7 @@ def said(measured: Sequence[Measured], band: float = BAND) -> Said:
 
 def verdict_text(one: Fastest, band: float) -> str:
     """`ort-cpu, 1.42 times as fast as torch-cpu (1.38 to 1.47)`, or what would decide it."""
-    clock = " (simulated)" if one.simulated else ""
+    clock = " (simulated)" if one.simulated else ", measured apart" if one.apart else ""
     value, interval = text.significant(one.times), one.verdict.interval
     between = ""
     if interval is not None:
@@ -83,8 +83,8 @@ def verdict_text(one: Fastest, band: float) -> str:
     if one.rounds < LEAST_ROUNDS:
         return f"undecided; {one.first} leads {one.second} by {value} times{clock}"
     decides = f"--rounds {one.needed} may decide" if one.needed else "they hardly differ"
-    told = f"undecided between {one.first} and {one.second}"
-    return f"{told}, {value} times{between}: {decides}{clock}"
+    told = f"undecided between {one.first} and {one.second}, {value} times{between}"
+    return f"{told}{clock}" if one.apart else f"{told}: {decides}{clock}"
 
 
 def _fastest(measured: Sequence[Measured], band: float) -> list[str]:

@@ -260,4 +260,4 @@ def _remarks(found: Comparison) -> Iterator[str]:
 
 def _is_of_machine(name: str) -> bool:
     """Whether what differs makes it another machine, and not the same one at another time."""
-    return name.startswith(_MACHINE)
+    return name.rpartition(" ")[2].startswith(_MACHINE)

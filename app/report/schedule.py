@@ -90,7 +90,7 @@ def schedule(one: Shown, run: CardRun) -> Figure:
 
 def asked_of(one: Shown) -> str:
     """The question for its schedule; "" of a case that does not run on a card."""
-    model = one.run.models.get((one.measured.case.model, one.measured.case.precision))
+    model = one.run.model_of(one.measured.case)
     return "" if model is None else question(one.measured.case, model)
 
 

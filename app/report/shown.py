@@ -120,7 +120,7 @@ class Shown:
 
 def without_batch(run: Run, case: Case) -> Case:
     """The case but for its batch size."""
-    model = run.models.get((case.model, case.precision))
+    model = run.model_of(case)
     axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
     return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
 

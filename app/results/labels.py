@@ -23,7 +23,7 @@ def case_label(case: Case) -> str:
     usual = Case(case.model, case.runtime)
     words = [file_name(case.model), case.runtime, *_sizes(case), *_options(case)]
     words += [axis.told(case) for axis in AXES if axis.told(case) != axis.told(usual)]
-    return printable(" ".join(words))
+    return printable(" ".join([*words, *_host(case)]))
 
 
 def labels(cases: Sequence[Case]) -> dict[str, str]:
@@ -65,6 +65,7 @@ def differences(
     sizes = {case.case_id: (case.model, _sizes(case, but.get(case.case_id, ""))) for case in cases}
     _add_differing(found, sizes)
     _add_differing(found, {case.case_id: (case.runtime, _options(case)) for case in cases})
+    _add_differing(found, {case.case_id: ("", _host(case)) for case in cases})
     return found
 
 
@@ -113,6 +114,10 @@ def _sizes(case: Case, but: str = "") -> list[str]:
 
 def _options(case: Case) -> list[str]:
     return [f"{name}={value}" for name, value in sorted(case.options.items())]
+
+
+def _host(case: Case) -> list[str]:
+    return [f"on {printable(case.host)}"] if case.host else []
 
 
 def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, list[str]]]) -> None:

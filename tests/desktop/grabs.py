@@ -12,12 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QThreadPool
 from PySide6.QtWidgets import QApplication
 
 from app.gui.look.preferences import Preferences
+from app.gui.plots.base import PlotView
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from tests.checkout import ROOT
@@ -65,7 +67,7 @@ class Grabber:
                     continue
                 self._window.docks.show(spec.key)
                 view = self._window.views.by_key[spec.key]
-                self._wait(0.5, lambda view=view: bool(view.plots), most_s=1.5)
+                self._wait(0.5, partial(_is_drawn, view), most_s=1.5)
                 name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"
                 self._save(name)
         self._window.close()
@@ -105,6 +107,10 @@ class Grabber:
         QThreadPool.globalInstance().waitForDone(20)
         self._app.processEvents()
         time.sleep(0.005)
+
+
+def _is_drawn(view: PlotView) -> bool:
+    return bool(view.plots)
 
 
 def _grab_one(folder: Path, name: str, theme: str) -> None:

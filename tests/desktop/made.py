@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -61,15 +62,17 @@ def make_all(folder: Path) -> list[Made]:
     graphs = _graphs(folder / "graphs")
     made = []
     for name, cases in _MEASURED.items():
-        first = _once(folder / name, lambda path, c=cases: _measured(path, c, graphs))
-        again = _once(folder / f"{name}-again", lambda path, c=cases: _measured(path, c, graphs, 7))
+        first = _once(folder / name, partial(_measured, cases=cases, graphs=graphs))
+        again = _once(
+            folder / f"{name}-again", partial(_measured, cases=cases, graphs=graphs, seed=7)
+        )
         made.append(Made(first, beside=again))
     for name, count in (("one", 1), ("six", 6), ("forty", 40)):
         makers: dict[str, Callable[[Path], None]] = {
-            "load": lambda path, n=count: _loaded(path, n),
-            "accuracy": lambda path, n=count: _accurate(path, n, graphs),
-            "largest": lambda path, n=count: _largest(path, n),
-            "checks": lambda path, n=count: _checked(path, n),
+            "load": partial(_loaded, series=count),
+            "accuracy": partial(_accurate, points=count, graphs=graphs),
+            "largest": partial(_largest, rows_shown=count),
+            "checks": partial(_checked, cells=count),
         }
         for view, make in makers.items():
             made.append(Made(_once(folder / f"{view}-{name}", make), (view,)))

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from app.gui.follow.follower import Follower
 from app.results.baselined import Baseline
 from app.results.follow.state import RunState
+from app.results.hosts import the_same
 
 
 class Baselines(QObject):
@@ -92,13 +93,14 @@ class Baselines(QObject):
         """Have each run read the samples of the cases that are shown of the open one."""
         shown = {one.key: one for one in state.series if one.key in state.shown}
         identities = frozenset(one.case.identity_id for one in shown.values())
+        same = the_same((one.case, one.row.get("host")) for one in shown.values())
         there = {folder for folder in self._runs if folder in self._states}
         if identities == self._identities and there == self._asked:
             return
         self._identities, self._asked = identities, there
         for folder in there:
             cases = self._states[folder].series
-            keys = [one.key for one in cases if one.case.identity_id in identities]
+            keys = [one.key for one in cases if same(one.case, one.row.get("host"))]
             self._runs[folder].choose(keys)
 
     def _drop(self, folder: Path) -> None:

@@ -49,7 +49,7 @@ ViewT = TypeVar("ViewT", bound=PlotView)
 
 def side(name: str, cases: Sequence[Series], environment: Mapping[str, Any]) -> RunSide:
     """A run as the view of two runs takes it."""
-    return RunSide(name, tuple(one.measured for one in cases), environment)
+    return RunSide(name, tuple(one.measured for one in cases), {"": environment})
 
 
 def on_screen(qtbot: QtBot, view: ViewT, cases: Sequence[Series] = ()) -> ViewT:
