@@ -14,6 +14,7 @@ from app.console.sureness import sureness
 from app.results.atomic import write_atomically
 from app.results.causes import causes
 from app.results.fastest import fastest
+from app.results.hosts import environments
 from app.results.measured import Measured
 from app.results.run import Run
 from app.results.together import Together
@@ -25,10 +26,12 @@ RESULTS = "results.md"
 
 def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
-    asked, host = run.manifest.asked, run.manifest.environment
+    asked, hosts = run.manifest.asked, environments(run.manifest, run.environments)
     rows = [one.row for one in measured]
     begun = [row for row in rows if row["status"] != "cancelled"]
-    where = ", ".join(str(host[name]) for name in ("host", "cpu") if host.get(name))
+    where = " and ".join(
+        ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
+    )
     yield f"### {escaped(run.manifest.name)}"
     yield ""
     if begun:

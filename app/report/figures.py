@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log10
 from typing import TYPE_CHECKING
 
-from app.report.shown import Shown
+from app.report.shown import Shown, safe
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -221,6 +221,7 @@ def _p50(one: Shown) -> float:
 
 def _column(one: Shown) -> str:
     marks = [str(one.row["precision"] or "")] + (["simulated"] if one.simulated else [])
+    marks += [f"on {safe(one.measured.case.host)}"] if one.measured.case.host else []
     return f"{one.row['runtime']} {' '.join(filter(None, marks))}"
 
 

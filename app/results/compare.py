@@ -127,6 +127,5 @@ def _paired(*sides: RunSide) -> list[dict[str, Measured]]:
 
 
 def _absent(some: Mapping[str, Measured], others: Mapping[str, Measured]) -> tuple[str, ...]:
-    cases = [one.case for key, one in some.items() if key not in others]
-    names = labels(cases)
-    return tuple(names[case.case_id] for case in cases)
+    names = labels([one.case for one in some.values()])
+    return tuple(names[one.case.case_id] for key, one in some.items() if key not in others)
