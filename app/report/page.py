@@ -35,6 +35,7 @@ from app.results.labels import model_labels
 from app.results.manifest import graphlap_version
 from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING, noticed
+from app.results.plans_together import differing
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.together import Together
@@ -111,6 +112,7 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     told = [f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in damaged]
     kinds = warned(one.row for one in measured if one.row["status"] != "cancelled")
     yield from _words(measured, manifest.asked.band, kinds, told)
+    yield from _list("In what the runs differ that were merged", list(differing(manifest.merged)))
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), marks(kinds))
     if manifest.asked.check:
         yield from checks(measured)

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from app.cases.status import FAILED, STATUSES, WELL, Tone
 from app.results.figures import ranked
+from app.results.manifest import MergedRun
+from app.results.plans_together import differing
 from app.results.series import Series
 from app.results.warned import warned
 from app.stats.between import LEAST_ROUNDS
@@ -19,6 +21,7 @@ from app.stats.between import LEAST_ROUNDS
 Standing = Literal["sound", "doubted", "failed"]
 NOT_VALID = "not valid"
 _TIMED = "clock:wall rounds>0"
+_ANYWHERE = "host:*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,13 @@ def is_invalid(series: Series) -> bool:
 
 
 def doubts(
-    series: Sequence[Series], environments: Mapping[str, Mapping[str, Any]], over: bool
+    series: Sequence[Series],
+    environments: Mapping[str, Mapping[str, Any]],
+    over: bool,
+    merged: Sequence[MergedRun] = (),
 ) -> list[Doubt]:
-    """Of a run's cases and of the hosts that measured them: failures, warnings, then the machine.
+    """Of a run's cases and of the hosts that measured them: failures, warnings, then the machine,
+    then in what the runs differ that a `merged` one is of.
 
     While a run is not `over`, nothing is said of what it may still come to.
     """
@@ -60,7 +67,8 @@ def doubts(
     timed = [one for one in series if one.clock == "wall" and one.timed]
     if over:
         found += _of_few_rounds(timed)
-    return [*found, *_of_hosts(environments, timed)]
+    found += _of_hosts(environments, timed)
+    return [*found, *(Doubt(told, "", len(series), _ANYWHERE) for told in differing(merged))]
 
 
 def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:

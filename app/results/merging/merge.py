@@ -10,9 +10,9 @@ from app.plan.plan import Plan
 from app.results.manifest import Manifest, new_manifest
 from app.results.merging.joined import Joined, join
 from app.results.merging.naming import Names, names_of
-from app.results.merging.plans import differing, refuse_mixed, together
 from app.results.merging.sources import Source
 from app.results.merging.writing import kept_files, refuse_place, write
+from app.results.plans_together import differing, refuse_mixed, together
 from app.results.run import Run
 
 

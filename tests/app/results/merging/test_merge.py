@@ -223,7 +223,7 @@ def test_what_is_known_beside_the_rounds_goes_with_them(tmp_path: Path) -> None:
         folder.record_readings(tried.case_id, 0, [Reading(time_ns=1, device="cpu", power_w=3.0)])
         folder.record(AccuracyResult(subject_of(case, model).case_id, "digits", 0.5, 10))
         folder.record(ColdStart(cold_subject_of(case).case_id, 0, dict.fromkeys(PHASES, 1.0)))
-        times = OperatorTimes(case.case_id, (Operator("n", "Add", 1.0, "add"),), runs=2)
+        times = OperatorTimes(case.case_id, ops=(Operator("n", "Add", 1.0, "add"),), runs=2)
         folder.record(write_operators(folder, times))
     b = made(tmp_path / "b", machine("server", LARGE), [case])
     run = merged(tmp_path / "c", a, b).run
