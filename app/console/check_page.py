@@ -24,7 +24,7 @@ def check_page(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     yield f"# Will it run there: {escaped(manifest.name)}"
     yield ""
     date, version = manifest.created_at_utc[:10], manifest.graphlap_version
-    hosts = environments(manifest, run.environments).values()
+    hosts = environments(manifest, run.environments, rows).values()
     cpus = dict.fromkeys(str(host["cpu"]) for host in hosts if host.get("cpu"))
     cpu = escaped(" and ".join(cpus) or "an unknown processor")
     yield f"Checked {date} with Graphlap {version} on {cpu}:"

@@ -26,8 +26,8 @@ RESULTS = "results.md"
 
 def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
-    asked, hosts = run.manifest.asked, environments(run.manifest, run.environments)
-    rows = [one.row for one in measured]
+    asked, rows = run.manifest.asked, [one.row for one in measured]
+    hosts = environments(run.manifest, run.environments, rows)
     begun = [row for row in rows if row["status"] != "cancelled"]
     where = " and ".join(
         ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()

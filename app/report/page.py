@@ -118,7 +118,8 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
         yield from checks(measured)
     yield from _figures(shown(run, measured), reach.largest_batch(run, measured))
     if not any(is_imported(one.case.runtime) for one in measured):
-        yield from _environment(found.run, environments(manifest, found.run.environments))
+        rows = (one.row for one in measured)
+        yield from _environment(run, environments(manifest, run.environments, rows))
     yield "</section>\n"
 
 

@@ -35,7 +35,7 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     """A run folder as a side, under its path; `measured` are its cases, where they are known."""
     manifest, plan = run.manifest, run.manifest.asked
     cases = tuple(Rows().measured(run) if measured is None else measured)
-    where = environments(manifest, run.environments)
+    where = environments(manifest, run.environments, (one.row for one in cases))
     return RunSide(str(run.path), cases, where, plan.percentiles, plan.band)
 
 

@@ -102,7 +102,7 @@ def _read(path: Path) -> PastRun:
         path,
         manifest.run_id,
         manifest.created_at_utc,
-        environments(manifest, read_environments(path)),
+        environments(manifest, read_environments(path), rows.values()),
         tuple((case, rows[case.case_id]) for case in manifest.cases),
         tuple(part.run_id for part in manifest.merged),
     )

@@ -47,7 +47,7 @@ def _manifest(plan: Plan, joined: Joined, names: Names, sources: Sequence[Source
     """That of a run which began with the first of these; its environment is that of their host,
     where there is one."""
     first = joined.parts[0]
-    known = [writer for source in sources for writer in source.writers.values()]
+    known = [writer for one in sources for writer in one.writers.values() if writer.host]
     alone = len(names.hosts) == 1 and known
     made = new_manifest(
         name=plan.name,
