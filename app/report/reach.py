@@ -22,15 +22,17 @@ _ROW_PX, _FRAME_PX = 26, 140
 
 
 def devices(cases: Sequence[Shown]) -> Figure | None:
-    """Throughput of each runtime at the batch size that most of them ran; None below two."""
+    """Throughput of each runtime on each host at the batch size that most of them ran; None below
+    two."""
     from plotly import graph_objects as go
 
     rated = [one for one in cases if one.is_well and one.figure("throughput_per_s")]
-    runtimes: dict[float | None, set[str]] = {}
+    there: dict[float | None, set[tuple[str, str]]] = {}
     for one in rated:
-        runtimes.setdefault(one.figure("batch_size"), set()).add(one.measured.case.runtime)
-    batch = max(runtimes, key=lambda size: len(runtimes[size]), default=None)
-    if len(runtimes.get(batch, ())) < 2:
+        case = one.measured.case
+        there.setdefault(one.figure("batch_size"), set()).add((case.runtime, case.host))
+    batch = max(there, key=lambda size: len(there[size]), default=None)
+    if len(there.get(batch, ())) < 2:
         return None
     figure = go.Figure()
     alike = [one for one in rated if one.figure("batch_size") == batch]

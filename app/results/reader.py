@@ -6,13 +6,15 @@ Reads a finished run, one that is still being written and one that was killed al
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from app.cases.errors import ResultsError
 from app.results import lines
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
-from app.results.manifest import MANIFEST, read_manifest
+from app.results.manifest import MANIFEST, SCHEMA_VERSION, read_manifest
 from app.results.run import Run
 from app.results.soundness import sound
 
@@ -25,6 +27,20 @@ def read_run(path: Path) -> Run:
     reader = JournalReader(path)
     reader.poll()
     return sound(reader.ledger.run)
+
+
+def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
+    """By host what it was, of the journals' first lines alone; what can't be read tells nothing."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for journal in sorted((path / FOLDER).glob("*.jsonl")):
+        try:
+            with journal.open("rb") as file:
+                line = lines.read(json.loads(file.readline()), SCHEMA_VERSION)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if isinstance(line, lines.Writer):
+            found.setdefault(line.host, line.environment)
+    return found
 
 
 class JournalReader:

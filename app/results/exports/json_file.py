@@ -30,6 +30,7 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
         "created_at_utc": manifest.created_at_utc,
         "graphlap_version": manifest.graphlap_version,
         "environment": manifest.environment,
+        "environments": run.environments,
         "plan": manifest.plan,
         "columns": [_column(name) for name in all_names(rows)],
     }
