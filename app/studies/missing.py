@@ -78,16 +78,21 @@ def _had(run: Run, case: Case, wanted: int) -> int:
 
 
 def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
-    """Each of these cases by name, runtime by runtime: `torch-cpu mlp, char_cnn; fake all 4`."""
+    """Each of these cases by name: `fake all 4; ort-cpu, torch-cpu: mlp, char_cnn; ort-cpu: x`."""
     models = model_labels(case.model for case in among)
-    told = []
+    told: list[str] = []
+    runtimes: dict[str, list[str]] = {}
     for runtime in dict.fromkeys(case.runtime for case in cases):
         own = [case for case in cases if case.runtime == runtime]
         its = [case for case in among if case.runtime == runtime]
-        apart = differences(its)
         if 1 < len(own) == len(its):
             told.append(f"{runtime} all {len(own)}")
             continue
-        names = (" ".join([models[case.model], *apart[case.case_id]]) for case in own)
-        told.append(f"{runtime} {', '.join(names)}")
-    return "; ".join(told)
+        apart = differences(its)
+        for case in own:
+            name = " ".join([models[case.model], *apart[case.case_id]])
+            runtimes.setdefault(name, []).append(runtime)
+    names: dict[str, list[str]] = {}
+    for name, of in runtimes.items():
+        names.setdefault(", ".join(of), []).append(name)
+    return "; ".join([*told, *(f"{of}: {', '.join(some)}" for of, some in names.items())])
