@@ -50,12 +50,18 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
         yield f"not part of this run: {', '.join(absent)}"
     if found.others:
         yield f"{found.others:,} cases of this run are not the study's, and not told here"
-    wanted = found.run.manifest.rounds
+    wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
+    own = whole.lengths.rounds, whole.profile
+    if not whole.is_search and (wanted, asked.profile) != own:
+        yield (
+            f"rounds asked for: {wanted} of the lengths {asked.profile}; the study's own are "
+            f"{own[0]} of {own[1]}"
+        )
     had = {case.case_id: _had(found.run, case, wanted) for case in cases}
     left = sum(wanted - count for count in had.values())
     if not left:
         return
-    budget_s = found.run.manifest.asked.budget_s
+    budget_s = asked.budget_s
     begins = "the run has not come to"
     if budget_s is not None:
         begins = f"the budget of {text.duration(budget_s)} left out"
