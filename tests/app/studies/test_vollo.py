@@ -11,7 +11,7 @@ from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.studies import load_study
 from app.results.published import card_rows
-from app.studies.found import found_in
+from app.studies.found import Found, found_in
 from app.studies.markdown import as_markdown
 from app.studies.page import page
 from app.studies.table import study
@@ -99,6 +99,19 @@ def test_what_was_not_come_to_is_named(told: str) -> None:
     # Of these cards two and one LSTMs ended where they do not fit.
     fit = "lstm\\_tiny, lstm\\_small"
     assert f"fpga:ia-840f\\@sdk21, fpga:ia-420f\\@sdk21: {fit}; fpga:ia-840f" in left_out
+
+
+def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
+    """A run of the study without one card: its page is that of a whole run but for that card."""
+    plan = load_study("vollo")
+    make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us)
+    found = found_in(tmp_path / "run", plan)
+    card = "fpga:v80@sdk26"
+    without = tuple(one for one in found.measured if one.case.runtime != card)
+    told = as_markdown(page(study("vollo"), Found(found.run, without)))
+    assert "- not part of this run: fpga:v80\\@sdk26 cnn\\_tiny, cnn\\_small, cnn\\_med\n" in told
+    row = by_heading(tables(told)[1], "cnn_tiny")
+    assert [row[f"V80 {what}"] for what in ("published", "simulated", "error")] == ["2.5", "", ""]
 
 
 def test_fewer_rounds_than_the_study_has_are_told(told: str) -> None:
