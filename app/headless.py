@@ -291,8 +291,15 @@ def _asked(flags: argparse.Namespace) -> Plan:
 
 
 def _measurable(path: Path) -> Plan:
-    """The plan of a run folder; ResultsError for one that holds what another program measured."""
+    """The plan of a run folder; ResultsError for one that holds what another program measured, or
+    what was measured in several runs."""
     manifest = read_manifest(path)
+    if manifest.merged:
+        told = ", ".join(part.folder for part in manifest.merged)
+        raise ResultsError(
+            f"{path} was merged of runs of their own hosts ({told})",
+            "resume or repeat those where they were measured, and merge them again",
+        )
     if any(is_imported(case.runtime) for case in manifest.cases):
         raise ResultsError(
             f"{path} was imported: another program measured it",

@@ -26,8 +26,9 @@ class Case:
     `model` is a catalogue name, an .onnx path as the plan gives it, or
     `path/file.py:factory`; `runtime` is `name[:device][@release]`; `axes` are the sizes
     asked for, all of them (`batch`, `sequence`, and a user's own names). A `batcher` makes its
-    batches itself, so that the axes have batch 1. `case_id` is 12 hex digits, made as the schema
-    `naming` makes them: a run keeps the names that it began with.
+    batches itself, so that the axes have batch 1. `host` is the machine that it is measured on
+    where several are compared, empty where it does not matter. `case_id` is 12 hex digits, made as
+    the schema `naming` makes them: a run keeps the names that it began with.
     """
 
     model: str
@@ -40,6 +41,7 @@ class Case:
     wait_policy: WaitPolicy = "spin"
     batcher: Batcher | None = None
     condition: Condition = NO_CONDITION
+    host: str = ""
     suite: str = ""
     given: Given = NOTHING
     naming: Literal[1, 2] = 2

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from app.cases.column import Row
 from app.console.checks import NOWHERE, summary, words
 from app.console.escaped import escaped
-from app.results.causes import causes
+from app.console.said import said
 from app.results.checking import matrix
 from app.results.measured import Measured
 from app.results.run import Run
-from app.results.together import Together
 
 _NO_SUITE = "models"
 
@@ -31,22 +30,20 @@ def check_page(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     yield "| runtime | version |"
     yield "| --- | --- |"
     for runtime, version in _versions(rows).items():
-        yield f"| {escaped(runtime)} | {version or 'not on this machine'} |"
+        yield f"| {escaped(runtime)} | {escaped(version) or 'not on this machine'} |"
     here = [one for one in measured if one.row["status"] != NOWHERE]
     for suite in dict.fromkeys(one.case.suite for one in here):
         yield ""
         yield f"## {escaped(suite) or _NO_SUITE}"
         yield ""
         yield from _table([one for one in here if one.case.suite == suite])
-    found = causes(rows)
+    found = said(measured).causes
     if found:
-        together = Together([one.case for one in measured])
         yield ""
         yield "## Why not"
         yield ""
-        for cause in found:
-            status, cases = cause.status.replace("_", " "), together.text(cause.case_ids)
-            yield f"- **{status}**, {escaped(f'{cases}: {cause.reason}')}"
+        for why in found:
+            yield f"- **{why.status.replace('_', ' ')}**, {escaped(why.sentence)}"
 
 
 def _versions(rows: Sequence[Row]) -> dict[str, str]:

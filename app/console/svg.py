@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from app.results.plain import storable
+from app.results.plain import printable
 
 WIDTH = 800
 
@@ -21,7 +21,8 @@ def text(x: float, y: float, told: str, more: str = "") -> str:
 
 
 def escaped(told: str) -> str:
-    return escape(storable(told))
+    """For the text of an element; of control characters XML has hardly any form."""
+    return escape(printable(told))
 
 
 def _parts(panels: Sequence[Iterable[str]], panel_height: int, height: int) -> Iterator[str]:

@@ -52,6 +52,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Draw another run in grey behind the open one, and tell every case's distance from it",
     ),
     ActionSpec(
+        "rename_baseline",
+        "&File",
+        "Re&name baseline…",
+        "named.ask_for_name",
+        "F2",
+        "Type another name for a baseline, in the list below the series",
+    ),
+    ActionSpec(
         "drop_baselines",
         "&File",
         "&Drop all baselines",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.status import FAILED, FITS, Status
-from app.report.shown import Shown, safe, without_batch
+from app.report.shown import NAMED, NAMES, Shown, safe, without_batch
 from app.results.labels import labels
 from app.results.measured import Measured
 from app.results.run import Run
@@ -58,7 +58,7 @@ def devices(cases: Sequence[Shown]) -> Figure | None:
         )
     told = "" if batch is None else f", batch {batch:.0f}"
     figure.update_xaxes(type="log", title=f"{_RATE}{told}; bars 95 %, hollow simulated")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=_FRAME_PX + _ROW_PX * len(alike))
     return figure
 
@@ -79,7 +79,7 @@ def accuracy(cases: Sequence[Shown]) -> Figure | None:
             name=one.name,
             meta=one.case_id,
             marker={"color": one.color, "size": 11, "symbol": one.symbol("circle")},
-            hovertemplate=f"%{{y:.2f}} % right, %{{x:.4g}} a second<extra>{one.name}</extra>",
+            hovertemplate=f"%{{y:.2f}} % right, %{{x:.4g}} a second{NAMED}",
         )
     figure.update_xaxes(type="log", title=_RATE)
     figure.update_yaxes(title="top-1 (%)")
@@ -126,6 +126,6 @@ def largest_batch(run: Run, measured: Sequence[Measured]) -> Figure | None:
             showlegend=False,
         )
     figure.update_xaxes(type="log", title="the largest batch that ran")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=_FRAME_PX + _ROW_PX * len(subjects))
     return figure

@@ -59,7 +59,7 @@ class RunFolder:
             private_folder(path)
             for folder in (path / JOURNAL, path / SAMPLES):
                 folder.mkdir(exist_ok=True)
-            lock = _locked(path)
+            lock = lock_folder(path)
             if (path / MANIFEST).exists():
                 os.close(lock)
                 refuse_occupied(path)
@@ -80,7 +80,7 @@ class RunFolder:
         try:
             for folder in (path / JOURNAL, path / SAMPLES):
                 folder.mkdir(exist_ok=True)
-            return cls(path, manifest, _locked(path))
+            return cls(path, manifest, lock_folder(path))
         except OSError as error:
             raise ResultsError(
                 f"{path} can't be written ({error.strerror})", "make it writable, then resume"
@@ -208,7 +208,8 @@ def _keep(path: Path, file: KeptFile) -> None:
     write_atomically(path / file.kept, content)
 
 
-def _locked(path: Path) -> int:
+def lock_folder(path: Path) -> int:
+    """Hold a folder's lock; the descriptor to close. ResultsError if another process holds it."""
     descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -21,16 +21,18 @@ _BETWEEN = " · "
 def case_label(case: Case) -> str:
     """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`."""
     usual = Case(case.model, case.runtime)
-    words = [printable(file_name(case.model)), case.runtime, *_sizes(case), *_options(case)]
+    words = [file_name(case.model), case.runtime, *_sizes(case), *_options(case)]
     words += [axis.told(case) for axis in AXES if axis.told(case) != axis.told(usual)]
-    return " ".join(words)
+    return printable(" ".join([*words, *_host(case)]))
 
 
 def labels(cases: Sequence[Case]) -> dict[str, str]:
     """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`."""
     apart = differences(cases)
     return {
-        case.case_id: _BETWEEN.join([model_name(case.model), case.runtime, *apart[case.case_id]])
+        case.case_id: printable(
+            _BETWEEN.join([model_name(case.model), case.runtime, *apart[case.case_id]])
+        )
         for case in cases
     }
 
@@ -63,6 +65,7 @@ def differences(
     sizes = {case.case_id: (case.model, _sizes(case, but.get(case.case_id, ""))) for case in cases}
     _add_differing(found, sizes)
     _add_differing(found, {case.case_id: (case.runtime, _options(case)) for case in cases})
+    _add_differing(found, {case.case_id: ("", _host(case)) for case in cases})
     return found
 
 
@@ -111,6 +114,10 @@ def _sizes(case: Case, but: str = "") -> list[str]:
 
 def _options(case: Case) -> list[str]:
     return [f"{name}={value}" for name, value in sorted(case.options.items())]
+
+
+def _host(case: Case) -> list[str]:
+    return [f"on {printable(case.host)}"] if case.host else []
 
 
 def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, list[str]]]) -> None:

@@ -28,10 +28,11 @@ class Ledger:
     path: Path
     manifest: Manifest
     environments: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _writers: dict[str, str] = field(default_factory=dict)
+    _writers: dict[str, Writer] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
-    _hosts: dict[str, str] = field(default_factory=dict)
+    _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
+    _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
     _tried: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
@@ -45,18 +46,19 @@ class Ledger:
         """
         match line:
             case Writer():
-                self._writers[source] = line.host
+                self._writers[source] = line
                 self.environments.setdefault(line.host, line.environment)
             case Exported():
                 self._models[line.asked, line.precision] = line.model
+                if source in self._writers:
+                    key = (self._writers[source].writer, line.asked, line.precision)
+                    self._models_there[key] = line.model
             case RoundResult():
-                known = self._rounds.setdefault(line.case_id, {})
-                if line.round not in known or known[line.round].status == "cancelled":
-                    known[line.round] = line
-                self._hosts.setdefault(line.case_id, self._writers.get(source, ""))
+                self._take_round(source, line)
                 return line.case_id
             case Voided():
-                self._rounds.get(line.case_id, {}).pop(line.round, None)
+                for known in (self._rounds, self._wrote):
+                    known.get(line.case_id, {}).pop(line.round, None)
                 return line.case_id
             case AccuracyResult():
                 self._accuracies.setdefault(line.subject, line)
@@ -70,6 +72,16 @@ class Ledger:
                 return line.case_id
         return ""
 
+    def _take_round(self, source: str, line: RoundResult) -> None:
+        known = self._rounds.setdefault(line.case_id, {})
+        if line.round in known and known[line.round].status != "cancelled":
+            return
+        known[line.round] = line
+        wrote = self._wrote.setdefault(line.case_id, {})
+        wrote.pop(line.round, None)
+        if source in self._writers:
+            wrote[line.round] = self._writers[source]
+
     @property
     def run(self) -> Run:
         """The run as it stands; what is taken later shows in it."""
@@ -77,10 +89,12 @@ class Ledger:
             self.path,
             self.manifest,
             self._rounds,
-            self._hosts,
+            self._wrote,
             self._models,
             self._accuracies,
             tuple(self._tried.values()),
             self._operators,
             self._cold_starts,
+            models_there=self._models_there,
+            environments=self.environments,
         )

@@ -29,12 +29,37 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
+class MergedRun:
+    """One of the runs that a merged one is of: what its own manifest says, and the names of the
+    journals that are its. `folder` is what its folder was called."""
+
+    folder: str
+    run_id: str
+    name: str
+    created_at_utc: str
+    seed: int
+    rounds: int
+    time_limit_s: float
+    limits: Limits
+    plan: Mapping[str, Any]
+    graphlap_version: str
+    schema_version: int
+    writers: tuple[str, ...]
+
+    @property
+    def asked(self) -> Plan:
+        """The plan as it was given."""
+        return Plan.model_validate(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything that a resumed run needs, so that it repeats the sweep as it was begun.
 
     `plan` is the validated plan as JSON values; `cases`, `rounds`, `limits` and
     `time_limit_s` are what it came to. `environment` describes the host that began the run,
-    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats.
+    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
+    `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     """
 
     run_id: str
@@ -51,6 +76,7 @@ class Manifest:
     schema_version: int = SCHEMA_VERSION
     files: tuple[KeptFile, ...] = ()
     repeats: str = ""
+    merged: tuple[MergedRun, ...] = ()
 
     @property
     def asked(self) -> Plan:

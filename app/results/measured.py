@@ -19,13 +19,14 @@ COMPARED = ("p50", "p99")
 class Measured:
     """`summary` is None where nothing was timed; `rounds` are the numbers of the timed rounds, in
     the order of the summary's figures, `cpu_mhz` is the mean clock in them where cores computed and
-    it is known."""
+    it is known. Rounds of cases of one `turn` alternated on one machine (`Run.turn_of`)."""
 
     case: Case
     row: Row
     summary: Summary | None
     rounds: tuple[int, ...] = ()
     cpu_mhz: float | None = None
+    turn: str = ""
 
     def value_us(self, name: str) -> float | None:
         """A percentile of a typical process, in microseconds; None where it is absent."""

@@ -28,6 +28,7 @@ from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.engine import engine_columns, engine_warnings
 from app.results.gpu import gpu_columns, gpu_warnings
+from app.results.hosts import host_warnings
 from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
@@ -74,6 +75,7 @@ class Rows:
     """The rows of a run; a case's samples are read again only after a new round of it."""
 
     _summaries: dict[str, tuple[int, Summary | None, Row, list[str]]] = field(default_factory=dict)
+    _plans: dict[str, Plan] = field(default_factory=dict)
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
@@ -85,10 +87,11 @@ class Rows:
         found = [
             Measured(
                 case,
-                self._row(run, case, asked),
-                self._summary(run, case, run.rounds_of(case), asked)[0],
+                self._row(run, case),
+                self.summary(run, case),
                 timed_rounds(run, case),
                 mean_clock_mhz(run, case),
+                run.turn_of(case),
             )
             for case in run.cases
         ]
@@ -99,15 +102,23 @@ class Rows:
 
     def summary(self, run: Run, case: Case) -> Summary | None:
         """The statistics that the case's row is made of; None where nothing was timed."""
-        return self._summary(run, case, run.rounds_of(case), run.manifest.asked)[0]
+        return self._summary(run, case, run.rounds_of(case), self._plan(run, case))[0]
 
-    def _row(self, run: Run, case: Case, asked: Plan) -> Row:
-        rounds = run.rounds_of(case)
+    def _plan(self, run: Run, case: Case) -> Plan:
+        """What the case was measured under, with the percentiles that all rows of the run tell."""
+        planned = run.planned(case)
+        if planned.run_id not in self._plans:
+            told = {"percentiles": run.manifest.asked.percentiles}
+            self._plans[planned.run_id] = planned.asked.model_copy(update=told)
+        return self._plans[planned.run_id]
+
+    def _row(self, run: Run, case: Case) -> Row:
+        rounds, asked = run.rounds_of(case), self._plan(run, case)
         summary, around, disturbed = self._summary(run, case, rounds, asked)
-        rule, planned = asked.stopping, run.manifest.rounds
+        rule, planned = asked.stopping, run.planned(case).rounds
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
-        model = run.models.get((case.model, case.precision))
+        model = run.model_of(case)
         names = (*NAMES, *chosen_names(asked.percentiles))
         values: Row = dict.fromkeys(names)
         values |= _identity(run, case, rounds)
@@ -118,7 +129,7 @@ class Rows:
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
             )
         values |= _setting_columns(run, case) | engine_columns(case, rounds)
-        values["profile"] = None if asked.check else run.manifest.plan.get("profile")
+        values["profile"] = None if asked.check else asked.profile
         values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
         if rounds:
@@ -134,6 +145,7 @@ class Rows:
                 said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
                 said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
                 said += operator_warnings(run.operators.get(case.case_id), values)
+                said += host_warnings(run, case)
                 said += [shortfall(rule, rounds, summary)] if rule is not None else []
                 values["warnings"] = joined(said)
                 if rule is not None:
@@ -156,7 +168,7 @@ class Rows:
             confidence = CONFIDENCE if rule is None else rule.confidence
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
-            model = run.models.get((case.model, case.precision))
+            model = run.model_of(case)
             if case.scenario.kind != "ahead":
                 around |= late_columns(asked.deadline_us, samples, confidence)
             around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
@@ -177,15 +189,15 @@ def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
 
 
 def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
-    manifest = run.manifest
+    manifest, planned = run.manifest, run.planned(case)
     return {
         "schema_version": manifest.schema_version,
-        "graphlap_version": manifest.graphlap_version,
+        "graphlap_version": planned.graphlap_version,
         "run_id": manifest.run_id,
         "case_id": case.case_id,
-        "host": run.hosts.get(case.case_id) or manifest.environment.get("host"),
+        "host": run.host_of(case) or None,
         "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),
-        "seed": manifest.seed,
+        "seed": planned.seed,
     }
 
 

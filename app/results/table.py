@@ -15,7 +15,9 @@ from app.results.plain import storable
 
 _QUOTE = '"'
 _SPECIAL = re.compile(r'[,"\r\n]')
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
+"""What a spreadsheet may run: OWASP's list (owasp.org/www-community/attacks/CSV_Injection), the
+full-width forms among it, behind blanks too; and behind apostrophes, so that ours is told apart."""
 
 
 def to_csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> bytes:
@@ -53,7 +55,12 @@ def rows_of(text: str) -> dict[str, Row]:
 
 def neutralised(text: str) -> str:
     """The text with a leading apostrophe where a spreadsheet would run it as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def restored(cell: str) -> str:
+    """The text of which `neutralised` made a cell."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
 def _cell(value: Value) -> str:
@@ -76,7 +83,7 @@ def _value(column: Column, cell: str) -> Value:
     if cell == "":
         return None
     if column.kind == "text":
-        return cell[1:] if cell[0] == "'" and cell[1:].startswith(_FORMULA_STARTS) else cell
+        return restored(cell)
     if column.kind == "flag":
         return {"true": True, "false": False}.get(cell)
     try:

@@ -60,6 +60,7 @@ def _traits(case: Case, model: str) -> Traits:
         "wait": case.wait_policy,
         **{name: str(value) for name, value in case.options.items()},
         "given": str(case.given),
+        "on": case.host,
     }
 
 

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QLineEdit,
-    QMenu,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -30,6 +29,7 @@ from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, Sweep
 from exporters import own
+from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen
 
@@ -54,15 +54,6 @@ def run(tmp_path: Path) -> Path:
         for place, case in enumerate(CASES):
             record_round(folder, case, 0, records([50.0 + place + k % 7 for k in range(400)]))
     return tmp_path / "monday"
-
-
-def palette(window: MainWindow) -> Palette:
-    """Opened by its key, as it is on the screen."""
-    window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
-    QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    (found,) = [one for one in window.findChildren(Palette) if one.isVisible()]
-    return found
 
 
 def rows(found: Palette) -> list[tuple[str, str, str]]:
@@ -138,29 +129,6 @@ def test_the_palette_is_moved_through_by_arrows_and_read_aloud(window: MainWindo
     QTest.keyClick(opened.line, Qt.Key.Key_Return)
     assert opened.isVisible() and "can't be done now" in opened.hint.text()
     opened.reject()
-
-
-def menu_of(qtbot: QtBot) -> QMenu:
-    def opened() -> list[QMenu]:
-        return [w for w in QApplication.topLevelWidgets() if isinstance(w, QMenu) and w.isVisible()]
-
-    qtbot.waitUntil(lambda: len(opened()) == 1, timeout=5_000)
-    return opened()[0]
-
-
-def words(menu: QMenu) -> list[str]:
-    return [action.text().replace("&", "") for action in menu.actions()]
-
-
-def do(menu: QMenu, beginning: str) -> None:
-    """Trigger the action whose words begin so, by the keyboard's way into a menu."""
-    action = next(a for a in menu.actions() if a.text().replace("&", "").startswith(beginning))
-    menu.setActiveAction(action)
-    QTest.keyClick(menu, Qt.Key.Key_Return)
-
-
-def asked_for_menu(widget: QWidget, reason: QContextMenuEvent.Reason, at: QPoint) -> None:
-    QApplication.sendEvent(widget, QContextMenuEvent(reason, at, widget.mapToGlobal(at)))
 
 
 def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(

@@ -44,6 +44,7 @@ def test_queries_blocks_and_late_runs_have_their_figures(work: Path) -> None:
         assert float(row["late_share_ci_low"]) <= float(row["late_share"])
 
 
+@pytest.mark.rare
 def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) -> None:
     flags = ("--scenario", "ahead:4,closed_loop", "--option", "fake.queue=1")
     code, out, errors = run(*MEASURED, *flags, "--deadline", "1ms", "--rounds", "3", "--out", "run")

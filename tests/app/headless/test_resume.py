@@ -184,6 +184,7 @@ def test_a_second_run_does_not_overwrite_the_first(work: Path) -> None:
     assert (work / "run" / "results.csv").read_bytes() == before
 
 
+@pytest.mark.rare
 def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(work: Path) -> None:
     base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
     children = [launch(*base) for _ in range(4)]
