@@ -12,8 +12,7 @@ from app.console.width import width_of
 from app.headless import run_headless
 from app.plan.studies import load_study
 from app.results.plain import printable
-from app.studies.found import Found, found_in, found_of
-from app.studies.missing import rounds_left
+from app.studies.found import Found, found_in
 from app.studies.page import page, write_page
 from app.studies.printed import as_printed
 from app.studies.study import Study
@@ -30,28 +29,23 @@ def run_study(flags: argparse.Namespace) -> int:
         return tell(asked, found_in(Path(flags.paths[0]), plan))
     if flags.resume is not None:
         found_in(Path(flags.resume), plan)  # refuses another's run before it is gone on with
-    return run_headless(flags, lambda run, measured: tell(asked, found_of(run, measured, plan)))
+    return run_headless(flags, then=lambda folder: tell(asked, found_in(folder, plan)))
 
 
 def tell(asked: Study, found: Found) -> int:
     """Write the page into the run's folder and print it; DiskError if it can't be written."""
     from rich.console import Console
 
-    blocks = list(page(asked, found))
-    folder = found.run.path
     try:
-        written = list(write_page(asked, found, blocks))
+        names = list(write_page(asked, found))
     except OSError as error:
-        raise DiskError(f"{folder} can't be written ({error.strerror})") from error
+        raise DiskError(f"{found.run.path} can't be written ({error.strerror})") from error
     out = Lasting(sys.stdout)
     width = width_of(out)
     console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
-    for part in as_printed(blocks, width):
+    for part in as_printed(page(asked, found), width):
         console.print(part)
-    for path in written:
-        console.print(printable(f"wrote {path}"), soft_wrap=True)
-    if rounds_left(found):
-        goes_on = f"to measure the rest: graphlap --study {asked.name} --resume {folder}"
-        console.print(printable(goes_on), soft_wrap=True)
+    for name in names:
+        console.print(printable(f"wrote {found.run.path / name}"), soft_wrap=True)
     out.flush()
     return int(out.lost)

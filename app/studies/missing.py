@@ -41,33 +41,49 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
         yield Points(tuple(f"{together.text(k.case_ids)}: {k.sentence}" for k in kinds))
 
 
-def rounds_left(found: Found) -> int:
-    """How many rounds of the study's cases are still to be had."""
-    wanted = found.run.manifest.rounds
-    return sum(wanted - _had(found.run, one.case, wanted) for one in found.measured)
-
-
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     cases = [one.case for one in found.measured]
-    there = {case.model for case in cases}
-    models = dict.fromkeys(model for sweep in whole.sweeps for model in sweep.models)
-    absent = [model for model in models if model not in there]
+    absent = "; ".join(_absent(cases, whole))
     if absent:
-        yield f"not part of this run: {', '.join(absent)}"
+        yield f"not part of this run: {absent}"
     if found.others:
         yield f"{found.others:,} cases of this run are not the study's, and not told here"
-    left, wanted = rounds_left(found), found.run.manifest.rounds
+    wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
+    own = whole.lengths.rounds, whole.profile
+    if not whole.is_search and (wanted, asked.profile) != own:
+        yield (
+            f"rounds asked for: {wanted} of the lengths {asked.profile}; the study's own are "
+            f"{own[0]} of {own[1]}"
+        )
+    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
+    left = sum(wanted - count for count in had.values())
     if not left:
         return
-    budget_s = found.run.manifest.asked.budget_s
+    budget_s = asked.budget_s
     begins = "the run has not come to"
     if budget_s is not None:
         begins = f"the budget of {text.duration(budget_s)} left out"
     yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
-    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
     for count in sorted(set(had.values()) - {wanted}):
         named = _named([case for case in cases if had[case.case_id] == count], cases)
         yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
+    yield "--resume with the folder of this run measures the rest"
+
+
+def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:
+    """The study's models that the run has not, then those it has not on a runtime that the study
+    names."""
+    models = {case.model for case in cases}
+    planned = dict.fromkeys(model for grid in whole.sweeps for model in grid.models)
+    nowhere = [model for model in planned if model not in models]
+    if nowhere:
+        yield ", ".join(nowhere)
+    there = {(case.model, case.runtime) for case in cases}
+    for runtime in dict.fromkeys(name for grid in whole.sweeps for name in grid.runtimes):
+        its = [model for grid in whole.sweeps if runtime in grid.runtimes for model in grid.models]
+        lacking = [m for m in dict.fromkeys(its) if m in models and (m, runtime) not in there]
+        if lacking:
+            yield f"{runtime} {', '.join(lacking)}"
 
 
 def _had(run: Run, case: Case, wanted: int) -> int:
@@ -78,16 +94,21 @@ def _had(run: Run, case: Case, wanted: int) -> int:
 
 
 def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
-    """Each of these cases by name, runtime by runtime: `torch-cpu mlp, char_cnn; fake all 4`."""
+    """Each of these cases by name: `fake all 4; ort-cpu, torch-cpu: mlp, char_cnn; ort-cpu: x`."""
     models = model_labels(case.model for case in among)
-    told = []
+    told: list[str] = []
+    runtimes: dict[str, list[str]] = {}
     for runtime in dict.fromkeys(case.runtime for case in cases):
         own = [case for case in cases if case.runtime == runtime]
         its = [case for case in among if case.runtime == runtime]
-        apart = differences(its)
         if 1 < len(own) == len(its):
             told.append(f"{runtime} all {len(own)}")
             continue
-        names = (" ".join([models[case.model], *apart[case.case_id]]) for case in own)
-        told.append(f"{runtime} {', '.join(names)}")
-    return "; ".join(told)
+        apart = differences(its)
+        for case in own:
+            name = " ".join([models[case.model], *apart[case.case_id]])
+            runtimes.setdefault(name, []).append(runtime)
+    names: dict[str, list[str]] = {}
+    for name, of in runtimes.items():
+        names.setdefault(", ".join(of), []).append(name)
+    return "; ".join([*told, *(f"{of}: {', '.join(some)}" for of, some in names.items())])
