@@ -209,6 +209,8 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.gaps is not None:
         paced = _parsed(paced_scenarios, flags.gaps, "--gaps")
         given["scenarios"] = [*given.get("scenarios", ()), *paced]
+    if flags.replicas is not None:
+        given["replicas"] = _numbers(flags.replicas, "--replicas", least=1)
     if flags.batch is not None:
         given["batch_size"] = _numbers(flags.batch, "--batch", least=1)
     if flags.wait is not None:
