@@ -130,6 +130,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.cache import cache_text
 
         return _print(cache_text(clear=flags.cache_clear))
+    if flags.study is not None:
+        from app.study import run_study
+
+        return run_study(flags)
     if flags.headless or flags.check or flags.resume:
         from app.headless import run_headless
 

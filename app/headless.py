@@ -69,8 +69,9 @@ _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
-def run_headless(flags: argparse.Namespace) -> int:
-    """Measure what the flags ask for; returns the exit code.
+def run_headless(flags: argparse.Namespace, then: Callable[[Path], int] | None = None) -> int:
+    """Measure what the flags ask for; returns the exit code. `then` tells of the run folder in
+    place of our own answer, and its code holds where all else is well.
 
     Raises PlanError or ResultsError before anything is written.
     """
@@ -91,6 +92,7 @@ def run_headless(flags: argparse.Namespace) -> int:
             comparing=comparing,
             plot=flags.plot or "",
             page=plan.check and flags.markdown,
+            then=then,
         )
 
 
@@ -103,6 +105,7 @@ def measure(
     comparing: Comparing | None = None,
     plot: str = "",
     page: bool = False,
+    then: Callable[[Path], int] | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -150,6 +153,9 @@ def measure(
             shown.write(compared.markdown)
         elif page:
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
+        elif then is not None:
+            page_code = then(folder.path)
+            code = code or page_code
         else:
             report(measured, folder.path, shown, run, sort, compared, rates, tunes)
         shown.flush()

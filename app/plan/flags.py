@@ -22,6 +22,7 @@ from app.plan.deadline import parse_deadline
 from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan
+from app.plan.studies import load_study, with_runtimes
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 
@@ -46,6 +47,7 @@ _BELONGS = {
 _OF_EVERY_RUN = frozenset(
     {
         "headless",
+        "study",
         "cache_limit",
         "export",
         "plot",
@@ -57,6 +59,25 @@ _OF_EVERY_RUN = frozenset(
     }
 )
 """What may be said of any run; all other flags are of its plan, or other commands."""
+_OF_EVERY_STUDY = frozenset({"headless", "study", "cache_limit", "export", "strict", "debug"})
+_OF_A_NEW_STUDY = frozenset(
+    {
+        "models",
+        "runtimes",
+        "environment",
+        "profile",
+        "rounds",
+        "budget",
+        "time_limit",
+        "memory_limit",
+        "seed",
+        "cores",
+        "lock_memory",
+        "realtime",
+        "out",
+    }
+)
+"""A part of it, how long, where: what is measured, and under what, the study says itself."""
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -68,8 +89,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
     if flags.imports:
         refuse_with_import(flags)
+    if flags.study is not None:
+        refuse_with_study(flags)
     begins = flags.headless or flags.check or flags.imports
-    if flags.export and not (flags.paths or begins or flags.resume is not None):
+    if flags.export and not (flags.paths or begins or flags.study or flags.resume is not None):
         raise PlanError(
             "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
         )
@@ -97,6 +120,18 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def refuse_with_resume(flags: argparse.Namespace) -> None:
     """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
     _refuse_but(_OF_EVERY_RUN | {"resume"}, flags, "the run in --resume")
+
+
+def refuse_with_study(flags: argparse.Namespace) -> None:
+    """A study says what it measures, and of a run that is there all is said; PlanError for more."""
+    if flags.resume is not None:
+        _refuse_but(_OF_EVERY_STUDY | {"resume"}, flags, "the run in --resume")
+    elif flags.paths:
+        _refuse_but({"study", "debug"}, flags, f"the run {flags.paths[0]}")
+    else:
+        _refuse_but(_OF_EVERY_STUDY | _OF_A_NEW_STUDY, flags, f"the study {flags.study}")
+    if len(flags.paths) > 1:
+        raise PlanError(f"--study pages one run, and {len(flags.paths)} are named", "name one")
 
 
 def refuse_with_check(flags: argparse.Namespace) -> None:
@@ -148,16 +183,23 @@ def size_of(text: str, flag: str) -> int:
 
 
 def plan_from_flags(flags: argparse.Namespace) -> Plan:
-    """The plan of --suite or --plan with the other flags laid over it, or of the flags alone.
+    """The plan of --suite, --plan or --study with other flags laid over it, or of flags alone.
 
     A list that a flag gives replaces the plan's in each of its grids; --models keeps of a
-    suite's or a plan's models those that it names.
+    suite's or a plan's models those that it names. So it is of --study, whose lists stay, but for
+    the runtimes of a grid that names none.
     """
     if flags.suite and flags.plan:
         raise PlanError("--suite and --plan name two plans", "give one of them")
     given = _grid(flags)
     models = _words(flags.models, "--models")
-    if flags.suite or flags.plan:
+    if flags.study is not None:
+        data = load_study(flags.study).model_dump(exclude_unset=True)
+        _refuse_absent(models, data["sweeps"])
+        sweeps = [_kept(grid, models) for grid in data["sweeps"]]
+        asked = given.get("runtimes")
+        data["sweeps"] = [with_runtimes(grid, asked) for grid in sweeps if grid["models"]]
+    elif flags.suite or flags.plan:
         base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))
         data = base.model_dump(exclude_unset=True)
         data = of_a_check(data) if flags.check else data

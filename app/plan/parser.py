@@ -21,6 +21,7 @@ examples:
   graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
   graphlap --headless --models char_cnn --tune throughput --max-error 2% --budget 15m
   graphlap --check --models "nets/*.onnx" --runtimes all
+  graphlap --study vollo --budget 15m
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
@@ -103,6 +104,12 @@ def parser() -> argparse.ArgumentParser:
     )
     mode.add_argument(
         "--verify", metavar="DIR", help="what is damaged in a run folder, if anything"
+    )
+    mode.add_argument(
+        "--study",
+        metavar="NAME",
+        help="repeat a founding document: measure its plan, and write a page with its tables; of "
+        "a run that is there: --study NAME RUN",
     )
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")

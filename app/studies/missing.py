@@ -1,0 +1,87 @@
+"""What a run lacks of its study, by name: models, cases, rounds; what failed, what to doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.cases.case import Case
+from app.cases.status import ENDED
+from app.plan.plan import Plan
+from app.results import text
+from app.results.causes import causes
+from app.results.labels import differences, model_labels
+from app.results.rows import UNFINISHED
+from app.results.run import Run
+from app.results.together import Together
+from app.results.warned import warned
+from app.studies.blocks import Block, Heading, Paragraph, Points
+from app.studies.found import Found
+
+
+def missing(found: Found, whole: Plan) -> Iterator[Block]:
+    """`whole` is the study's own plan."""
+    yield Heading("What is left out")
+    lacking = tuple(_lacking(found, whole))
+    if lacking:
+        yield Points(lacking)
+    else:
+        yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
+    together = Together([one.case for one in found.measured])
+    rows = [one.row for one in found.measured if one.row["status"] != "cancelled"]
+    told = [
+        f"{cause.status.replace('_', ' ')}, {together.text(cause.case_ids)}: {cause.reason}"
+        for cause in causes(rows)
+    ]
+    if told:
+        yield Heading("What could not be measured, and why")
+        yield Points(tuple(told))
+    kinds = [kind for kind in warned(rows) if UNFINISHED not in kind.kind]
+    if kinds:
+        yield Heading("What to doubt")
+        yield Points(tuple(f"{together.text(k.case_ids)}: {k.sentence}" for k in kinds))
+
+
+def _lacking(found: Found, whole: Plan) -> Iterator[str]:
+    cases = [one.case for one in found.measured]
+    there = {case.model for case in cases}
+    models = dict.fromkeys(model for sweep in whole.sweeps for model in sweep.models)
+    absent = [model for model in models if model not in there]
+    if absent:
+        yield f"not part of this run: {', '.join(absent)}"
+    if found.others:
+        yield f"{found.others:,} cases of this run are not the study's, and not told here"
+    wanted = found.run.manifest.rounds
+    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
+    left = sum(wanted - count for count in had.values())
+    if not left:
+        return
+    budget_s = found.run.manifest.asked.budget_s
+    begins = "the run has not come to"
+    if budget_s is not None:
+        begins = f"the budget of {text.duration(budget_s)} left out"
+    yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
+    for count in sorted(set(had.values()) - {wanted}):
+        named = _named([case for case in cases if had[case.case_id] == count], cases)
+        yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
+
+
+def _had(run: Run, case: Case, wanted: int) -> int:
+    """How many rounds a case has had; all, where it ended so that it gets no more."""
+    statuses = [result.status for result in run.rounds_of(case)]
+    ended = not ENDED.isdisjoint(statuses)
+    return wanted if ended else sum(status != "cancelled" for status in statuses)
+
+
+def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
+    """Each of these cases by name, runtime by runtime: `torch-cpu mlp, char_cnn; fake all 4`."""
+    apart = differences(among)
+    models = model_labels(case.model for case in among)
+    told = []
+    for runtime in dict.fromkeys(case.runtime for case in cases):
+        own = [case for case in cases if case.runtime == runtime]
+        if len(own) > 1 and len(own) == sum(case.runtime == runtime for case in among):
+            told.append(f"{runtime} all {len(own)}")
+            continue
+        names = (" ".join([models[case.model], *apart[case.case_id]]) for case in own)
+        told.append(f"{runtime} {', '.join(names)}")
+    return "; ".join(told)
