@@ -210,7 +210,7 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data = {"sweeps": [{"models": models, **given}]}
     else:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
-    if flags.tune is not None:
+    if flags.tune is not None or (flags.study and data.get("tune")):
         data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
     return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
 

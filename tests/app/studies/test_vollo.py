@@ -12,7 +12,7 @@ from app.results.published import card_rows
 from app.studies.found import found_in
 from app.studies.markdown import as_markdown
 from app.studies.page import page
-from app.studies.table import study
+from app.studies.vollo import STUDY
 from tests.app.studies.made import make_run, tables
 
 PUBLISHED_V80 = {"cnn_tiny": 2.5, "cnn_small": 2.4, "cnn_med": 3.3}
@@ -31,7 +31,7 @@ def latency_us(case: Case) -> float | Status | None:
 def told(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("vollo") / "run"
     make_run(folder, "vollo", ["ort-cpu", "torch-cpu"], latency_us, rounds=3, budget_s=900.0)
-    return as_markdown(page(study("vollo"), found_in(folder, load_study("vollo"))))
+    return as_markdown(page(STUDY, found_in(folder, load_study("vollo"))))
 
 
 def by_heading(table: list[list[str]], model: str) -> dict[str, str]:
