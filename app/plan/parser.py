@@ -52,8 +52,8 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(
         prog="graphlap",
         description="Lap times for ONNX graphs: one graph, every runtime, the whole latency "
-        "distribution. Without --headless, --check, --resume, --list or --doctor it opens the "
-        "window.",
+        "distribution. Without --headless, --check, --study, --resume, --list or --doctor it "
+        "opens the window.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

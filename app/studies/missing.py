@@ -41,6 +41,12 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
         yield Points(tuple(f"{together.text(k.case_ids)}: {k.sentence}" for k in kinds))
 
 
+def rounds_left(found: Found) -> int:
+    """How many rounds of the study's cases are still to be had."""
+    wanted = found.run.manifest.rounds
+    return sum(wanted - _had(found.run, one.case, wanted) for one in found.measured)
+
+
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     cases = [one.case for one in found.measured]
     there = {case.model for case in cases}
@@ -50,9 +56,7 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
         yield f"not part of this run: {', '.join(absent)}"
     if found.others:
         yield f"{found.others:,} cases of this run are not the study's, and not told here"
-    wanted = found.run.manifest.rounds
-    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
-    left = sum(wanted - count for count in had.values())
+    left, wanted = rounds_left(found), found.run.manifest.rounds
     if not left:
         return
     budget_s = found.run.manifest.asked.budget_s
@@ -60,6 +64,7 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     if budget_s is not None:
         begins = f"the budget of {text.duration(budget_s)} left out"
     yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
+    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
     for count in sorted(set(had.values()) - {wanted}):
         named = _named([case for case in cases if had[case.case_id] == count], cases)
         yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
@@ -73,15 +78,21 @@ def _had(run: Run, case: Case, wanted: int) -> int:
 
 
 def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
-    """Each of these cases by name, runtime by runtime: `torch-cpu mlp, char_cnn; fake all 4`."""
-    apart = differences(among)
+    """Each of these cases by name: `fake all 4; ort-cpu, torch-cpu: mlp, char_cnn; ort-cpu: x`."""
     models = model_labels(case.model for case in among)
-    told = []
+    told: list[str] = []
+    runtimes: dict[str, list[str]] = {}
     for runtime in dict.fromkeys(case.runtime for case in cases):
         own = [case for case in cases if case.runtime == runtime]
-        if len(own) > 1 and len(own) == sum(case.runtime == runtime for case in among):
+        its = [case for case in among if case.runtime == runtime]
+        if 1 < len(own) == len(its):
             told.append(f"{runtime} all {len(own)}")
             continue
-        names = (" ".join([models[case.model], *apart[case.case_id]]) for case in own)
-        told.append(f"{runtime} {', '.join(names)}")
-    return "; ".join(told)
+        apart = differences(its)
+        for case in own:
+            name = " ".join([models[case.model], *apart[case.case_id]])
+            runtimes.setdefault(name, []).append(runtime)
+    names: dict[str, list[str]] = {}
+    for name, of in runtimes.items():
+        names.setdefault(", ".join(of), []).append(name)
+    return "; ".join([*told, *(f"{of}: {', '.join(some)}" for of, some in names.items())])

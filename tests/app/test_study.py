@@ -16,7 +16,6 @@ from app.results import text
 from app.results.published import neurio_blocks
 from app.results.reader import read_run
 from app.results.run import read_records
-from app.studies.study import Whole
 from app.studies.table import STUDIES, study
 from tests.app.headless.batch import run
 from tests.app.studies.made import tables
@@ -105,6 +104,67 @@ def test_another_studys_run_is_refused(measured: tuple[Path, str]) -> None:
         assert "has no case of study-vollo" in errors
 
 
+def test_a_page_that_cannot_be_written_fails_and_the_run_stays(
+    measured: tuple[Path, str],
+) -> None:
+    folder, _ = measured
+    page = folder / "study.md"
+    before = page.read_bytes()
+    page.unlink()
+    page.mkdir()
+    try:
+        code, out, errors = run("--study", "neurio", str(folder))
+    finally:
+        page.rmdir()
+        page.write_bytes(before)
+    assert (code, out, errors.count("\n")) == (1, "", 1)
+    assert "can't be written (Is a directory)" in errors
+
+
+def test_what_a_budget_leaves_out_is_named_and_can_be_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path, measured: tuple[Path, str]
+) -> None:
+    """A second is less than any round takes, and the graphs are in the cache by now."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("COLUMNS", "200")
+    folder = tmp_path / "run"
+    code, out, errors = run(*HALF, "--rounds", "2", "--budget", "1s", "--out", str(folder))
+    assert code == 1, errors
+    assert "the budget of 1 s left out 4 of 4 rounds\n- no round: fake all 2\n" in out
+    assert f"graphlap --study neurio --resume {folder}\n" in out
+    of_page = tables((folder / "study.md").read_text("utf-8"))
+    assert sum(row.count("not come to") for table in of_page for row in table) == len(MODELS)
+
+
+def test_simulated_means_and_their_errors_are_those_of_the_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """One network on the three cards, really compiled and scheduled; the published means of its
+    row are copied from the document."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    folder = tmp_path / "run"
+    words = ["--study", "vollo", "--models", "cnn_tiny", "--runtimes", "fake"]
+    words += ["--profile", "glance", "--rounds", "1", "--budget", "5m", "--out", str(folder)]
+    code, _, errors = run(*words)
+    assert code == 0, errors
+    _, means, *_ = tables((folder / "study.md").read_text("utf-8"))
+    shown = dict(zip(means[0], means[1], strict=True))
+    recorded = read_run(folder)
+    for case in recorded.cases:
+        (result,) = recorded.rounds_of(case)
+        records = read_records(folder / "samples" / result.samples)
+        taken = records[records["phase"] == MEASURED]
+        mean_us = float(np.mean(taken["finished_ns"] - taken["started_ns"])) / 1e3
+        if case.runtime == "fake":
+            assert shown["fake measured"] == text.significant(mean_us)
+            continue
+        card = case.runtime.partition(":")[2].partition("@")[0].upper()
+        published = {"V80": 2.5, "IA-840F": 2.1, "IA-420F": 2.2}[card]
+        assert shown[f"{card} published"] == str(published)
+        assert shown[f"{card} simulated"] == f"{mean_us:.2f}"
+        assert shown[f"{card} error"] == f"{100 * (mean_us - published) / published:+.1f} %"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -129,10 +189,8 @@ def test_what_means_nothing_is_refused_before_anything_is_written(
 
 
 def test_every_study_has_a_plan_and_a_page() -> None:
-    wholes = [one for name in STUDIES if isinstance(one := study(name), Whole)]
-    assert tuple(STUDIES) == tuple(sorted((*study_names(), *(one.name for one in wholes))))
-    assert {part.name for one in wholes for part in one.parts} <= set(study_names())
-    for name in study_names():
+    assert tuple(STUDIES) == study_names()
+    for name in STUDIES:
         assert study(name).name == name
         assert load_study(name).name == f"study-{name.replace('/', '-')}"
         assert expand(plan_from_flags(parse(["--study", name])))

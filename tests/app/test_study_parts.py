@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.results.manifest import read_manifest
+from app.studies.table import WHOLES, study, whole
 from tests.app.headless.batch import rows, run
 from tests.app.studies.made import tables
 
@@ -85,6 +86,15 @@ def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path
     assert page.startswith("# The character-level CNN, optimised\n")
     assert "\n## One step at a time\n" in page
     assert "\n### What is left out\n" in page
+
+
+def test_the_parts_of_every_whole_have_plans_and_shares() -> None:
+    for name in WHOLES:
+        found = whole(name)
+        assert found is not None
+        assert found.name == name
+        assert len(found.parts) == len(found.shares)
+        assert all(part == study(f"{name}/{found.folder_of(part)}") for part in found.parts)
 
 
 @pytest.mark.parametrize(

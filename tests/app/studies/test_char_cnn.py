@@ -14,7 +14,6 @@ from app.studies.char_cnn import ladder
 from app.studies.found import Found, found_in
 from app.studies.markdown import as_markdown
 from app.studies.page import page
-from app.studies.study import Study
 from app.studies.table import study
 from tests.app.results.tuned_runs import new_tune, play
 from tests.app.studies.made import make_run, tables
@@ -42,9 +41,8 @@ def latency_us(case: Case) -> float:
 def told(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("steps") / "run"
     make_run(folder, "char-cnn/steps", RUNTIMES, latency_us)
-    steps = study("char-cnn/steps")
-    assert isinstance(steps, Study)
-    return as_markdown(page(steps, found_in(folder, load_study("char-cnn/steps"))))
+    found = found_in(folder, load_study("char-cnn/steps"))
+    return as_markdown(page(study("char-cnn/steps"), found))
 
 
 def test_the_history_is_as_published(told: str) -> None:
