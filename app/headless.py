@@ -55,7 +55,6 @@ from app.results.manifest import read_manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
-from app.results.run import Run
 from app.results.tune_answer import TunesFound, tunes_found
 from app.sweep.begin import begin
 from app.sweep.repeat import repeat
@@ -64,16 +63,15 @@ from app.sweep.run import SweepRun, close_quietly
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Telling = Callable[[Run, Sequence[Measured]], int]
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
-def run_headless(flags: argparse.Namespace, then: Telling | None = None) -> int:
-    """Measure what the flags ask for; returns the exit code. `then` tells of the run in place of
-    our own answer, and its code holds where all else is well.
+def run_headless(flags: argparse.Namespace, then: Callable[[Path], int] | None = None) -> int:
+    """Measure what the flags ask for; returns the exit code. `then` tells of the run folder in
+    place of our own answer, and its code holds where all else is well.
 
     Raises PlanError or ResultsError before anything is written.
     """
@@ -107,7 +105,7 @@ def measure(
     comparing: Comparing | None = None,
     plot: str = "",
     page: bool = False,
-    then: Telling | None = None,
+    then: Callable[[Path], int] | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -156,7 +154,7 @@ def measure(
         elif page:
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
         elif then is not None:
-            page_code = then(run.run, measured)
+            page_code = then(folder.path)
             code = code or page_code
         else:
             report(measured, folder.path, shown, run, sort, compared, rates, tunes)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from app.headless import run_headless
 from app.plan.studies import load_study
-from app.studies.found import Found, found_in, found_of
-from app.studies.missing import rounds_left
+from app.studies.found import Found, found_in
 from app.studies.page import page
 from app.studies.study import Study
 from app.studies.table import study, whole
@@ -29,11 +28,10 @@ def run_study(flags: argparse.Namespace) -> int:
         return tell(asked, found_in(Path(flags.paths[0]), plan))
     if flags.resume is not None:
         found_in(Path(flags.resume), plan)  # refuses another's run before it is gone on with
-    return run_headless(flags, lambda run, measured: tell(asked, found_of(run, measured, plan)))
+    return run_headless(flags, then=lambda folder: tell(asked, found_in(folder, plan)))
 
 
 def tell(asked: Study, found: Found) -> int:
     """Write the page into the run's folder and print it; DiskError if it can't be written."""
-    blocks, folder = list(page(asked, found)), found.run.path
-    goes_on = f"graphlap --study {asked.name} --resume {folder}" if rounds_left(found) else ""
-    return told(blocks, written(asked, found, blocks), goes_on)
+    paths = written(asked, found)
+    return told(page(asked, found), paths)

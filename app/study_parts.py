@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.console.lasting import Lasting
-from app.headless import INTERRUPTED, Telling, run_headless
+from app.headless import INTERRUPTED, run_headless
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan
 from app.plan.studies import load_study
 from app.results.manifest import MANIFEST
-from app.results.measured import Measured
 from app.results.plain import printable
-from app.results.run import Run
-from app.studies.found import found_in, found_of
-from app.studies.missing import rounds_left
-from app.studies.page import page, page_of_parts
+from app.studies.found import found_in
+from app.studies.page import page_of_parts
 from app.studies.study import Study, Whole
 from app.studies.telling import told, written, written_alone
 from app.sweep.begin import begin, new_path
@@ -54,12 +51,11 @@ def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
     return _tell(whole, root) or code
 
 
-def _writer(part: Study) -> Telling:
+def _writer(part: Study) -> Callable[[Path], int]:
     """Writes a part's page and prints nothing: the whole is told at the end."""
 
-    def write(run: Run, measured: Sequence[Measured]) -> int:
-        found = found_of(run, measured, load_study(part.name))
-        written(part, found, page(part, found))
+    def write(folder: Path) -> int:
+        written(part, found_in(folder, load_study(part.name)))
         return 0
 
     return write
@@ -132,8 +128,6 @@ def _tell(whole: Whole, root: Path) -> int:
     }
     for part in whole.parts:
         if part.name in found:
-            written(part, found[part.name], page(part, found[part.name]))
+            written(part, found[part.name])
     blocks = list(page_of_parts(whole, found))
-    left = any(map(rounds_left, found.values()))
-    goes_on = f"graphlap --study {whole.name} --resume {root}" if left else ""
-    return told(blocks, written_alone(root, blocks), goes_on)
+    return told(blocks, written_alone(root, blocks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,20 +38,16 @@ class Found:
         return next(self.such(asked), None)
 
 
-def found_of(run: Run, measured: Sequence[Measured], study: Plan) -> Found:
-    """What of a run is the study's; ResultsError where nothing is."""
+def found_in(folder: Path, study: Plan) -> Found:
+    """A run as it is now; ResultsError for a folder that is none, or has nothing of the study."""
+    run = read_run(folder)
+    measured = Rows().measured(run)
     own = tuple(one for one in measured if is_part(one.case, study))
     if not own:
         raise ResultsError(
-            f"{run.path} has no case of {study.name}", "name a run that --study of this name made"
+            f"{folder} has no case of {study.name}", "name a run that --study of this name made"
         )
     return Found(run, own, len(measured) - len(own))
-
-
-def found_in(folder: Path, study: Plan) -> Found:
-    """The same of a run folder as it is now; ResultsError for one that is none."""
-    run = read_run(folder)
-    return found_of(run, Rows().measured(run), study)
 
 
 def figure(one: Measured | None, column: str) -> float | None:

@@ -41,12 +41,6 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
         yield Points(tuple(f"{together.text(k.case_ids)}: {k.sentence}" for k in kinds))
 
 
-def rounds_left(found: Found) -> int:
-    """How many rounds of the study's cases are still to be had."""
-    wanted = found.run.manifest.rounds
-    return sum(wanted - _had(found.run, one.case, wanted) for one in found.measured)
-
-
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     cases = [one.case for one in found.measured]
     there = {case.model for case in cases}
@@ -56,7 +50,9 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
         yield f"not part of this run: {', '.join(absent)}"
     if found.others:
         yield f"{found.others:,} cases of this run are not the study's, and not told here"
-    left, wanted = rounds_left(found), found.run.manifest.rounds
+    wanted = found.run.manifest.rounds
+    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
+    left = sum(wanted - count for count in had.values())
     if not left:
         return
     budget_s = found.run.manifest.asked.budget_s
@@ -64,10 +60,10 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     if budget_s is not None:
         begins = f"the budget of {text.duration(budget_s)} left out"
     yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
-    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
     for count in sorted(set(had.values()) - {wanted}):
         named = _named([case for case in cases if had[case.case_id] == count], cases)
         yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
+    yield "--resume with the folder of this run measures the rest"
 
 
 def _had(run: Run, case: Case, wanted: int) -> int:

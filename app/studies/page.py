@@ -4,9 +4,8 @@ reading: the machine, the date, what is left out, what to doubt and how to have 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
-from pathlib import Path
 
 from app.plan.plan import Plan
 from app.plan.studies import load_study
@@ -51,16 +50,15 @@ def page_of_parts(whole: Whole, parts: Mapping[str, Found]) -> Iterator[Block]:
                 yield within(block, whole.folder_of(part))
 
 
-def write_page(study: Study, found: Found, blocks: Iterable[Block]) -> Iterator[Path]:
-    """Write the page and what else the study writes into the run folder; gives the paths.
+def write_page(study: Study, found: Found) -> Iterator[str]:
+    """Write the page and what else the study writes into the run folder; gives the names.
 
     OSError if one can't be written.
     """
-    files = {PAGE: as_markdown(blocks).encode(), **study.files(found)}
+    files = {PAGE: as_markdown(page(study, found)).encode(), **study.files(found)}
     for name, content in files.items():
-        path = found.run.path / name
-        write_atomically(path, content)
-        yield path
+        write_atomically(found.run.path / name, content)
+        yield name
 
 
 def command_line(name: str, whole: Plan, asked: Plan) -> str:

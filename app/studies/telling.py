@@ -19,10 +19,10 @@ from app.studies.printed import as_printed
 from app.studies.study import Study
 
 
-def written(asked: Study, found: Found, blocks: Iterable[Block]) -> list[Path]:
+def written(asked: Study, found: Found) -> list[Path]:
     """The files of a study, written; DiskError if one can't be."""
     try:
-        return list(write_page(asked, found, blocks))
+        return [found.run.path / name for name in write_page(asked, found)]
     except OSError as error:
         raise DiskError(f"{found.run.path} can't be written ({error.strerror})") from error
 
@@ -36,9 +36,8 @@ def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
     return [folder / PAGE]
 
 
-def told(blocks: Iterable[Block], paths: Sequence[Path], goes_on: str) -> int:
-    """Print the page, what was written and, unless it is empty, the command that `goes_on`; 1 where
-    standard output is gone."""
+def told(blocks: Iterable[Block], paths: Sequence[Path]) -> int:
+    """Print the page and what was written; 1 where standard output is gone."""
     from rich.console import Console
 
     out = Lasting(sys.stdout)
@@ -48,7 +47,5 @@ def told(blocks: Iterable[Block], paths: Sequence[Path], goes_on: str) -> int:
         console.print(part)
     for path in paths:
         console.print(printable(f"wrote {path}"), soft_wrap=True)
-    if goes_on:
-        console.print(printable(f"to measure the rest: {goes_on}"), soft_wrap=True)
     out.flush()
     return int(out.lost)

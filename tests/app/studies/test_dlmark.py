@@ -82,7 +82,7 @@ def test_published_accuracy_has_a_column_of_its_own(folder: Path) -> None:
 def test_pictures_show_what_was_measured_and_no_more(folder: Path) -> None:
     found = found_in(folder, load_study("dlmark/throughput"))
     asked = part("throughput")
-    names = {path.name for path in write_page(asked, found, page(asked, found))}
+    names = set(write_page(asked, found))
     assert names == {"study.md", "throughput.svg", "published-accuracy.svg"}
     points = {
         name: list(ElementTree.parse(folder / name).iter(f"{SVG}circle"))
