@@ -43,7 +43,7 @@ def _row(found: Found, search: Search) -> tuple[str, ...]:
         return (model, NOT_COME_TO, "", "", "")
     fits = largest_fit(tried)
     over = search.next_case(statuses) is None
-    ending = stopped_by(tried) if over else f"the budget, before it was found: {stopped_by(tried)}"
+    ending = stopped_by(tried) if over else f"not over, {stopped_by(tried)}"
     memory = cell(at(found, model, fits), MEMORY, mib) if fits else ""
     listed = ", ".join(map(str, tried))
     return (model, str(fits or text.NOT_MEASURED), memory, ending, listed)

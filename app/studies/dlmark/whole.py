@@ -16,5 +16,5 @@ WHOLE = Whole(
         "it is published, and stands in a column that says so."
     ),
     parts=(throughput.STUDY, largest.STUDY, devices.STUDY, accuracy.STUDY),
-    shares=(0.45, 0.25, 0.2, 0.1),
+    shares=(0.4, 0.2, 0.2, 0.2),
 )
