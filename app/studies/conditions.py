@@ -14,6 +14,7 @@ def conditions(found: Found) -> Iterator[Block]:
     """The date and the machine, how each case was measured, and a table of the runtimes."""
     yield Paragraph(_machine(found))
     yield Paragraph(_protocol(found))
+    yield from _load(found)
     yield _runtimes(found)
 
 
@@ -36,18 +37,28 @@ def _protocol(found: Found) -> str:
     manifest = found.run.manifest
     limits = manifest.limits
     count = "as many as its search asks for" if manifest.asked.is_search else f"{manifest.rounds}"
-    said = (
+    return (
         f"Rounds for each case: {count}, each a process of its own that measures "
         f"{limits.min_s:g} to {limits.max_s:g} s, those of all cases in an order drawn by the seed "
         f"{manifest.seed}."
     )
+
+
+def _load(found: Found) -> Iterator[Paragraph]:
+    """How busy the machine was; nothing where that is not known."""
     loads = [load for one in _rounds(found) if (load := one.environment.get("load_1min"))]
     if not loads:
-        return said
-    cores = manifest.environment.get("cores_usable") or 1
-    beside = ": it had other work too" if max(loads) > cores else ""
-    said += f" The machine's load was {min(loads):.1f} to {max(loads):.1f} when rounds began"
-    return f"{said}, on {cores} cores{beside}."
+        return
+    cores = found.run.manifest.environment.get("cores_usable") or 1
+    on = f"{cores} core{'s' * (cores != 1)}"
+    said = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
+    if max(loads) > cores:
+        yield Paragraph(
+            f"Loaded: other work shared the machine, {said}. What a real clock told is longer than "
+            "on a quiet one; what is simulated is the same."
+        )
+    else:
+        yield Paragraph(f"The machine had {said}.")
 
 
 def _rounds(found: Found) -> Iterator[RoundResult]:

@@ -43,19 +43,23 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
 
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     cases = [one.case for one in found.measured]
-    there = {case.model for case in cases}
-    models = dict.fromkeys(model for sweep in whole.sweeps for model in sweep.models)
-    absent = [model for model in models if model not in there]
+    absent = "; ".join(_absent(cases, whole))
     if absent:
-        yield f"not part of this run: {', '.join(absent)}"
+        yield f"not part of this run: {absent}"
     if found.others:
         yield f"{found.others:,} cases of this run are not the study's, and not told here"
-    wanted = found.run.manifest.rounds
+    wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
+    own = whole.lengths.rounds, whole.profile
+    if not whole.is_search and (wanted, asked.profile) != own:
+        yield (
+            f"rounds asked for: {wanted} of the lengths {asked.profile}; the study's own are "
+            f"{own[0]} of {own[1]}"
+        )
     had = {case.case_id: _had(found.run, case, wanted) for case in cases}
     left = sum(wanted - count for count in had.values())
     if not left:
         return
-    budget_s = found.run.manifest.asked.budget_s
+    budget_s = asked.budget_s
     begins = "the run has not come to"
     if budget_s is not None:
         begins = f"the budget of {text.duration(budget_s)} left out"
@@ -64,6 +68,22 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
         named = _named([case for case in cases if had[case.case_id] == count], cases)
         yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
     yield "--resume with the folder of this run measures the rest"
+
+
+def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:
+    """The study's models that the run has not, then those it has not on a runtime that the study
+    names."""
+    models = {case.model for case in cases}
+    planned = dict.fromkeys(model for grid in whole.sweeps for model in grid.models)
+    nowhere = [model for model in planned if model not in models]
+    if nowhere:
+        yield ", ".join(nowhere)
+    there = {(case.model, case.runtime) for case in cases}
+    for runtime in dict.fromkeys(name for grid in whole.sweeps for name in grid.runtimes):
+        its = [model for grid in whole.sweeps if runtime in grid.runtimes for model in grid.models]
+        lacking = [m for m in dict.fromkeys(its) if m in models and (m, runtime) not in there]
+        if lacking:
+            yield f"{runtime} {', '.join(lacking)}"
 
 
 def _had(run: Run, case: Case, wanted: int) -> int:

@@ -84,7 +84,7 @@ def _table(found: Found, rows: Sequence[Compared], name: str) -> Table:
     for model in dict.fromkeys(one.row.model for one in rows):
         own = {one.row.card: one for one in rows if one.row.model == model}
         first = next(iter(own.values())).row
-        parameters = dict.fromkeys(one.row.parameters for one in own.values())
+        parameters = dict.fromkeys(label for one in own.values() if (label := one.row.parameters))
         line = [model, str(first.layers), str(first.width), ", ".join(parameters)]
         for card in cards:
             line += _beside(own.get(card), name)

@@ -9,7 +9,7 @@ from app.results import text
 from app.results.published import history_steps
 from app.results.tune_answer import Gain, Rung, TunesFound, tunes_found, value_text
 from app.studies.blocks import Block, Column, Heading, Paragraph, Points, Table
-from app.studies.char_cnn.inputs import times
+from app.studies.char_cnn.inputs import published
 from app.studies.found import Found
 from app.studies.study import Study
 
@@ -37,9 +37,7 @@ def _table(answer: TunesFound) -> Table:
     for number, (step, rung) in enumerate(zip_longest(steps, told.rungs)):
         theirs: tuple[str, ...] = ("", "", "")
         if step is not None:
-            before = steps[number - 1].inputs_per_s if number else None
-            rate = step.inputs_per_s
-            theirs = (step.step, text.significant(rate), times(rate, before))
+            theirs = published(step, steps[number - 1] if number else None)
         own = ("", "", "", "", "") if rung is None else _own(rung, answer)
         rows.append((*theirs, *own))
     columns = (

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from app.cases.case import Case
 from app.results import text
 from app.results.measured import Measured
-from app.results.published import HistoryStep, history_steps
+from app.results.published import history_steps
 from app.studies.blocks import Block, Column, Heading, Paragraph, Table
-from app.studies.char_cnn.inputs import RATE, rate_cell, times
+from app.studies.char_cnn.inputs import RATE, published, rate_cell, times
 from app.studies.found import Found, cell, figure
 from app.studies.study import Study
 
@@ -55,28 +55,23 @@ def _beside(found: Found) -> Table:
     steps, here = history_steps(), _nearest(found)
     rows = []
     for number, step in enumerate(steps):
-        before = steps[number - 1].inputs_per_s if number else None
+        before = steps[number - 1] if number else None
         near = here.get(step.step)
         own: tuple[str, ...] = ("", "", "", "")
         if near is not None:
             gain = times(figure(near.after, RATE), figure(near.before, RATE))
             own = (near.what, rate_cell(near.before), rate_cell(near.after), gain)
-        rows.append((*_published(step, before), *own))
-    published = ("published",) * 3
+        rows.append((*published(step, before), *own))
     columns = (
-        Column("step", published[0], is_name=True),
-        Column("inputs/s", published[1]),
-        Column("times", published[2]),
+        Column("step", "published", is_name=True),
+        Column("inputs/s", "published"),
+        Column("times", "published"),
         Column("nearest to it", "here", is_name=True),
         Column("from", "here"),
         Column("to", "here"),
         Column("times", "here"),
     )
     return Table(columns, tuple(rows))
-
-
-def _published(step: HistoryStep, before: float | None) -> tuple[str, str, str]:
-    return (step.step, text.significant(step.inputs_per_s), times(step.inputs_per_s, before))
 
 
 def _nearest(found: Found) -> dict[str, _Here]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from app.cases.case import Case
 from app.cases.status import Status
@@ -26,9 +27,10 @@ def make_run(
     *,
     rounds: int = 1,
     budget_s: float | None = None,
+    load: float = 0.5,
 ) -> tuple[Case, ...]:
     """A run of the whole study with one round of each case: runs of this latency, or how it ended;
-    None is a case that was not come to. Gives the cases."""
+    None is a case that was not come to. The machine has one core and this load. Gives the cases."""
     data = load_study(study).model_dump(exclude_unset=True)
     data["sweeps"] = [with_runtimes(grid, runtimes) for grid in data["sweeps"]]
     plan = parse_plan({**data, "budget_s": budget_s, "rounds": rounds}, study)
@@ -41,7 +43,7 @@ def make_run(
         limits=plan.lengths.limits,
         plan=plan,
         cases=cases,
-        environment=ENVIRONMENT,
+        environment={**ENVIRONMENT, "cores_usable": 1},
     )
     with RunFolder.create(path, manifest) as folder:
         for case in cases:
@@ -50,7 +52,12 @@ def make_run(
                 record(folder, case, 0, status=told, reason="as it was told")
             elif told is not None:
                 clock = "simulated" if case.runtime.startswith("fpga") else "wall"
-                record(folder, case, 0, [told] * SAMPLES, clock=clock, boundary="host")
+                facts: dict[str, Any] = {
+                    "clock": clock,
+                    "boundary": "host",
+                    "environment": {"load_1min": load},
+                }
+                record(folder, case, 0, [told] * SAMPLES, **facts)
     return cases
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from app.cases.case import Case
@@ -9,7 +11,7 @@ from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.studies import load_study
 from app.results.published import card_rows
-from app.studies.found import found_in
+from app.studies.found import Found, found_in
 from app.studies.markdown import as_markdown
 from app.studies.page import page
 from app.studies.table import study
@@ -97,6 +99,33 @@ def test_what_was_not_come_to_is_named(told: str) -> None:
     # Of these cards two and one LSTMs ended where they do not fit.
     fit = "lstm\\_tiny, lstm\\_small"
     assert f"fpga:ia-840f\\@sdk21, fpga:ia-420f\\@sdk21: {fit}; fpga:ia-840f" in left_out
+
+
+def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
+    """A run of the study without one card: its page is that of a whole run but for that card."""
+    plan = load_study("vollo")
+    make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us)
+    found = found_in(tmp_path / "run", plan)
+    card = "fpga:v80@sdk26"
+    without = tuple(one for one in found.measured if one.case.runtime != card)
+    told = as_markdown(page(study("vollo"), Found(found.run, without)))
+    assert "- not part of this run: fpga:v80\\@sdk26 cnn\\_tiny, cnn\\_small, cnn\\_med\n" in told
+    row = by_heading(tables(told)[1], "cnn_tiny")
+    assert [row[f"V80 {what}"] for what in ("published", "simulated", "error")] == ["2.5", "", ""]
+
+
+def test_fewer_rounds_than_the_study_has_are_told(told: str) -> None:
+    assert "rounds asked for: 3 of the lengths standard; the study's own are 8 of standard" in told
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [(0.5, "The machine had a load of 0.5 to 0.5 on 1 core"), (9.0, "Loaded: other work shared")],
+)
+def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said: str) -> None:
+    make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us, load=load)
+    found = found_in(tmp_path / "run", load_study("vollo"))
+    assert f"\n{said}" in as_markdown(page(study("vollo"), found))
 
 
 def test_the_page_says_how_to_have_it_again(told: str) -> None:
