@@ -33,6 +33,7 @@ from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
 from app.plan.points import points, refuse_unknown_axes, without_sizes_as_rows
 from app.plan.refusals import refuse_cases
+from app.plan.replicas import replicated
 from app.plan.shapes import parts
 from app.plan.slo import refuse_beside_slo
 from app.plan.subjects import Subject, faults_of_the_plan, subjects
@@ -85,8 +86,6 @@ def _of_sweep(
     if plan.largest_batch:
         sweep = _first_tries(sweep)
     sweep = first_choices(plan, sweep)
-    sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
-    refuse_unknown_axes(sweep, models)
     named = [_checked_runtime(text, environments, plan.check) for text in sweep.runtimes]
     runtimes = named or list(available_names(plan.check))
     if not runtimes:
@@ -94,6 +93,9 @@ def _of_sweep(
             "no runtime is available on this machine",
             "pip install 'graphlap[cpu]', or see --doctor",
         )
+    sweep = replicated(plan, sweep, runtimes)
+    sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
+    refuse_unknown_axes(sweep, models)
     refuse_unknown_options(sweep, runtimes)
     for part, sized, condition in parts(plan, sweep, models):
         for subject in without_sizes_as_rows(part, sized):
