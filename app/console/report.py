@@ -55,7 +55,7 @@ def answer(
         yield Text(printable(compared.heading), style="bold")
         for line in compared.lines:
             yield listed("", line, "")
-    sentences = [notice.sentence for notice in noticed(measured)]
+    sentences = [notice.sentence for notice in noticed(measured, together)]
     if sentences:
         yield Text(HEADING, style="bold")
     for sentence in sentences:

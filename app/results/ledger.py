@@ -15,6 +15,7 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.round import RoundResult
+from app.cases.status import FAILED
 from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer
 from app.results.manifest import Manifest
 from app.results.run import Run
@@ -23,11 +24,18 @@ from exporters.types import ExportedModel
 
 @dataclass(slots=True)
 class Ledger:
-    """`take` is told where each line comes from: the lines of one writer are of one host."""
+    """`take` is told where each line comes from: the lines of one writer are of one host.
+
+    `recorded` is how many rounds there are, `failed` the cases of which one failed, `cases` are
+    those of the plan and of its searches by their ids.
+    """
 
     path: Path
     manifest: Manifest
     environments: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    recorded: int = 0
+    failed: set[str] = field(default_factory=set)
+    cases: dict[str, Case] = field(init=False)
     _writers: dict[str, str] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _hosts: dict[str, str] = field(default_factory=dict)
@@ -36,6 +44,9 @@ class Ledger:
     _tried: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
     _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cases = {case.case_id: case for case in self.manifest.cases}
 
     def take(self, source: str, line: Line) -> str:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
@@ -52,16 +63,23 @@ class Ledger:
             case RoundResult():
                 known = self._rounds.setdefault(line.case_id, {})
                 if line.round not in known or known[line.round].status == "cancelled":
+                    self.recorded += line.round not in known
                     known[line.round] = line
+                    if line.status in FAILED:
+                        self.failed.add(line.case_id)
                 self._hosts.setdefault(line.case_id, self._writers.get(source, ""))
                 return line.case_id
             case Voided():
-                self._rounds.get(line.case_id, {}).pop(line.round, None)
+                known = self._rounds.get(line.case_id, {})
+                self.recorded -= known.pop(line.round, None) is not None
+                if not any(result.status in FAILED for result in known.values()):
+                    self.failed.discard(line.case_id)
                 return line.case_id
             case AccuracyResult():
                 self._accuracies.setdefault(line.subject, line)
             case Tried():
                 self._tried.setdefault(line.case.case_id, line.case)
+                self.cases.setdefault(line.case.case_id, line.case)
                 return line.case.case_id
             case ColdStart():
                 self._cold_starts.setdefault(line.subject, {}).setdefault(line.process, line)

@@ -6,7 +6,7 @@ Timings are raw in the folder; each figure of a row is computed here, when it is
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,7 +14,7 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.chosen_columns import chosen_names
-from app.cases.column import Row, Value
+from app.cases.column import Blank, Row, Value
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.percentiles import shown
 from app.cases.round import RoundResult
@@ -82,20 +82,29 @@ class Rows:
     def measured(self, run: Run) -> list[Measured]:
         """The same with what the rows are made of."""
         asked = run.manifest.asked
-        found = [
-            Measured(
-                case,
-                self._row(run, case, asked),
-                self._summary(run, case, run.rounds_of(case), asked)[0],
-                timed_rounds(run, case),
-                mean_clock_mhz(run, case),
-            )
-            for case in run.cases
-        ]
+        found = [self._measured(run, case, asked) for case in run.cases]
         for told in (baseline_columns(asked, found), null_columns(asked, found)):
             for one in found:
                 one.row.update(told.get(one.case.case_id, {}))
         return found
+
+    def each(self, run: Run) -> Iterator[Row]:
+        """The same rows one after the other, so that a large run need not be held whole.
+
+        Where rows are compared with each other, the first comes when all are there.
+        """
+        asked = run.manifest.asked
+        if asked.baseline or asked.null:
+            yield from self.of(run)
+        else:
+            yield from (self._row(run, case, asked) for case in run.cases)
+
+    def _measured(self, run: Run, case: Case, asked: Plan) -> Measured:
+        row, rounds = self._row(run, case, asked), run.rounds_of(case)
+        if not rounds:
+            return Measured(case, row, None)
+        summary = self._summary(run, case, rounds, asked)[0]
+        return Measured(case, row, summary, timed_rounds(run, case), mean_clock_mhz(run, case))
 
     def summary(self, run: Run, case: Case) -> Summary | None:
         """The statistics that the case's row is made of; None where nothing was timed."""
@@ -103,45 +112,43 @@ class Rows:
 
     def _row(self, run: Run, case: Case, asked: Plan) -> Row:
         rounds = run.rounds_of(case)
+        if not rounds:
+            return _blank(run, case, asked)
         summary, around, disturbed = self._summary(run, case, rounds, asked)
         rule, planned = asked.stopping, run.manifest.rounds
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
         model = run.models.get((case.model, case.precision))
-        names = (*NAMES, *chosen_names(asked.percentiles))
+        names = row_names(asked)
         values: Row = dict.fromkeys(names)
-        values |= _identity(run, case, rounds)
-        values |= _model_columns(case, model)
+        values |= _known(run, case, rounds, asked)
         values |= _verdict(case, rounds, planned, run.damaged.get(case.case_id, {}))
-        if rounds and model is not None:
+        if model is not None:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
             )
-        values |= _setting_columns(run, case) | engine_columns(case, rounds)
-        values["profile"] = None if asked.check else run.manifest.plan.get("profile")
         values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
-        if rounds:
-            values |= _round_columns(rounds)
-            values |= around | load_columns(rounds, summary) | placing_columns(rounds)
-            values |= gpu_columns(rounds)
-            if summary is not None:
-                values |= _latency_columns(case, summary, values)
-                values |= ratio_columns(values)
-                values |= gap_columns(case, summary)
-                values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
-                said = [*sentences(values["warnings"]), *summary.warnings]
-                said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
-                said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
-                said += operator_warnings(run.operators.get(case.case_id), values)
-                said += [shortfall(rule, rounds, summary)] if rule is not None else []
-                values["warnings"] = joined(said)
-                if rule is not None:
-                    why = ended_by(rule, rounds, summary)
-                    values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
-                    values["ci_method"] = LOOKED if values["ci_method"] else None
-            values |= doubted(case, rounds, values)
-            values |= imported_columns(rounds, values)
+        values |= _round_columns(rounds)
+        values |= around | load_columns(rounds, summary) | placing_columns(rounds)
+        values |= gpu_columns(rounds)
+        if summary is not None:
+            values |= _latency_columns(case, summary, values)
+            values |= ratio_columns(values)
+            values |= gap_columns(case, summary)
+            values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
+            said = [*sentences(values["warnings"]), *summary.warnings]
+            said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
+            said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
+            said += operator_warnings(run.operators.get(case.case_id), values)
+            said += [shortfall(rule, rounds, summary)] if rule is not None else []
+            values["warnings"] = joined(said)
+            if rule is not None:
+                why = ended_by(rule, rounds, summary)
+                values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
+                values["ci_method"] = LOOKED if values["ci_method"] else None
+        values |= doubted(case, rounds, values)
+        values |= imported_columns(rounds, values)
         return {name: values[name] for name in names}
 
     def _summary(
@@ -169,6 +176,33 @@ class Rows:
             known = len(timed), summary, around, disturbed
             self._summaries[case.case_id] = known
         return known[1:]
+
+
+def row_names(asked: Plan) -> tuple[str, ...]:
+    """The columns that each row of a run of this plan has."""
+    return (*NAMES, *chosen_names(asked.percentiles))
+
+
+def _known(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> Row:
+    """What there is to say of a case however far it came."""
+    model = run.models.get((case.model, case.precision))
+    return {
+        **_identity(run, case, rounds),
+        **_model_columns(case, model),
+        **_setting_columns(run, case),
+        **engine_columns(case, rounds),
+        "profile": None if asked.check else run.manifest.plan.get("profile"),
+    }
+
+
+def _blank(run: Run, case: Case, asked: Plan) -> Row:
+    """The row of a case that came to no round; its cold starts and accuracy may be another's, of
+    which it is told too."""
+    row = Blank(_known(run, case, (), asked))
+    row |= _verdict(case, (), 0, run.damaged.get(case.case_id, {}))
+    row |= cold_columns(run, case)
+    row |= _accuracy_columns(run.accuracy_of(case), row["warnings"])
+    return Blank({name: value for name, value in row.items() if value is not None})
 
 
 def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
