@@ -147,6 +147,7 @@ def measure(
             export(run.run, measured, formats)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
+        steering.release()  # all is kept, and what is left is to tell it
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)
         elif page:
@@ -238,7 +239,12 @@ class Steering:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._previous.items():
+        self.release()
+
+    def release(self) -> None:
+        """From now on signals do what they did before; idempotent."""
+        while self._previous:
+            number, handler = self._previous.popitem()
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def heed(self) -> None:
