@@ -14,7 +14,7 @@ from app.cases.errors import ResultsError
 from app.results import lines
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
-from app.results.manifest import MANIFEST, SCHEMA_VERSION, read_manifest
+from app.results.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
 from app.results.run import Run
 from app.results.soundness import sound
 
@@ -44,11 +44,14 @@ def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
 
 
 class JournalReader:
-    """`poll` takes in what was added since; `ledger` is what it came to so far."""
+    """`poll` takes in what was added since; `ledger` is what it came to so far.
 
-    def __init__(self, folder: Path) -> None:
+    `manifest` is the folder's where it is known already.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
         self.folder = folder
-        self.ledger = Ledger(folder, read_manifest(folder))
+        self.ledger = Ledger(folder, manifest or read_manifest(folder))
         self._read: dict[Path, tuple[int, int]] = {}  # bytes and lines of each journal
         self._damage: ResultsError | None = None
 
@@ -92,7 +95,7 @@ class JournalReader:
     def _understood(self, path: Path, number: int, text: bytes) -> lines.Line | None:
         try:
             return lines.read(json.loads(text), self.ledger.manifest.schema_version)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
             self._damage = ResultsError(
                 f"line {number} of {path} is damaged ({told})",

@@ -93,12 +93,14 @@ class Run:
 
     def accuracy_of(self, case: Case) -> AccuracyResult | None:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
-        model = self.model_of(case)
+        model = self.model_of(case) if self.accuracies else None
         return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
 
     def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
         """The processes that started cold for a case, in their order; cases share them where only
         their later runs differ."""
+        if not self.cold_starts:
+            return ()
         known = self.cold_starts.get(cold_subject_of(case).case_id, {})
         return tuple(known[number] for number in sorted(known))
 
