@@ -49,6 +49,7 @@ from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
+from app.results.int8_peak import with_peak
 from app.results.labels import case_label
 from app.results.manifest import Manifest
 from app.results.measured import Measured
@@ -59,6 +60,7 @@ from app.sweep.begin import begin
 from app.sweep.measurable import measurable
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
+from exporters.cache import default_root
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -134,6 +136,8 @@ def measure(
         rows = [one.row for one in measured]
         search = folder.manifest.asked.largest_batch
         tunes = tunes_found(run.run)
+        if tunes is not None and not run.stopped:
+            tunes = with_peak(tunes, run.run, default_root())
         code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
         if tunes is not None and not run.stopped and not strict:
             code = ladder_code(tunes)

@@ -106,7 +106,7 @@ class Run:
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
-        records = read_records(self.path / SAMPLES / result.samples)
+        records = read_records(self.path.joinpath(SAMPLES, result.samples))
         measured = records[records["phase"] == MEASURED]
         samples = as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
         if "shapes_sha256" not in result.facts:

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from app.studies.blocks import Block, (
+from app.studies.blocks import (
     Block,
     Column,
     Command,
