@@ -12,12 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QThreadPool
 from PySide6.QtWidgets import QApplication
 
 from app.gui.look.preferences import Preferences
+from app.gui.plots.base import PlotView
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from tests.checkout import ROOT
@@ -63,9 +65,10 @@ class Grabber:
             for spec in VIEWS:
                 if made.views and spec.key not in made.views:
                     continue
+                if spec.fed == "all":
+                    self._window.table.view.clearSelection()  # no frame around every mark
                 self._window.docks.show(spec.key)
-                view = self._window.views.by_key[spec.key]
-                self._wait(0.5, lambda view=view: bool(view.plots), most_s=1.5)
+                self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 1.5)
                 name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"
                 self._save(name)
         self._window.close()
@@ -105,6 +108,10 @@ class Grabber:
         QThreadPool.globalInstance().waitForDone(20)
         self._app.processEvents()
         time.sleep(0.005)
+
+
+def _has_plots(view: PlotView) -> bool:
+    return bool(view.plots)
 
 
 def _grab_one(folder: Path, name: str, theme: str) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -61,15 +62,16 @@ def make_all(folder: Path) -> list[Made]:
     graphs = _graphs(folder / "graphs")
     made = []
     for name, cases in _MEASURED.items():
-        first = _once(folder / name, lambda path, c=cases: _measured(path, c, graphs))
-        again = _once(folder / f"{name}-again", lambda path, c=cases: _measured(path, c, graphs, 7))
+        measure = partial(_measured, cases=cases, graphs=graphs)
+        first = _once(folder / name, measure)
+        again = _once(folder / f"{name}-again", partial(measure, seed=7))
         made.append(Made(first, beside=again))
     for name, count in (("one", 1), ("six", 6), ("forty", 40)):
         makers: dict[str, Callable[[Path], None]] = {
-            "load": lambda path, n=count: _loaded(path, n),
-            "accuracy": lambda path, n=count: _accurate(path, n, graphs),
-            "largest": lambda path, n=count: _largest(path, n),
-            "checks": lambda path, n=count: _checked(path, n),
+            "load": partial(_loaded, series=count),
+            "accuracy": partial(_accurate, points=count, graphs=graphs),
+            "largest": partial(_largest, rows_shown=count),
+            "checks": partial(_checked, cells=count),
         }
         for view, make in makers.items():
             made.append(Made(_once(folder / f"{view}-{name}", make), (view,)))
@@ -119,7 +121,9 @@ def _written(
         folder.begin({**ENVIRONMENT, "cpu": "a processor"})
         fill(folder)
         folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
-        LiveFile(folder).write(Live("finished", cases_total=len(cases), exit_code=0), always=True)
+        total = rounds * len(cases)
+        ended = Live("finished", 0, len(cases), 0, total, total, exit_code=0)
+        LiveFile(folder).write(ended, always=True)
 
 
 def _round(folder: RunFolder, case: Case, number: int, rows: np.ndarray, **facts: object) -> None:
