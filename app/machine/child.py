@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -23,9 +23,17 @@ _SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class Child:
-    """`command` with its three pipes; `bell` is told to watch those that it writes to."""
+    """`command` with its three pipes; `bell` is told to watch those that it writes to.
 
-    def __init__(self, command: Sequence[str], bell: Bell | None = None) -> None:
+    `environ` is the environment that it has, by default that of this process.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        bell: Bell | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
         self._memory_kills = memory_kills()
         self._process = subprocess.Popen(
             command,
@@ -34,7 +42,7 @@ class Child:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env={**own.child_environment(), own.PARENT: str(os.getpid())},
+            env={**own.child_environment(environ), own.PARENT: str(os.getpid())},
         )
         self._stdin, self._stdout, self._stderr = self._pipes()
         for pipe in (self._stdout, self._stderr):

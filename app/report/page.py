@@ -21,6 +21,7 @@ from app.cases.status import STATUSES
 from app.console.report import marks, verdict_text
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.sureness import sureness
+from app.machine.environment import graphlap_version
 from app.report import card, figures, reach
 from app.report.checks import checks
 from app.report.compared import comparison
@@ -31,7 +32,6 @@ from app.results.causes import causes
 from app.results.compare import side_of
 from app.results.fastest import fastest
 from app.results.labels import model_labels
-from app.results.manifest import graphlap_version
 from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING, noticed
 from app.results.rows import Rows

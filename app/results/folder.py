@@ -20,6 +20,7 @@ from typing import Any, Self
 from app.cases.errors import DiskError, ResultsError
 from app.cases.reading import Reading
 from app.cases.round import RECORD, RoundResult
+from app.machine.environment import graphlap_version
 from app.results.atomic import write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
@@ -29,7 +30,6 @@ from app.results.lines import Line, Writer, written
 from app.results.manifest import (
     MANIFEST,
     Manifest,
-    graphlap_version,
     read_manifest,
 )
 from app.results.run import SAMPLES

@@ -7,13 +7,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.round import Limits
+from app.machine.environment import graphlap_version
 from app.plan.plan import Plan
 from app.results.kept_files import KeptFile
 from exporters.codec import from_json
@@ -87,14 +87,6 @@ def new_manifest(
         files=files,
         repeats=repeats,
     )
-
-
-def graphlap_version() -> str:
-    """The installed version, or what a checkout that is not installed calls itself."""
-    try:
-        return metadata.version("graphlap")
-    except metadata.PackageNotFoundError:
-        return "0+checkout"
 
 
 def read_manifest(folder: Path) -> Manifest:

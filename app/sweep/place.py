@@ -11,20 +11,12 @@ import psutil
 from app.machine.bell import Bell
 from app.machine.child import Child, Unstarted
 from app.machine.cores import keep_to, on_cores, usable_cores
+from app.machine.modules import MODULES
 from app.machine.telemetry import Telemetry
 from app.sweep.work.base import Talk
 from exporters import own
 from runtimes.environment import environment_of
 
-MODULES: Mapping[str, str] = {
-    "export": "exporters.worker",
-    "round": "app.workers.measure",
-    "check": "app.workers.checking",
-    "accuracy": "app.workers.accuracy",
-    "cold_start": "app.workers.cold",
-    "operators": "app.workers.operators",
-}
-"""What each kind of worker runs."""
 SERVER_LIMIT_BYTES = 3 * 2**30
 """A worker that serves many requests is replaced beyond this: it keeps what torch has freed."""
 _EXPORTS = ""

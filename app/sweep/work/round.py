@@ -15,6 +15,7 @@ from app.cases.reading import Reading
 from app.cases.round import SLEPT, MeasureJob, RoundResult
 from app.cases.status import FAILED, Status
 from app.machine.available import runtime
+from app.machine.watch import Watch
 from app.results import text
 from app.results.folder import RunFolder
 from app.results.labels import case_label
@@ -23,7 +24,6 @@ from app.results.live import Live
 from app.stats.quantiles import needed_samples
 from app.sweep.work.base import ALONE, Needs, News, Place, Work
 from app.sweep.work.process import STOPPED, ProcessWork
-from app.sweep.work.watch import Watch
 from exporters.codec import from_json, to_json
 from runtimes.options import all_options
 from runtimes.registry import parse_spec

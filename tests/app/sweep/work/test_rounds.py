@@ -18,6 +18,7 @@ from app.cases.reading import Reading
 from app.cases.round import RoundResult
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry
+from app.machine.watch import Watch
 from app.plan.plan import Plan, Sweep
 from app.sweep.begin import begin
 from app.sweep.place import ThisMachine
@@ -25,7 +26,6 @@ from app.sweep.run import SweepRun
 from app.sweep.sources import rounds
 from app.sweep.sources.rounds import Schedule, round_work
 from app.sweep.work.round import RoundWork, gpus_of
-from app.sweep.work.watch import Watch
 from exporters.codec import from_json, to_json
 from exporters.types import ExportedModel
 from runtimes.fake.runtime import Fake
