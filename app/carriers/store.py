@@ -121,7 +121,9 @@ class FileStore:
 
     def _place(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
-            raise CarrierError(f"{sha256!r:.80} is no sha256", "use the same Graphlap on both sides")
+            raise CarrierError(
+                f"{sha256!r:.80} is no sha256", "use the same Graphlap on both sides"
+            )
         return self._files / sha256
 
 
