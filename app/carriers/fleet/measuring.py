@@ -31,7 +31,7 @@ ABANDONED_S = 60.0
 """A job that nobody has asked about for so long is ended: the sweep is gone."""
 KEPT_JOBS = 1000
 """So many ids are remembered, so that a task that Dask runs twice measures once."""
-_LOOK_S = 5.0
+LOOK_S = 5.0
 
 Answer = Callable[..., Awaitable[dict[str, Any]]]
 
@@ -149,7 +149,7 @@ class MeasureWorker(Worker):
 
     async def _end_abandoned(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(LOOK_S)
             long_ago = time.monotonic() - ABANDONED_S
             left = [job for job, box in self._jobs.items() if box.asked_s < long_ago]
             await self._end([job for job in left if not self._jobs[job].over])
@@ -178,5 +178,5 @@ def _told_of_us(worker: Worker) -> dict[str, Any]:
 
 def worker_name(given: object) -> str:
     """What rows call a worker: as it was called, or its machine where that is a number or none."""
-    named = isinstance(given, str) and not given.isdigit()
+    named = isinstance(given, str) and not given.isdigit() and "://" not in given
     return str(given) if named else socket.gethostname()

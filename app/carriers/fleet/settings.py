@@ -17,46 +17,45 @@ RESOURCE = "measure"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One of Dask's, by its name in Dask's configuration (`distributed.yaml`)."""
+    """One of Dask's, by its name in Dask's configuration (`distributed.yaml`), and what its own
+    default would do here."""
 
     name: str
     value: Any
-    why: str
+    otherwise: str
 
+
+_QUIET = (
+    Setting("distributed.admin.tick.interval", "2s", "looks at its event loop 50 times a second"),
+    Setting("distributed.admin.tick.limit", "60s", "takes a rare look for a loop that hangs"),
+    Setting("distributed.admin.tick.cycle", "60s", "counts those looks every second"),
+    Setting("distributed.worker.profile.enabled", False, "takes its own stack 100 times a second"),
+    Setting("distributed.admin.system-monitor.interval", "1h", "reads /proc twice a second"),
+    Setting("distributed.admin.system-monitor.disk", False, "counts what all disks do"),
+    Setting("distributed.admin.system-monitor.gil.enabled", False, "asks for the GIL each ms"),
+)
 
 WORKER = (
-    Setting(
-        "distributed.admin.tick.interval", "2s", "looks at its event loop 50 times a second else"
-    ),
-    Setting("distributed.admin.tick.limit", "1 minute", "warns of every tick of 3 s else"),
-    Setting("distributed.worker.profile.enabled", False, "takes its stack 100 times a second else"),
-    Setting("distributed.admin.system-monitor.interval", "1h", "reads /proc twice a second else"),
-    Setting("distributed.admin.system-monitor.gil.enabled", False, "a thread polls each ms else"),
-    Setting("distributed.admin.system-monitor.disk", False, "reads all disks' counters else"),
-    Setting("distributed.diagnostics.nvml", False, "asks the measured GPU each time it beats else"),
-    Setting("distributed.worker.memory.target", False, "the job's memory is not in this process"),
-    Setting("distributed.worker.memory.spill", False, "nothing that it holds is to be written out"),
-    Setting("distributed.worker.memory.pause", False, "a full host must not stop the queue"),
-    Setting("distributed.worker.memory.terminate", False, "a job's own limit ends the job alone"),
-    Setting("distributed.worker.http.routes", [], "a web page would be one more open door"),
+    *_QUIET,
+    Setting("distributed.diagnostics.nvml", False, "asks the measured GPU how it is"),
+    Setting("distributed.worker.memory.target", False, "writes out what a task holds"),
+    Setting("distributed.worker.memory.spill", False, "the same by the process's size"),
+    Setting("distributed.worker.memory.pause", False, "takes no job while it is large"),
+    Setting("distributed.worker.memory.terminate", False, "ends itself; a job has its own limit"),
+    Setting("distributed.worker.http.routes", [], "shows pages to whoever asks"),
 )
 """Of `graphlap worker`, and of a worker that one of Dask's launchers starts with our class."""
 
 SCHEDULER = (
-    Setting("distributed.scheduler.work-stealing", False, "a job belongs to the worker it names"),
-    Setting("distributed.scheduler.active-memory-manager.start", False, "there is nothing to move"),
-    Setting("distributed.worker.profile.enabled", False, "as on a worker"),
-    Setting("distributed.admin.tick.interval", "2s", "as on a worker"),
-    Setting("distributed.admin.tick.limit", "1 minute", "as on a worker"),
-    Setting("distributed.admin.system-monitor.interval", "1h", "as on a worker"),
-    Setting("distributed.admin.system-monitor.gil.enabled", False, "as on a worker"),
-    Setting("distributed.admin.system-monitor.disk", False, "as on a worker"),
+    *_QUIET,
+    Setting("distributed.scheduler.work-stealing", False, "may give a job to an idle worker"),
+    Setting("distributed.scheduler.active-memory-manager.start", False, "looks for copies"),
 )
 """Of `dask scheduler`, where it shares a machine with a worker; told to it by its environment."""
 
 CLIENT = (
-    Setting("distributed.worker.profile.enabled", False, "the sweep's end has an event loop too"),
-    Setting("distributed.client.scheduler-info-interval", "1h", "is asked for when it is needed"),
+    Setting("distributed.worker.profile.enabled", False, "takes its own stack too"),
+    Setting("distributed.client.scheduler-info-interval", "1h", "asks every 2 s"),
 )
 """Of the sweep's own process."""
 

@@ -58,7 +58,15 @@ def make(folder: Path, days: int = 2) -> Certificates:
     )
     _openssl(
         *("x509", "-req", "-in", str(request), "-days", str(days)),
-        *("-CA", str(made.ca), "-CAkey", str(authority_key), "-out", str(made.cert)),
+        *(
+            "-CA",
+            str(made.ca),
+            "-CAkey",
+            str(authority_key),
+            "-CAcreateserial",
+            "-out",
+            str(made.cert),
+        ),
     )
     return made
 

@@ -82,7 +82,12 @@ def cluster(
     """A scheduler that is ready, started as docs/cluster.md says; not `ours`: with its defaults."""
     made = Cluster(folder, certificates, _free_port())
     flags = certificates.flags() if certificates else []
-    command = [str(Path(sys.executable).with_name("dask")), "scheduler", "--no-dashboard"]
+    command = [
+        str(Path(sys.executable).with_name("dask")),
+        "scheduler",
+        "--dashboard-address",
+        "127.0.0.1:0",
+    ]
     command += ["--host", made.address.rpartition(":")[0], "--port", str(made.port), *flags]
     try:
         made.start(command, as_environment(SCHEDULER) if ours else {}, "scheduler")

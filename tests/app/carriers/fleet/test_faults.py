@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import queue
 import signal
+import sys
 import threading
 import time
 from collections import Counter
 from pathlib import Path
 
 import dask
+import psutil
 import pytest
 
 from app.carriers.contract import Ended
@@ -20,6 +22,39 @@ from tests.app.carriers.fleet.jobs import Heard, job, samples
 
 NAMES = ("one", "two", "three", "four")
 ROUNDS, BLOCKS = 24, 60
+
+
+SWEEP = """
+import sys, time
+from app.carriers.fleet.carrier import DaskCarrier
+from tests.app.carriers.fleet.jobs import Heard, job
+carrier, heard = DaskCarrier(sys.argv[1]), Heard()
+carrier.doctor()
+carrier.run("alpha", job("orphan.0.0", 10_000, 0.01), heard)
+sys.stderr.write(f"began {heard.said('began')['pid']} there")
+sys.stderr.flush()
+time.sleep(600)
+"""
+IMPATIENT = """
+from app.carriers.fleet import measuring
+measuring.ABANDONED_S, measuring.LOOK_S = 3.0, 0.5
+import runpy
+runpy.run_module("tests.app.carriers.fleet.worker_process", run_name="__main__")
+"""
+
+
+@pytest.mark.rare
+def test_a_job_whose_sweep_was_killed_is_ended(tmp_path: Path) -> None:
+    with cluster(tmp_path, None) as made:
+        made.worker("alpha", code=IMPATIENT)
+        made.until_says("alpha", "measures for")
+        sweep = made.start([sys.executable, "-c", SWEEP, made.address], {}, "sweep")
+        pid = int(made.until_says("sweep", "there").rpartition("began ")[2].split()[0])
+        child = psutil.Process(pid)
+        time.sleep(4.0)
+        assert child.is_running()  # who is asked about is left alone
+        sweep.kill()
+        child.wait(30)
 
 
 @pytest.mark.rare

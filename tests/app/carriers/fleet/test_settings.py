@@ -14,9 +14,11 @@ from app.carriers.fleet.settings import (
     RESOURCE,
     SCHEDULER,
     WORKER,
+    as_environment,
     configuration,
 )
 from tests.app.carriers.fleet.cluster import Cluster
+from tests.checkout import ROOT
 
 
 @pytest.fixture
@@ -70,3 +72,11 @@ def test_nothing_is_stolen_or_moved(asked: Client) -> None:
         return ["stealing" in dask_scheduler.extensions, moving.running]
 
     assert asked.run_on_scheduler(look) == [False, False]
+
+
+def test_the_page_of_the_cluster_has_every_setting() -> None:
+    page = (ROOT / "docs" / "cluster.md").read_text("utf-8")
+    for setting in (*WORKER, *SCHEDULER):
+        assert f"| `{setting.name}` | `{setting.value}` | {setting.otherwise} |" in page
+    for variable, value in as_environment(SCHEDULER).items():
+        assert f"{variable}={value}" in page, variable
