@@ -98,8 +98,6 @@ class HostedSweep:
             busy = {other.machine for other in self.benches if other.is_measuring}
             if not bench.out and bench.machine not in busy:
                 work = self._next_of(bench)
-                if self._ready:  # what the hosts have come to is told before
-                    return self._ready.popleft()
                 if work is not None:
                     return work
         return None
@@ -219,6 +217,8 @@ class HostedSweep:
             for case in hand:
                 self._move(case, bench)
             bench.take(hand)
+            if self._ready:  # what is void is told before it is measured again
+                return self._ready.popleft()
 
     def _fits(self, case: Case, bench: Bench) -> bool:
         """Whether the case may be dealt there: not where it was lost while another could take it,
