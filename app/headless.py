@@ -13,6 +13,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -38,8 +39,10 @@ from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
+from app.plan.cluster import refuse_beside_cluster
 from app.plan.environments import environments_of
 from app.plan.flags import (
+    elsewhere,
     plan_from_flags,
     refuse_with_check,
     refuse_with_resume,
@@ -57,6 +60,7 @@ from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
 from app.results.tune_answer import TunesFound, tunes_found
 from app.sweep.begin import begin
+from app.sweep.cluster import Cluster, cluster_of
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
 
@@ -82,9 +86,10 @@ def run_headless(flags: argparse.Namespace) -> int:
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
-    with _folder(flags, plan) as folder:
+    with cluster_of(plan) as cluster, _folder(flags, plan, cluster) as folder:
         return measure(
             folder,
+            make_run=partial(SweepRun, cluster=cluster),
             strict=flags.strict,
             formats=formats,
             sort=sort,
@@ -115,6 +120,8 @@ def measure(
             label = case_label(run.cases[line.case_id])
             told = printable(f"{label} round {line.round + 1} is measured again: {what}")
             log.write(f"{told}\n")
+        for said in run.said:
+            log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:
             _drive(run, steering, display)
@@ -210,7 +217,7 @@ def report(
         told = answer(measured, console.width, sort, asked.band, compared, percentiles)
     for part in checked(measured, console.width) if asked.check else told:
         console.print(part)
-    for line in left_out(run.run, run.wanted):
+    for line in (*left_out(run.run, run.wanted), *map(printable, run.hosts_left_out)):
         console.print(line)
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 
@@ -277,7 +284,9 @@ def _asked(flags: argparse.Namespace) -> Plan:
     """The plan that the flags say, or that of the run which they name."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        return _measurable(Path(flags.resume))
+        resumed = _measurable(Path(flags.resume)).model_copy(update=elsewhere(flags))
+        refuse_beside_cluster(resumed)
+        return resumed
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
         return _measurable(Path(flags.plan))
@@ -295,15 +304,16 @@ def _measurable(path: Path) -> Plan:
     return manifest.asked
 
 
-def _folder(flags: argparse.Namespace, plan: Plan) -> RunFolder:
+def _folder(flags: argparse.Namespace, plan: Plan, cluster: Cluster | None) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
-        refuse_misplaced(plan)
+        if cluster is None:
+            refuse_misplaced(plan)
         environments_of(plan)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume))
     out = Path(flags.out) if flags.out else None
-    return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out)
+    return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out, cluster)
 
 
 def _is_repeated(flags: argparse.Namespace) -> bool:

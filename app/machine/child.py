@@ -75,6 +75,9 @@ class Child:
         *whole, self._partial = (self._partial + self._drain(self._stdout)).split(b"\n")
         return [line.decode("utf-8", "replace") for line in whole if line.strip()]
 
+    def begun(self) -> bool:
+        return True
+
     def ended(self) -> bool:
         """Whether the process is gone; what it wrote last may still be waiting in `lines`."""
         return self._process.poll() is not None
@@ -153,6 +156,9 @@ class Unstarted:
 
     def lines(self) -> list[str]:
         return []
+
+    def begun(self) -> bool:
+        return True
 
     def ended(self) -> bool:
         return True

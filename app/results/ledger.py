@@ -31,6 +31,7 @@ class Ledger:
     _writers: dict[str, str] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _hosts: dict[str, str] = field(default_factory=dict)
+    _void: dict[tuple[str, int], int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
     _tried: dict[str, Case] = field(default_factory=dict)
@@ -41,7 +42,8 @@ class Ledger:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
 
         What is recorded twice counts once: the first line stands, but for models and for
-        rounds that were cancelled or voided, which a resumed run does again.
+        rounds that were cancelled or voided, which are done again. Writers of several hosts are
+        read in any order, so that of the attempts at a case the last one stands.
         """
         match line:
             case Writer():
@@ -50,13 +52,10 @@ class Ledger:
             case Exported():
                 self._models[line.asked, line.precision] = line.model
             case RoundResult():
-                known = self._rounds.setdefault(line.case_id, {})
-                if line.round not in known or known[line.round].status == "cancelled":
-                    known[line.round] = line
-                self._hosts.setdefault(line.case_id, self._writers.get(source, ""))
+                self._take_round(source, line)
                 return line.case_id
             case Voided():
-                self._rounds.get(line.case_id, {}).pop(line.round, None)
+                self._take_voided(line)
                 return line.case_id
             case AccuracyResult():
                 self._accuracies.setdefault(line.subject, line)
@@ -69,6 +68,32 @@ class Ledger:
                 self._operators.setdefault(line.case_id, line)
                 return line.case_id
         return ""
+
+    def _take_round(self, source: str, line: RoundResult) -> None:
+        case_id = line.case_id
+        if line.attempt <= self._void.get((case_id, line.round), 0):
+            return
+        known = self._rounds.setdefault(case_id, {})
+        before = known.get(line.round)
+        stands = before is None or before.status == "cancelled" or before.attempt < line.attempt
+        if not stands:
+            return
+        others = [result.attempt for result in known.values() if result.status != "cancelled"]
+        known[line.round] = line
+        if line.attempt > max(others, default=0):
+            self._hosts[case_id] = self._writers.get(source, "")
+
+    def _take_voided(self, line: Voided) -> None:
+        known = self._rounds.get(line.case_id, {})
+        before = known.get(line.round)
+        if line.attempt:
+            place = line.case_id, line.round
+            self._void[place] = max(line.attempt, self._void.get(place, 0))
+            if before is None or before.attempt > line.attempt:
+                return
+        known.pop(line.round, None)
+        if line.attempt and not known:
+            self._hosts.pop(line.case_id, None)
 
     @property
     def run(self) -> Run:

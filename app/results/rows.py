@@ -183,7 +183,7 @@ def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
         "graphlap_version": manifest.graphlap_version,
         "run_id": manifest.run_id,
         "case_id": case.case_id,
-        "host": run.hosts.get(case.case_id) or manifest.environment.get("host"),
+        "host": case.host or run.hosts.get(case.case_id) or manifest.environment.get("host"),
         "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),
         "seed": manifest.seed,
     }

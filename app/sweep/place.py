@@ -13,6 +13,7 @@ from app.machine.child import Child, Unstarted
 from app.machine.cores import keep_to, on_cores, usable_cores
 from app.machine.modules import MODULES
 from app.machine.telemetry import Telemetry
+from app.machine.watch import Watch
 from app.sweep.work.base import Talk
 from exporters import own
 from runtimes.environment import environment_of
@@ -60,6 +61,9 @@ class ThisMachine:
         except OSError as error:  # an environment's interpreter may go while a sweep runs
             return Unstarted(error)
 
+    def watch(self, worker: Talk, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Watch:
+        return Watch(worker.pid, memory_limit_bytes, gpus, self.telemetry)
+
     def exporter(self) -> Talk:
         return self._idle_one(_EXPORTS) or self.start("export")
 
@@ -80,6 +84,10 @@ class ThisMachine:
     def wait(self, seconds: float) -> None:
         """Until a worker says something, at the latest after so long."""
         self._bell.wait(seconds)
+
+    def ring(self) -> None:
+        """End the waiting, from any thread: something is to be heard of another machine."""
+        self._bell.ring()
 
     def close(self) -> None:
         self.be_quiet()

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,9 +32,11 @@ from app.results.run import Run
 from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.table import to_csv
+from app.sweep.cluster import Cluster, benches_of
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
 from app.sweep.place import ThisMachine
+from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
@@ -60,6 +63,7 @@ class SweepRun:
         environment: Mapping[str, Any],
         *,
         place: ThisMachine | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self.folder = folder
         self.stopped = False
@@ -69,13 +73,18 @@ class SweepRun:
         self._rows = Rows()
         self._kind = CheckWork.kind if folder.manifest.asked.check else RoundWork.kind
         self._told: dict[str, Row] = {}
-        self._ledger.take(folder.writer, folder.begin(environment))
+        self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
-        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows)
         asked = folder.manifest.asked
         here = place or ThisMachine(
-            Telemetry.of_this_machine(), cores=asked.chosen_cores, environments=asked.environments
+            Telemetry.of_this_machine(),
+            cores=() if cluster else asked.chosen_cores,
+            environments=asked.environments,
         )
+        self._hosts = {host.name: host for host in cluster.hosts} if cluster else {}
+        benches = benches_of(cluster, here.ring) if cluster else ()
+        self.said = tuple(chain.from_iterable(cluster.said.values())) if cluster else ()
+        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
         self._engine = Engine(source, here)
         self._seconds: defaultdict[str, list[float]] = defaultdict(list)
         self._refreshed_at = time.monotonic()
@@ -128,6 +137,11 @@ class SweepRun:
         summary = self._rows.summary(self.run, case)
         return looked_at(rule, rounds, summary) if summary is not None else ""
 
+    @property
+    def hosts_left_out(self) -> Sequence[str]:
+        """Of which hosts nothing more is asked, a sentence each."""
+        return self._rounds.left_out if isinstance(self._rounds, HostedSweep) else ()
+
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
@@ -178,17 +192,17 @@ class SweepRun:
             for number, what in damaged.items():
                 line = Voided(case_id, number, what)
                 self.folder.record(line)
-                self._ledger.take(self.folder.writer, line)
+                self._ledger.take(self.folder.writer(), line)
                 yield line
 
     def _take(self, event: Event) -> None:
         match event:
             case Started(work):
-                self._record(work.begun(self.folder, self.live))
+                self._record(work.begun(self.folder, self.live), work.host)
             case Told(work):
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
-                self._record(work.ended(self.folder, self.live))
+                self._record(work.ended(self.folder, self.live), work.host)
                 if seconds:
                     self._seconds[work.kind].append(seconds)
                 self._count()
@@ -200,13 +214,21 @@ class SweepRun:
                 self.stopped = stopped
                 self._count()
 
-    def _record(self, lines: Iterable[Line]) -> None:
+    def _record(self, lines: Iterable[Line], host: str) -> None:
         for line in lines:
-            self.folder.record(line)
-            self._ledger.take(self.folder.writer, line)
+            self._begin_journal(host)
+            self.folder.record(line, host)
+            self._ledger.take(self.folder.writer(host), line)
             self._stale = True
             if isinstance(line, RoundResult):
                 self._rounds.take(line)
+
+    def _begin_journal(self, host: str) -> None:
+        """Each host has one from its first line on."""
+        if host in self._hosts:
+            environment = self._hosts.pop(host).environment
+            writer = self.folder.begin(environment, host)
+            self._ledger.take(writer.writer, writer)
 
     def _count(self) -> None:
         run, live = self.run, self.live
@@ -223,7 +245,10 @@ class SweepRun:
         schedule = self._rounds.schedule
         checks = self._kind == CheckWork.kind
         guess_s = CHECK_S if checks else schedule.limits.min_s + ROUND_OVERHEAD_S
-        rounds_s = left * self._usual_s(self._kind, guess_s) / (MOST_CHECKS if checks else 1)
+        at_once = MOST_CHECKS if checks else 1
+        if isinstance(self._rounds, HostedSweep):
+            at_once = self._rounds.at_once
+        rounds_s = left * self._usual_s(self._kind, guess_s) / at_once
         after_s = sum(of.left * self._usual_s(of.kind, AFTERWARDS_S) for of in self._afterwards)
         live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
 
