@@ -13,8 +13,8 @@ from pathlib import Path
 
 from app.carriers.contract import ENGINES, FILE, SAMPLES, HostFile
 from app.cases.round import MeasureJob
-from exporters.brought import is_brought
 from exporters.digest import file_sha256
+from exporters.factory_file import is_factory_file, is_hugging_face
 from exporters.types import ExportedModel, Factory, axes_key
 from runtimes.options import Settings
 
@@ -86,9 +86,11 @@ def _factory(factory: Factory | None, files: _Files, send_code: bool) -> Factory
     if factory is None:
         return None
     target = factory.target
-    if is_brought(target):
+    if is_hugging_face(target):
+        return None
+    if is_factory_file(target):
         path, colon, function = target.rpartition(":")
-        if not (send_code and path.endswith(".py")):
+        if not send_code:
             return None
         target = f"{files.of(path)}{colon}{function}"
     weights = factory.weights

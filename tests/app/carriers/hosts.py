@@ -21,7 +21,6 @@ from app.sweep.work.brought import brought
 from exporters import own
 from exporters.codec import to_json
 from exporters.types import ExportedModel
-from runtimes.options import OptionValue
 from tests.app.sweep.sweeps import round_work
 
 LIMIT_S = 60.0
@@ -52,13 +51,11 @@ def agent_of(carrier: PipedCarrier, host: str) -> psutil.Process:
 def job(
     model: ExportedModel,
     folder: Path,
-    job_id: str = "a.0.1",
     *,
     min_s: float = 0.1,
-    **options: OptionValue,
 ) -> HostJob:
     """A round of the scripted runtime, as a sweep would hand it over."""
-    work = round_work(model, folder, min_s=min_s, **options)
+    work = round_work(model, folder, min_s=min_s)
     there, files = brought(work.job, send_code=False)
     return HostJob("a.0.1", "round", json.dumps(to_json(there)), files)
 

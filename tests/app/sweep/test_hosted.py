@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from app.carriers.contract import CarrierError, Host
@@ -98,7 +99,7 @@ def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
     tmp_path: Path,
 ) -> None:
     broken: dict[str, str] = {}
-    children = []
+    children: list[psutil.Process] = []
 
     def breaks(event: Event) -> None:
         """Two hosts in the middle of a measurement: one dies, one falls silent."""
@@ -135,8 +136,7 @@ def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
         (line["case_id"], line["round"]) for lines in journals(run.path).values() for line in lines
     ]
     assert len(written) == len(set(written)) == 8, "none came twice"
-    for child in children:
-        wait_until(lambda child=child: is_gone(child))
+    wait_until(lambda: all(map(is_gone, children)))
 
 
 def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
