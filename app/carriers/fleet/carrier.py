@@ -18,8 +18,6 @@ from exporters.codec import CodecError, from_json
 
 SILENCE_S = 20.0
 """A worker that has not answered for so long is lost to the sweep."""
-_DOCTOR_S = 60.0
-"""A host may take so long to look at itself: engines' packages lie on network drives."""
 _CANCEL_S = 5.0
 
 
@@ -49,19 +47,13 @@ class DaskCarrier:
         return self._loop.do(self._doctor())
 
     def run(self, host: str, job: HostJob, hear: Hear) -> None:
-        worker = self._hosts.get(host)
-        if worker is None:
-            hear(Lost(f"no worker is called {host!r} any more"))
-            return
-        way = travel(self._link, worker, job, hear, self._silence_s)
-        began = self._loop.begin(way)
-        self._jobs[job.id] = worker, began
+        began = self._loop.begin(self._run(host, job, hear))
+        self._jobs[job.id] = host, began
         began.add_done_callback(lambda _: self._jobs.pop(job.id, None))
 
     def cancel(self, host: str, job_id: str, how: Ending) -> None:
         if job_id in self._jobs:
-            worker, _ = self._jobs[job_id]
-            self._loop.begin(self._cancel(worker, job_id, how))
+            self._loop.begin(self._cancel(host, job_id, how))
 
     def close(self) -> None:
         if self._closed:
@@ -71,34 +63,56 @@ class DaskCarrier:
         self._loop.close()
 
     async def _doctor(self) -> tuple[Host, ...]:
+        """Of those that answer; CarrierError where none does."""
+        hosts = await self._found()
+        asked = await asyncio.gather(*(self._host(name, at) for name, at in hosts.items()))
+        there = tuple(host for host in asked if host is not None)
+        if not there:
+            raise CarrierError(
+                f"no worker of {self._address} answers", "end those that hang, and start them again"
+            )
+        return there
+
+    async def _found(self) -> dict[str, str]:
+        """The workers by name as they are now: one that was started again has another address."""
         try:
             self._hosts = await self._link.workers()
-            asked = self._hosts.items()
-            return tuple(await asyncio.gather(*(self._host(name, at) for name, at in asked)))
         except (OSError, TimeoutError) as error:
             raise CarrierError(f"the scheduler {self._address} does not answer ({error})") from None
+        return self._hosts
 
-    async def _host(self, name: str, worker: str) -> Host:
+    async def _host(self, name: str, worker: str) -> Host | None:
         try:
-            told = await self._link.ask(worker, "doctor", _DOCTOR_S)
+            told = await self._link.ask(worker, "doctor", self._silence_s)
             return replace(from_json(Host, json.loads(told)), name=name)
         except (OSError, TimeoutError):
-            raise CarrierError(
-                f"the worker {name} ({worker}) does not answer", "end it and start it again"
-            ) from None
+            return None
         except (CodecError, ValueError) as error:
             raise CarrierError(
                 f"the worker {name} tells what can't be understood ({error})"
             ) from None
 
-    async def _cancel(self, worker: str, job_id: str, how: Ending) -> None:
-        # One that can't be told so is as good as gone, which its last message will say.
-        with suppress(CarrierError, OSError, TimeoutError):
-            await self._link.ask(worker, "cancel", _CANCEL_S, job=job_id, how=how)
+    async def _run(self, host: str, job: HostJob, hear: Hear) -> None:
+        try:
+            worker = (await self._found()).get(host)
+        except CarrierError as error:
+            hear(Lost(str(error)))
+            return
+        if worker is None:
+            hear(Lost(f"the worker {host} is gone"))
+            return
+        await travel(self._link, worker, job, hear, self._silence_s)
+
+    async def _cancel(self, host: str, job_id: str, how: Ending) -> None:
+        worker = self._hosts.get(host)
+        if worker is not None:
+            # One that can't be told so is as good as gone, which its last message will say.
+            with suppress(CarrierError, OSError, TimeoutError):
+                await self._link.ask(worker, "cancel", _CANCEL_S, job=job_id, how=how)
 
     async def _close(self) -> None:
         """Jobs that are left end on their hosts too."""
-        left = [self._cancel(worker, job_id, "kill") for job_id, (worker, _) in self._jobs.items()]
+        left = [self._cancel(host, job_id, "kill") for job_id, (host, _) in self._jobs.items()]
         await asyncio.gather(*left)
         ways = [asyncio.wrap_future(way) for _, way in list(self._jobs.values())]
         if ways:

@@ -25,8 +25,6 @@ from app.carriers.contract import (
 from app.carriers.fleet.link import Link
 from app.carriers.fleet.wire import packed_files, packed_job, unpacked
 
-BRING_S = 60.0
-"""A host may take so long over one block of a file."""
 LAST_WORD_S = 2.0
 _PAUSE_S = 0.5
 
@@ -38,7 +36,7 @@ async def travel(link: Link, worker: str, job: HostJob, hear: Hear, silence_s: f
     """
     told = _Once(hear)
     try:
-        await _bring(link, worker, job.files)
+        await _bring(link, worker, job.files, silence_s)
         task = link.submit(worker, job.id, packed_job(job))
         try:
             await _first_end(
@@ -81,11 +79,11 @@ class _Once:
             self._hear(message)
 
 
-async def _bring(link: Link, worker: str, files: Sequence[HostFile]) -> None:
+async def _bring(link: Link, worker: str, files: Sequence[HostFile], within_s: float) -> None:
     """What the host lacks, block by block; it knows files by their content."""
     if not files:
         return
-    lacking = await link.ask(worker, "lacks", BRING_S, files=packed_files(files))
+    lacking = await link.ask(worker, "lacks", within_s, files=packed_files(files))
     for file in {file.sha256: file for file in files if file.sha256 in lacking}.values():
         with file.path.open("rb") as content:
             offset = 0
@@ -94,7 +92,7 @@ async def _bring(link: Link, worker: str, files: Sequence[HostFile]) -> None:
                 await link.ask(
                     worker,
                     "keep",
-                    BRING_S,
+                    within_s,
                     sha256=file.sha256,
                     offset=offset,
                     data=data,

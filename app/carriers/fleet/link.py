@@ -117,10 +117,6 @@ class Link:
             gone.set()
         await gone.wait()
 
-    async def has(self, worker: str) -> bool:
-        """Whether the scheduler still knows of the worker."""
-        return worker in await self._identity()
-
     async def _identity(self) -> dict[str, Any]:
         """What the scheduler tells of every worker: it names five of them unless told otherwise."""
         asking = self._scheduler.identity(n_workers=-1)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from copy import deepcopy
 
 import dask
+import distributed
 import pytest
 
 from tests.app.carriers.fleet.certificates import Certificates, make
@@ -36,10 +38,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(autouse=True)
 def _dask_as_it_was(certificates: Certificates) -> Iterator[None]:
-    level = logging.getLogger("distributed").level
-    with dask.config.set(dask.config.config), dask.config.set(certificates.settings()):
-        kept = dask.config.config.copy()
-        yield
-        dask.config.config.clear()
-        dask.config.config.update(kept)
-    logging.getLogger("distributed").setLevel(level)
+    # Named by its module, since its defaults are in the settings once it is imported.
+    logger, kept = logging.getLogger(distributed.__name__), deepcopy(dask.config.config)
+    level = logger.level
+    dask.config.set(certificates.settings())
+    yield
+    dask.config.config.clear()
+    dask.config.config.update(kept)
+    logger.setLevel(level)

@@ -187,7 +187,7 @@ def test_a_worker_that_is_killed_loses_its_job_once_and_takes_the_child_along(
         carrier.doctor()
     after = Heard()
     carrier.run("alpha", job("killed.1.0"), after)
-    assert "gone" in after.lost().reason
+    assert "no worker that measures" in after.lost().reason
 
 
 def _until_gone(pid: int) -> None:
