@@ -63,6 +63,11 @@ def _open_what_is_closed() -> None:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
+    if arguments and arguments[0] == "worker":
+        from app.carriers.worker import main as worker
+
+        refuse_other_systems()
+        return worker(arguments[1:])
     flags = parse(arguments)
     refuse_other_systems()
     if flags.list:
@@ -70,6 +75,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.width import width_of
 
         return _print(listing(flags.suite, flags.format, width_of(sys.stdout)))
+    if flags.doctor and flags.cluster:
+        from app.console.hosts import hosts_text
+
+        return _print(hosts_text(flags.cluster, flags.insecure_cluster))
     if flags.doctor:
         from app.console.doctor import doctor
         from app.plan.environments import users_environments

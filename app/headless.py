@@ -13,6 +13,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -37,8 +38,10 @@ from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
+from app.plan.cluster import refuse_beside_cluster
 from app.plan.environments import environments_of
 from app.plan.flags import (
+    elsewhere,
     plan_from_flags,
     refuse_with_check,
     refuse_with_resume,
@@ -57,6 +60,7 @@ from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
 from app.results.tune_answer import TunesFound, tunes_found
 from app.sweep.begin import begin
+from app.sweep.cluster import Cluster, cluster_of
 from app.sweep.measurable import measurable
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
@@ -79,16 +83,17 @@ def run_headless(flags: argparse.Namespace, then: Callable[[Path], int] | None =
     """
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
-    plan = plan_from_flags(flags) if manifest is None else manifest.asked
+    plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
-    with _folder(flags, plan, manifest) as folder:
+    with cluster_of(plan) as cluster, _folder(flags, plan, manifest, cluster) as folder:
         return measure(
             folder,
+            make_run=partial(SweepRun, cluster=cluster),
             strict=flags.strict,
             formats=formats,
             sort=sort,
@@ -121,6 +126,8 @@ def measure(
             label = case_label(run.cases[line.case_id])
             told = printable(f"{label} round {line.round + 1} is measured again: {what}")
             log.write(f"{told}\n")
+        for said in run.said:
+            log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:
             _drive(run, steering, display)
@@ -222,7 +229,7 @@ def report(
         told = answer(measured, console.width, sort, asked.band, compared, percentiles)
     for part in checked(measured, console.width) if asked.check else told:
         console.print(part)
-    for line in left_out(run.run, run.wanted):
+    for line in (*left_out(run.run, run.wanted), *map(printable, run.hosts_left_out)):
         console.print(line)
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 
@@ -301,15 +308,30 @@ def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
     return None
 
 
-def _folder(flags: argparse.Namespace, plan: Plan, manifest: Manifest | None) -> RunFolder:
+def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
+    """The plan of the flags, or that of the run which they name; one that is resumed may go on
+    elsewhere than it began."""
+    if manifest is None:
+        return plan_from_flags(flags)
+    if flags.resume is None:
+        return manifest.asked
+    resumed = manifest.asked.model_copy(update=elsewhere(flags))
+    refuse_beside_cluster(resumed)
+    return resumed
+
+
+def _folder(
+    flags: argparse.Namespace, plan: Plan, manifest: Manifest | None, cluster: Cluster | None
+) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
-        refuse_misplaced(plan)
+        if cluster is None:
+            refuse_misplaced(plan)
         environments_of(plan)
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume), manifest)
     out = Path(flags.out) if flags.out else None
-    return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out)
+    return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out, cluster)
 
 
 def _is_repeated(flags: argparse.Namespace) -> bool:

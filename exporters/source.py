@@ -52,7 +52,7 @@ class Graph:
     the module that the graph was exported from, with the store's copy of its weights. `sources`
     are the files of a user's graph, by their place in its folder, with their sha256. `point`
     are the only sizes that it takes, None for a graph that takes all. `warnings` are what rows
-    should say of it.
+    should say of it. `beside` are the files of the store that hold weights of the graph's.
     """
 
     path: Path
@@ -66,6 +66,7 @@ class Graph:
     sources: Mapping[str, str] = field(default_factory=dict)
     point: Point | None = None
     warnings: tuple[str, ...] = ()
+    beside: tuple[Path, ...] = ()
 
 
 class Source(Protocol):

@@ -175,7 +175,8 @@ class ExportedModel:
     `inputs_drawn` tells what each input holds. `warnings` are what a reader of the rows should
     know of the export. `fixed` has a graph of its own for each point, by `axes_key`, where the
     module could not be exported with open axes; `path` is then the first of them. `rotation`
-    are further inputs for each point, files like the references without outputs.
+    are further inputs for each point, files like the references without outputs. `beside` are the
+    files that hold weights of the graph, which finds them in its own folder.
     """
 
     name: str
@@ -209,6 +210,7 @@ class ExportedModel:
     warnings: tuple[str, ...] = ()
     fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
 
     def at(self, asked: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.

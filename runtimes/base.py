@@ -201,7 +201,8 @@ class Runtime(ABC):
     empty for none; its number is the case's device. `operator_environment` is what the
     environment of a process for operator times must say before anything is asked of the runtime.
     `engine` is the Python module of the engine, empty for one that is part of us. What follows `@`
-    is a release where a runtime `has_releases` of its own, and an environment everywhere else.
+    is a release where a runtime `has_releases` of its own, and an environment everywhere else. One
+    that `builds_module` needs the torch module behind a graph, and so the file that makes it.
     """
 
     name: ClassVar[str]
@@ -217,6 +218,7 @@ class Runtime(ABC):
     operator_environment: ClassVar[Mapping[str, str]] = {}
     engine: ClassVar[str] = ""
     has_releases: ClassVar[bool] = False
+    builds_module: ClassVar[bool] = False
 
     @abstractmethod
     def availability(self) -> Availability:

@@ -30,12 +30,17 @@ class CarrierError(GraphlapError):
 
 @dataclass(frozen=True, slots=True)
 class RuntimeThere:
-    """A runtime as a host has it: its version, or why it is not there and what brings it."""
+    """A runtime as a host has it: its version, or why it is not there and what brings it.
+
+    `devices` are their names by what follows the colon, `near` the cores of a device's own node of
+    memory (`0-31`), that of the default device under the empty name.
+    """
 
     version: str = ""
     reason: str = ""
     remedy: str = ""
-    devices: tuple[str, ...] = ()
+    devices: Mapping[str, str] = field(default_factory=dict)
+    near: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +80,11 @@ class HostJob:
     """A job for one worker of a host.
 
     `id` is `case.round.attempt`, so that one that is handed over twice runs once. `kind` is what
-    the worker does (`round`, `accuracy`, …). `line` is the JSON that it is told, in which the paths
-    of `files` are `FILE + sha256 + "/" + name` and that of the round's samples is `SAMPLES`.
-    A worker that holds more than `memory_limit_bytes` is ended there; 0 for no limit. `gpus` are
-    those whose telemetry is read there.
+    the worker does (`round`, `accuracy`, …). `line` is the JSON that it is told. In it the path of
+    one of `files` is `FILE + sha256 + "/" + name`, that of the round's samples is `SAMPLES`, and
+    that of the engine cache is `ENGINES`. A worker that holds more than `memory_limit_bytes` is
+    ended there; 0 for no limit. `gpus` are those whose telemetry is read there. Without `samples`
+    the worker writes none.
     """
 
     id: str
@@ -91,8 +97,9 @@ class HostJob:
     samples: bool = True
 
 
-FILE, SAMPLES = "graphlap-file:", "graphlap-samples:"
-"""How a job's line names what lies elsewhere on the host."""
+FILE, SAMPLES, ENGINES = "graphlap-file:", "graphlap-samples:", "graphlap-engines:"
+"""What a job's line names by these lies elsewhere on the host: a file, the file of the samples, the
+folder where engines keep what they compiled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,8 @@ class RoundResult:
     nothing was timed on this machine, `open_loop` for a round that is none. `engine_path` is the
     file that was loaded as the engine, `engine_distribution` the installed package that it is of.
     `imported` says who measured the round, where another program did.
-    `samples_crc32` is the checksum of the samples' file as it was written.
+    `samples_crc32` is the checksum of the samples' file as it was written. `attempt` counts from 1
+    how often the case was begun: one whose host was lost begins again on another.
     """
 
     case_id: str
@@ -187,3 +188,4 @@ class RoundResult:
     engine_path: str = ""
     imported: Imported | None = None
     samples_crc32: int | None = None
+    attempt: int = 1

@@ -15,10 +15,9 @@ from app.console.permitted import permitted
 from app.console.probes import PROBE_COMMAND, Probed, probe_all
 from app.machine.activity import look
 from app.machine.cores import usable_cores
-from app.machine.environment import describe_host
+from app.machine.environment import describe_host, graphlap_version
 from app.machine.fitness import judge
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
-from app.results.manifest import graphlap_version
 from exporters.cache import default_root
 from runtimes import registry
 

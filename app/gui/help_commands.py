@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.gui.look.shortcuts import Sheet, shortcut_rows, term_rows
-from app.results.manifest import graphlap_version
+from app.machine.environment import graphlap_version
 
 
 class HelpCommands(QObject):

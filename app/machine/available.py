@@ -8,7 +8,7 @@ from functools import cache
 from app.cases.imported import RUNTIME
 from app.machine.environments import There, asked
 from runtimes import registry
-from runtimes.base import Availability, Available, Runtime, Unavailable
+from runtimes.base import Availability, Available, Device, Runtime, Unavailable
 from runtimes.environment import environment_of
 from runtimes.execution import Clock
 
@@ -61,7 +61,11 @@ def runtime_of(spec: str, environments: Mapping[str, str]) -> Runtime:
     there = _there(spec, environments)
     if there is None:
         return known
-    devices = there.devices
+    return on_devices(known, there.devices)
+
+
+def on_devices(known: Runtime, devices: tuple[Device, ...]) -> Runtime:
+    """The same runtime where it has other devices than here."""
     return type(known.name, (type(known),), {"devices": lambda _: devices})()
 
 

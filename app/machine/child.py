@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -28,9 +28,17 @@ _SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class Child:
-    """`command` with its three pipes; `bell` is told to watch those that it writes to."""
+    """`command` with its three pipes; `bell` is told to watch those that it writes to.
 
-    def __init__(self, command: Sequence[str], bell: Bell | None = None) -> None:
+    `environ` is the environment that it has, by default that of this process.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        bell: Bell | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
         self._memory_kills = memory_kills()
         self._process = subprocess.Popen(
             command,
@@ -39,7 +47,7 @@ class Child:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env={**own.child_environment(), own.PARENT: str(os.getpid())},
+            env={**own.child_environment(environ), own.PARENT: str(os.getpid())},
         )
         self._stdin, self._stdout, self._stderr = self._pipes()
         for pipe in (self._stdout, self._stderr):
@@ -73,6 +81,9 @@ class Child:
         if len(self._partial) > _LONGEST_LINE_BYTES:
             self._partial = b""
         return [line.decode("utf-8", "replace") for line in whole if line.strip()]
+
+    def begun(self) -> bool:
+        return True
 
     def ended(self) -> bool:
         """Whether the process is gone; what it wrote last may still be waiting in `lines`."""
@@ -153,6 +164,9 @@ class Unstarted:
 
     def lines(self) -> list[str]:
         return []
+
+    def begun(self) -> bool:
+        return True
 
     def ended(self) -> bool:
         return True

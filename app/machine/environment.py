@@ -74,6 +74,14 @@ def describe_host() -> dict[str, Any]:
     }
 
 
+def graphlap_version() -> str:
+    """The installed version, or what a checkout that is not installed calls itself."""
+    try:
+        return metadata.version("graphlap")
+    except metadata.PackageNotFoundError:
+        return "0+checkout"
+
+
 def _gpus(nvml: Nvml | None) -> dict[str, Any]:
     """By the number that the driver gives; how one is connected changes with what it does."""
     states = nvml.states() if nvml is not None else ()

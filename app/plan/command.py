@@ -118,6 +118,15 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--lock-memory"
     if plan.realtime is not None:
         yield from ("--realtime", str(plan.realtime))
+    if plan.cluster:
+        yield from ("--cluster", plan.cluster)
+    for flag, given in (
+        ("--per-host", plan.per_host),
+        ("--send-code", plan.send_code),
+        ("--insecure-cluster", plan.insecure_cluster),
+    ):
+        if given:
+            yield flag
     if plan.seed:
         yield from ("--seed", str(plan.seed))
 

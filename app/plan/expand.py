@@ -16,6 +16,7 @@ from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import (
+    all_names,
     availability_of,
     available_names,
     check_availability_of,
@@ -24,6 +25,7 @@ from app.machine.available import (
 )
 from app.plan.batcher import batched
 from app.plan.checking import refuse_beside_check
+from app.plan.cluster import refuse_beside_cluster
 from app.plan.conditions import refuse_unfit_neighbours
 from app.plan.environments import environments_of
 from app.plan.labelled import refuse_unusable
@@ -48,8 +50,12 @@ _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 """In which order the cases of a grid follow each other; every other axis varies faster."""
 
 
-def expand(plan: Plan) -> tuple[Case, ...]:
-    """The plan's cases in its order, each once; PlanError names what it can't resolve."""
+def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
+    """The plan's cases in its order, each once; PlanError names what it can't resolve.
+
+    `elsewhere` are the runtimes of other machines, where these measure.
+    """
+    refuse_beside_cluster(plan)
     refuse_beside_slo(plan)
     refuse_beside_check(plan)
     refuse_beside_tune(plan)
@@ -65,7 +71,7 @@ def expand(plan: Plan) -> tuple[Case, ...]:
         refuse_unfit_neighbours(plan, lambda name: subjects(name, NOTHING, outlines))
     cases: dict[str, Case] = {}
     for sweep, models in zip(plan.sweeps, named, strict=True):
-        for case in _of_sweep(plan, sweep, models, given, environments):
+        for case in _of_sweep(plan, sweep, models, given, environments, elsewhere):
             cases.setdefault(case.case_id, case)
             if plan.null:
                 twin = null_case(case)
@@ -82,12 +88,14 @@ def _of_sweep(
     models: Sequence[Subject],
     given: Given,
     environments: Mapping[str, str],
+    elsewhere: Sequence[str],
 ) -> Iterator[Case]:
     if plan.largest_batch:
         sweep = _first_tries(sweep)
     sweep = first_choices(plan, sweep)
-    named = [_checked_runtime(text, environments, plan.check) for text in sweep.runtimes]
-    runtimes = named or list(available_names(plan.check))
+    named = [_checked_runtime(text, environments, plan) for text in sweep.runtimes]
+    usual = [name for name in elsewhere if name in all_names()] or available_names(plan.check)
+    runtimes = named or list(usual)
     if not runtimes:
         raise PlanError(
             "no runtime is available on this machine",
@@ -168,15 +176,17 @@ def _grid(
             )
 
 
-def _checked_runtime(text: str, environments: Mapping[str, str], check: bool) -> str:
+def _checked_runtime(text: str, environments: Mapping[str, str], plan: Plan) -> str:
     spec = parse_spec(text)
     name = spec.name
     if name not in registry.names():
         raise _unknown_runtime(name)
-    if not check:
+    if not plan.check:
         with faults_of_the_plan():
             runtime(name).refuse_to_run(spec.device)
-    asked = check_availability_of if check else availability_of
+    if plan.cluster:  # which devices there are, its hosts say
+        return text
+    asked = check_availability_of if plan.check else availability_of
     if isinstance(asked(text, environments), Available):
         with faults_of_the_plan():
             runtime_of(text, environments).refuse_device(spec.device, release_of(text))

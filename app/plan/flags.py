@@ -121,7 +121,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def refuse_with_resume(flags: argparse.Namespace) -> None:
     """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
-    _refuse_but(_OF_EVERY_RUN | {"resume"}, flags, "the run in --resume")
+    allowed = _OF_EVERY_RUN | {"resume", "cluster", "send_code", "insecure_cluster"}
+    _refuse_but(allowed, flags, "the run in --resume")
 
 
 def refuse_with_study(flags: argparse.Namespace) -> None:
@@ -361,8 +362,20 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["cores"] = flags.cores
     if flags.lock_memory:
         given["lock_memory"] = True
+    given |= elsewhere(flags)
     if flags.realtime is not None:
         given["realtime"] = _number(flags.realtime, "--realtime", least=1)
+    return given
+
+
+def elsewhere(flags: argparse.Namespace) -> dict[str, Any]:
+    """What they say of other machines; a resumed run may go on with others."""
+    given: dict[str, Any] = {}
+    if flags.cluster is not None:
+        given["cluster"] = flags.cluster
+    for name in ("per_host", "send_code", "insecure_cluster"):
+        if getattr(flags, name):
+            given[name] = True
     return given
 
 

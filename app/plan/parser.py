@@ -26,6 +26,7 @@ examples:
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
   graphlap --headless --models mlp --runtimes ort-cpu --aa 20
+  graphlap --headless --models mlp --cluster ssh:board1,board2 --per-host
   graphlap --compare runs/before runs/after --fail-on slower --markdown
   graphlap --export markdown,trace runs/nets
   graphlap --report runs/nets -o nets.html
@@ -320,6 +321,24 @@ def parser() -> argparse.ArgumentParser:
         "--realtime",
         metavar="PRIORITY",
         help="its priority of SCHED_FIFO, 1 to 99; needs --cores that leave one out",
+    )
+    how.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="measure on other machines: ssh:HOST,HOST, tls://SCHEDULER:8786, local:N for trying",
+    )
+    how.add_argument(
+        "--per-host", action="store_true", help="of --cluster: every case on every machine"
+    )
+    how.add_argument(
+        "--send-code",
+        action="store_true",
+        help="of --cluster: files of your own, file.py:factory, may run on the other machines",
+    )
+    how.add_argument(
+        "--insecure-cluster",
+        action="store_true",
+        help="of --cluster tcp://: without certificates, off this machine too",
     )
     how.add_argument("--unchecked", action="store_true", help="compare no outputs")
     how.add_argument(

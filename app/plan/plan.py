@@ -146,7 +146,10 @@ class Plan(_Part):
     `deadline_us` adds the share of runs that take longer.
     `cores` (`2,3`, `2-5`) is where a measuring process runs, `lock_memory` keeps it in
     memory, and `realtime` is its priority among real-time processes. `environments` are the
-    interpreters that stand behind the `@` of runtimes, by name.
+    interpreters that stand behind the `@` of runtimes, by name. `cluster` is where rounds are
+    measured on other machines: `ssh:HOST,HOST`, `tls://SCHEDULER:8786`, or `local:N` for trying;
+    `per_host` has each case on every one of them. `send_code` lets files of the user's own run
+    there, and `insecure_cluster` a scheduler be spoken to without certificates.
     """
 
     name: Annotated[str, Field(pattern=_NAME)] = "sweep"
@@ -189,6 +192,10 @@ class Plan(_Part):
     precise: dict[str, float] = Field(default_factory=dict)
     deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     environments: dict[Annotated[str, Field(pattern=_NAME)], str] = Field(default_factory=dict)
+    cluster: str = ""
+    per_host: Annotated[bool, Field(strict=True)] = False
+    send_code: Annotated[bool, Field(strict=True)] = False
+    insecure_cluster: Annotated[bool, Field(strict=True)] = False
     sweeps: tuple[Sweep, ...] = Field(min_length=1)
 
     @field_validator("profile")

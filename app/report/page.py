@@ -20,6 +20,7 @@ from app.cases.imported import is_imported
 from app.cases.status import STATUSES
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said
+from app.machine.environment import graphlap_version
 from app.report import card, figures, reach
 from app.report.checks import checks
 from app.report.compared import comparison
@@ -30,7 +31,6 @@ from app.results.atomic import write_atomically
 from app.results.compare import side_of
 from app.results.hosts import environments
 from app.results.labels import model_labels
-from app.results.manifest import graphlap_version
 from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING
 from app.results.plans_together import differing

@@ -20,6 +20,7 @@ from typing import Any, Self
 from app.cases.errors import DiskError, ResultsError
 from app.cases.reading import Reading
 from app.cases.round import RECORD, RoundResult
+from app.machine.environment import graphlap_version
 from app.results.atomic import remove_drafts, write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
@@ -29,7 +30,6 @@ from app.results.lines import Line, Writer, written
 from app.results.manifest import (
     MANIFEST,
     Manifest,
-    graphlap_version,
     manifest_text,
     read_manifest,
 )
@@ -50,7 +50,7 @@ class RunFolder:
         self.path = path
         self.manifest = manifest
         self._lock = lock
-        self._journal = Journal(path)
+        self._journals = {"": Journal(path)}
 
     @classmethod
     def create(cls, path: Path, manifest: Manifest) -> Self:
@@ -96,20 +96,25 @@ class RunFolder:
     def samples(self) -> Path:
         return self.path / SAMPLES
 
-    @property
-    def writer(self) -> str:
-        """The name of the journal that is written."""
-        return self._journal.writer
+    def writer(self, host: str = "") -> str:
+        """The name of the journal that has a host's lines, this machine's by default."""
+        return self._journals[host].writer
 
-    def begin(self, environment: Mapping[str, Any]) -> Writer:
-        """The line that says who writes, once, before the first round."""
-        host = str(environment.get("host", ""))
-        line = Writer(self.writer, os.getpid(), host, graphlap_version(), dict(environment))
-        self.record(line)
+    def begin(self, environment: Mapping[str, Any], host: str = "") -> Writer:
+        """The line that says who writes, once, before the first round.
+
+        With `host`, what that machine measures from now on: it has a journal of its own.
+        """
+        if host:
+            self._journals[host] = Journal(self.path, host)
+        told = host or str(environment.get("host", ""))
+        writer = self.writer(host)
+        line = Writer(writer, os.getpid(), told, graphlap_version(), dict(environment))
+        self.record(line, host=host)
         return line
 
-    def record(self, *lines: Line) -> None:
-        """Keep lines of the journal: once this returns, they are safe.
+    def record(self, *lines: Line, host: str = "") -> None:
+        """Keep lines of a host's journal: once this returns, they are safe.
 
         A round's samples are flushed before its line, and what a round without samples of
         its own has left behind is removed. Raises DiskError if something can't be written,
@@ -122,7 +127,7 @@ class RunFolder:
                         _flush_samples(self.samples / line.samples, line)
                     else:
                         self.drop_samples(line.case_id, line.round)
-            self._journal.append(*map(written, lines))
+            self._journals[host].append(*map(written, lines))
 
     def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
         """Append what the devices told during a round that is in flight."""
@@ -151,7 +156,8 @@ class RunFolder:
             write_atomically(path, data, durable)
 
     def close(self) -> None:
-        self._journal.close()
+        for journal in self._journals.values():
+            journal.close()
         os.close(self._lock)
 
     def __enter__(self) -> Self:

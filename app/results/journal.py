@@ -18,11 +18,14 @@ FOLDER = "journal"
 
 
 class Journal:
-    """The writer's side: `append` returns once the line is on disk."""
+    """The writer's side: `append` returns once the line is on disk.
 
-    def __init__(self, folder: Path) -> None:
+    `host` is whose lines it has, this machine's where it is empty.
+    """
+
+    def __init__(self, folder: Path, host: str = "") -> None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        self.writer = f"{stamp}-{_plain(socket.gethostname())}-{os.getpid()}"
+        self.writer = f"{stamp}-{_plain(host or socket.gethostname())}-{os.getpid()}"
         self._path = folder / FOLDER / f"{self.writer}.jsonl"
         self._file: int | None = None
 

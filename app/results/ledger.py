@@ -39,6 +39,7 @@ class Ledger:
     _writers: dict[str, Writer] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
+    _void: dict[tuple[str, int], int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
     _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
@@ -53,7 +54,8 @@ class Ledger:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
 
         What is recorded twice counts once: the first line stands, but for models and for
-        rounds that were cancelled or voided, which a resumed run does again.
+        rounds that were cancelled or voided, which are done again. Writers of several hosts are
+        read in any order, so that of the attempts at a case the last one stands.
         """
         match line:
             case Writer():
@@ -68,7 +70,7 @@ class Ledger:
                 self._take_round(source, line)
                 return line.case_id
             case Voided():
-                self._void(line)
+                self._take_voided(line)
                 return line.case_id
             case AccuracyResult():
                 self._accuracies.setdefault(line.subject, line)
@@ -84,20 +86,31 @@ class Ledger:
         return ""
 
     def _take_round(self, source: str, line: RoundResult) -> None:
-        known = self._rounds.setdefault(line.case_id, {})
-        if line.round in known and known[line.round].status != "cancelled":
+        case_id = line.case_id
+        if line.attempt <= self._void.get((case_id, line.round), 0):
             return
-        self.recorded += line.round not in known
+        known = self._rounds.setdefault(case_id, {})
+        before = known.get(line.round)
+        stands = before is None or before.status == "cancelled" or before.attempt < line.attempt
+        if not stands:
+            return
+        self.recorded += before is None
         known[line.round] = line
         if line.status in FAILED:
-            self.failed.add(line.case_id)
-        wrote = self._wrote.setdefault(line.case_id, {})
+            self.failed.add(case_id)
+        wrote = self._wrote.setdefault(case_id, {})
         wrote.pop(line.round, None)
         if source in self._writers:
             wrote[line.round] = self._writers[source]
 
-    def _void(self, line: Voided) -> None:
+    def _take_voided(self, line: Voided) -> None:
         known = self._rounds.get(line.case_id, {})
+        before = known.get(line.round)
+        if line.attempt:
+            place = line.case_id, line.round
+            self._void[place] = max(line.attempt, self._void.get(place, 0))
+            if before is None or before.attempt > line.attempt:
+                return
         self.recorded -= known.pop(line.round, None) is not None
         self._wrote.get(line.case_id, {}).pop(line.round, None)
         if not any(result.status in FAILED for result in known.values()):

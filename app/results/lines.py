@@ -67,11 +67,17 @@ class Operators:
 
 @dataclass(frozen=True, slots=True)
 class Voided:
-    """A round that counts no more, since its samples are damaged: it is measured again."""
+    """A round that counts no more, and is measured again: its samples are damaged, or its host was
+    lost before the case was done.
+
+    `attempt` is the one that is void, in whichever order lines are read, with those before it; 0
+    for the one that stands.
+    """
 
     case_id: str
     round: int
     reason: str
+    attempt: int = 0
 
 
 Line = Writer | Exported | RoundResult | Voided | AccuracyResult | Tried | Operators | ColdStart

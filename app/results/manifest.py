@@ -8,13 +8,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
 from app.cases.round import Limits
+from app.machine.environment import graphlap_version
 from app.plan.plan import Plan, parse_plan
 from app.results.kept_files import KeptFile
 from exporters.codec import from_json, to_brief_json, to_json
@@ -132,14 +132,6 @@ def manifest_text(manifest: Manifest) -> str:
             text = json.dumps(to_json(value), indent=1).replace("\n", "\n ")
         parts.append(f' "{field.name}": {text}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def graphlap_version() -> str:
-    """The installed version, or what a checkout that is not installed calls itself."""
-    try:
-        return metadata.version("graphlap")
-    except metadata.PackageNotFoundError:
-        return "0+checkout"
 
 
 def read_manifest(folder: Path) -> Manifest:

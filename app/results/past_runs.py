@@ -17,10 +17,11 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
+from app.machine.environment import graphlap_version
 from app.results.folder import RESULTS, is_being_written
 from app.results.hosts import environments
 from app.results.journal import FOLDER as JOURNAL
-from app.results.manifest import MANIFEST, Manifest, graphlap_version, read_manifest
+from app.results.manifest import MANIFEST, Manifest, read_manifest
 from app.results.reader import read_environments, read_run
 from app.results.rows import Rows
 from app.results.table import read_rows

@@ -19,21 +19,26 @@ from app.plan.tuning import spelled_out
 from app.results.folder import RunFolder
 from app.results.kept_files import kept_files
 from app.results.manifest import new_manifest
+from app.sweep.cluster import Cluster
 from exporters.private import OWNER_ALONE
 
 SEARCH_SHARE = 0.75
 """Of the memory that is free when a search begins, so much is its limit if none is given."""
 
 
-def begin(plan: Plan, path: Path | None = None) -> RunFolder:
+def begin(plan: Plan, path: Path | None = None, cluster: Cluster | None = None) -> RunFolder:
     """The locked folder of a new run, `graphlap-results/NAME-TIME` unless `path` is given.
 
-    Raises PlanError or ResultsError before anything is written.
+    With `cluster` its hosts measure, each of them every case if the plan says so. Raises PlanError
+    or ResultsError before anything is written.
     """
     plan = spelled_out(plan)
-    cases = expand(plan)
+    cases = expand(plan, cluster.runtimes if cluster else ())
+    if cluster and plan.per_host:
+        cases = cluster.cases_of(cases)
     plan = plan.model_copy(update={"environments": environments_of(plan)})
-    refuse_misplaced(plan)
+    if cluster is None:  # its cores are looked at where they are
+        refuse_misplaced(plan)
     engines.refuse_unwritable()
     lengths = plan.lengths
     if plan.largest_batch and not plan.memory_limit:

@@ -140,6 +140,8 @@ class Engine:
                 self._over.append(work)
                 return [Ended(work, time.monotonic() - running.begun_s)]
             case "dropped":
+                if work.over:
+                    self._over.append(work)
                 return [Dropped(work)]
         return []
 

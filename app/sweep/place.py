@@ -11,20 +11,13 @@ import psutil
 from app.machine.bell import Bell
 from app.machine.child import Child, Unstarted
 from app.machine.cores import keep_to, on_cores, usable_cores
+from app.machine.modules import MODULES
 from app.machine.telemetry import Telemetry
+from app.machine.watch import Watch
 from app.sweep.work.base import Talk
 from exporters import own
 from runtimes.environment import environment_of
 
-MODULES: Mapping[str, str] = {
-    "export": "exporters.worker",
-    "round": "app.workers.measure",
-    "check": "app.workers.checking",
-    "accuracy": "app.workers.accuracy",
-    "cold_start": "app.workers.cold",
-    "operators": "app.workers.operators",
-}
-"""What each kind of worker runs."""
 SERVER_LIMIT_BYTES = 3 * 2**30
 """A worker that serves many requests is replaced beyond this: it keeps what torch has freed."""
 _EXPORTS = ""
@@ -68,6 +61,9 @@ class ThisMachine:
         except OSError as error:  # an environment's interpreter may go while a sweep runs
             return Unstarted(error)
 
+    def watch(self, worker: Talk, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Watch:
+        return Watch(worker.pid, memory_limit_bytes, gpus, self.telemetry)
+
     def exporter(self) -> Talk:
         return self._idle_one(_EXPORTS) or self.start("export")
 
@@ -88,6 +84,10 @@ class ThisMachine:
     def wait(self, seconds: float) -> None:
         """Until a worker says something, at the latest after so long."""
         self._bell.wait(seconds)
+
+    def ring(self) -> None:
+        """End the waiting, from any thread: something is to be heard of another machine."""
+        self._bell.ring()
 
     def close(self) -> None:
         self.be_quiet()

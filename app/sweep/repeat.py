@@ -37,7 +37,8 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     _refuse_changed_models(run)
     cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
     accuracy = _place(old.asked.accuracy, run, kept)
-    refuse_misplaced(old.asked)
+    if not old.asked.cluster:
+        refuse_misplaced(old.asked)
     environments_of(old.asked)
     engines.refuse_unwritable()
     manifest: Manifest = new_manifest(

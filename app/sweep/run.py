@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,12 +29,15 @@ from app.results.run import Run
 from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.table import to_csv
+from app.sweep.cluster import Cluster, benches_of
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
 from app.sweep.place import ThisMachine
 from app.sweep.refreshing import Refresher
+from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
 from app.sweep.work.export import MOST_EXPORTERS
 from app.sweep.work.round import RoundWork
@@ -55,6 +59,7 @@ class SweepRun:
         environment: Mapping[str, Any],
         *,
         place: ThisMachine | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self.folder = folder
         self.stopped = False
@@ -64,13 +69,18 @@ class SweepRun:
         self._rows = Rows()
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
-        self._ledger.take(folder.writer, folder.begin(environment))
+        self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
-        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows)
         self._rule = asked.stopping
         here = place or ThisMachine(
-            Telemetry.of_this_machine(), cores=asked.chosen_cores, environments=asked.environments
+            Telemetry.of_this_machine(),
+            cores=() if cluster else asked.chosen_cores,
+            environments=asked.environments,
         )
+        self._hosts = {host.name: host for host in cluster.hosts} if cluster else {}
+        benches = benches_of(cluster, here.ring) if cluster else ()
+        self.said = tuple(chain.from_iterable(cluster.said.values())) if cluster else ()
+        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
         self._engine = Engine(source, here)
         self._seconds: dict[str, Mean] = {}
         self._refresher = Refresher(folder, row_names(asked))
@@ -121,10 +131,15 @@ class SweepRun:
         summary = self._rows.summary(self.run, case)
         return looked_at(rule, rounds, summary) if summary is not None else ""
 
+    @property
+    def hosts_left_out(self) -> Sequence[str]:
+        """Of which hosts nothing more is asked, a sentence each."""
+        return self._rounds.left_out if isinstance(self._rounds, HostedSweep) else ()
+
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
-        lines: list[Line] = []
+        lines: list[tuple[str, Line]] = []
         try:
             for event in events:
                 lines += self._take(event)
@@ -180,19 +195,19 @@ class SweepRun:
             for number, what in damaged.items():
                 line = Voided(case_id, number, what)
                 self.folder.record(line)
-                self._ledger.take(self.folder.writer, line)
+                self._ledger.take(self.folder.writer(), line)
                 yield line
 
-    def _take(self, event: Event) -> Iterable[Line]:
-        """The lines that the journal is to have of it."""
+    def _take(self, event: Event) -> Iterable[tuple[str, Line]]:
+        """The lines that the journals are to have of it, each with its host."""
         match event:
             case Started(work):
-                return work.begun(self.folder, self.live)
+                return _of(work, work.begun(self.folder, self.live))
             case Told(work):
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
                 self._seconds.setdefault(work.kind, Mean()).add(seconds)
-                return work.ended(self.folder, self.live)
+                return _of(work, work.ended(self.folder, self.live))
             case Dropped(work):
                 work.dropped(self.folder)
             case Paused():
@@ -201,16 +216,24 @@ class SweepRun:
                 self.stopped = stopped
         return ()
 
-    def _record(self, lines: Sequence[Line]) -> None:
-        """Keep what one step came to: the disk is waited for once."""
-        if not lines:
-            return
-        self.folder.record(*lines)
-        self._refresher.is_stale = True
-        for line in lines:
-            self._ledger.take(self.folder.writer, line)
-            if isinstance(line, RoundResult):
-                self._rounds.take(line)
+    def _record(self, lines: Sequence[tuple[str, Line]]) -> None:
+        """Keep what one step came to, each line with its host: a journal is waited for once."""
+        for host, told in groupby(lines, lambda one: one[0]):
+            own = [line for _, line in told]
+            self._begin_journal(host)
+            self.folder.record(*own, host=host)
+            self._refresher.is_stale = True
+            for line in own:
+                self._ledger.take(self.folder.writer(host), line)
+                if isinstance(line, RoundResult):
+                    self._rounds.take(line)
+
+    def _begin_journal(self, host: str) -> None:
+        """Each host has one from its first line on."""
+        if host in self._hosts:
+            environment = self._hosts.pop(host).environment
+            writer = self.folder.begin(environment, host)
+            self._ledger.take(writer.writer, writer)
 
     def _count(self) -> None:
         live = self.live
@@ -223,7 +246,10 @@ class SweepRun:
         schedule = self._rounds.schedule
         checks = self._kind == CheckWork.kind
         guess_s = CHECK_S if checks else schedule.limits.min_s + ROUND_OVERHEAD_S
-        rounds_s = left * self._usual_s(self._kind, guess_s) / (MOST_CHECKS if checks else 1)
+        at_once = MOST_CHECKS if checks else 1
+        if isinstance(self._rounds, HostedSweep):
+            at_once = self._rounds.at_once
+        rounds_s = left * self._usual_s(self._kind, guess_s) / at_once
         after_s = sum(of.left * self._usual_s(of.kind, AFTERWARDS_S) for of in self._afterwards)
         live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
 
@@ -236,6 +262,10 @@ class SweepRun:
         """What work of this kind has taken in this run, start and compilation included."""
         known = self._seconds.get(kind)
         return known.value if known else guess_s
+
+
+def _of(work: Work, lines: Iterable[Line]) -> Iterable[tuple[str, Line]]:
+    return ((work.host, line) for line in lines)
 
 
 @dataclass(slots=True)

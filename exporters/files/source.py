@@ -87,6 +87,7 @@ class FileSource:
             macs=counts.macs,
             stored=kept.stored,
             sources=sources,
+            beside=tuple(file for label, file in kept.entry.files.items() if label != MODEL),
         )
         return (graph,)
 

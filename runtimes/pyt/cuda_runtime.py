@@ -30,6 +30,7 @@ _MODE = replace(
 class TorchCuda(GpuRuntime):
     """The module under inference mode; a case in fp16 or bf16 converts its weights."""
 
+    builds_module = True
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
     engine = "torch"

@@ -36,6 +36,7 @@ class TorchCpu(Runtime):
     Of bf16 it has kernels for every processor, of fp16 slow ones.
     """
 
+    builds_module = True
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
     engine = "torch"

@@ -26,13 +26,22 @@ _BOXES = (
     ("check", "Compile only", "compile only"),
     ("checked", "Compare outputs", "compare outputs"),
     ("lock_memory", "Lock memory", "lock memory"),
+    ("per_host", "Every case on every host", "every host"),
+    ("send_code", "Send own code to hosts", "send code"),
+    ("insecure_cluster", "Cluster without certificates", "no certificates"),
     ("rotate_inputs", "Rotate inputs", "rotate inputs"),
     ("save_inputs", "Save inputs", "save inputs"),
 )
 _FOLDS: dict[str, tuple[str, ...]] = {
     "Figures and verdicts of the sweep": (*(row.key for row in FIGURES), "null"),
     "Limits and checks of the sweep": (*(row.key for row in LIMITS), "check", "checked"),
-    "Where it runs": (*(row.key for row in PLACES), "lock_memory"),
+    "Where it runs": (
+        *(row.key for row in PLACES),
+        "lock_memory",
+        "per_host",
+        "send_code",
+        "insecure_cluster",
+    ),
     "Files and parts of models": (*(row.key for row in FILES), "rotate_inputs", "save_inputs"),
 }
 """Titles, and the keys of the plan below each."""

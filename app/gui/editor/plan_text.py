@@ -108,6 +108,7 @@ LIMITS = (
 PLACES = (
     PlanText("cores", "--cores", "cores", "2,3 … (as the system likes)", _plain),
     PlanText("realtime", "--realtime", "priority", "1 to 99 … (the usual)", _number),
+    PlanText("cluster", "--cluster", "cluster", "ssh:board1,board2 … (this machine)", _plain),
     PlanText(
         "environments", "--environment", "environments", "ort127=/…/python", _pairs, repeated=True
     ),

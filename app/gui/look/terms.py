@@ -88,6 +88,11 @@ TERMS: dict[str, str] = {
     "cores": "Where the measuring process runs, such as 2,3 or 2-5; empty leaves it free.",
     "priority": "Of SCHED_FIFO, 1 to 99, where the system permits it; it needs cores that leave "
     "one to all others.",
+    "cluster": "Other machines that measure: ssh:HOST,HOST, tls://SCHEDULER:8786, or local:N for "
+    "trying.",
+    "every host": "Every case is measured on every machine of the cluster that has its runtime.",
+    "send code": "Files of your own, file.py:factory, may run on the machines of the cluster.",
+    "no certificates": "Speak to a tcp:// scheduler without certificates, off this machine too.",
     "environments": "Interpreters with their packages, each name=python: ort-cpu@name measures the "
     "release that is installed there.",
     "lock memory": "Lock the measuring process into memory, so that nothing of it is paged out.",

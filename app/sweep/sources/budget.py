@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from app.sweep.work.base import Source, Work
+from app.sweep.work.of_hosts import HostNews
 from app.sweep.work.round import SettledRound
 
 EXPORT_SHARE = 0.5
@@ -57,6 +58,7 @@ class WithinBudget:
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         work = self._source.next(finished)
-        while work is not None and not self._budget.left_s and not isinstance(work, SettledRound):
+        told = SettledRound | HostNews
+        while work is not None and not self._budget.left_s and not isinstance(work, told):
             work = self._source.next(())
         return work

@@ -10,32 +10,24 @@ import random
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, field
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import ENDED, Status
-from app.sweep.sources.batches import points as batch_points
-from app.sweep.sources.conditions import limits_under, neighbour_case
+from app.sweep.sources.conditions import limits_under
 from app.sweep.sources.enough import Enough
+from app.sweep.sources.exports import Exports
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
-    ModelKey,
     Schedule,
-    model_export,
-    models_of,
-    null_export,
     refused_without_model,
     round_work,
     settled,
 )
 from app.sweep.sources.tally import Tally
 from app.sweep.work.base import Work
-from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
-from exporters.request import ExportReply, ExportRequest
-from exporters.twins import is_null, original_of
 from exporters.types import Precision
 
 
@@ -46,12 +38,9 @@ class FixedSweep:
     schedule: Schedule
     done: Mapping[str, Mapping[int, Status]]
     enough: Enough
-    models: dict[ModelKey, ExportReply] = field(default_factory=dict)
     _tally: Tally = field(default_factory=Tally)
     _open: dict[str, Case] = field(default_factory=dict)
-    _exports: deque[ExportWork] = field(default_factory=deque)
-    _twins: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = field(default_factory=dict)
-    _exporting: int = 0
+    _exports: Exports = field(init=False)
     _refused: deque[tuple[Case, Status, str]] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
     _next_number: int = 0
@@ -60,6 +49,7 @@ class FixedSweep:
 
     def __post_init__(self) -> None:
         schedule = self.schedule
+        self._exports = Exports(schedule)
         for case in schedule.cases:
             known = self.done.get(case.case_id, {})
             ended = not ENDED.isdisjoint(known.values())
@@ -73,14 +63,12 @@ class FixedSweep:
             if (refusal := refusals[asked]) is not None:
                 self._refused.append((case, *refusal))
                 self._tally.end(case.case_id)
-        self._queue_exports([c for c in self._open.values() if self.rounds_left(c)])
+        self._exports.queue([c for c in self._open.values() if self.rounds_left(c)])
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         for work in finished:
-            if isinstance(work, ExportWork) and work.reply is not None:
-                self._exporting -= 1
-                self._take_export(work.request, work.reply)
-            elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
+            self._exports.take(work)
+            if isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
                 if isinstance(work, RoundWork):
                     self._measuring -= 1
@@ -90,22 +78,16 @@ class FixedSweep:
             case, status, reason = self._refused.popleft()
             number = self._tally.first_missing(case.case_id)
             return settled(self.schedule, case, number, status, reason)
-        if self._exports and not self.schedule.budget.export_fits:
-            self._exports.clear()
-            self._twins.clear()
-        if self._exports:
-            self._exporting += 1
-            return self._exports.popleft()
-        if self._exporting:
+        if (export := self._exports.next()) is not None:
+            return export
+        if self._exports.in_flight:
             return None
         while self._rounds or self._queue_rounds():
             case, number = self._rounds.popleft()
-            reply = self.models.get((case.model, case.precision))
-            neighbour = neighbour_case(case)
-            beside = self.models.get((neighbour.model, case.precision)) if neighbour else None
-            ended = self._tally.has_ended(case.case_id)
-            if ended or reply is None or (neighbour and beside is None):
+            known = self._exports.of(case)
+            if self._tally.has_ended(case.case_id) or known is None:
                 continue
+            reply, beside = known
             work = round_work(self.schedule, case, number, reply, beside=beside)
             if isinstance(work, SettledRound):
                 self._tally.end(case.case_id)
@@ -128,7 +110,7 @@ class FixedSweep:
     @property
     def exports_left(self) -> int:
         """How many exports have not been handed out."""
-        return len(self._exports) + len(self._twins)
+        return self._exports.left
 
     def all_rounds_left(self) -> int:
         """How many rounds of all cases are still to be measured."""
@@ -152,26 +134,6 @@ class FixedSweep:
         else:
             self._tally.want(result.case_id, self.enough.wanted(self._open[result.case_id]))
 
-    def _queue_exports(self, cases: Sequence[Case]) -> None:
-        """Each model once, with all its points; a null twin is made of what its model became."""
-        originals = ((_original(case), batch_points(case)) for case in cases)
-        neighbours = ((case, [case.axes]) for case in filter(None, map(neighbour_case, cases)))
-        for case, points in models_of(chain(originals, neighbours)):
-            self._exports.append(model_export(self.schedule, case, points))
-        for twin, points in models_of((c, batch_points(c)) for c in cases if is_null(c.model)):
-            self._twins[original_of(twin.model), twin.precision] = (twin, points)
-
-    def _take_export(self, request: ExportRequest, reply: ExportReply) -> None:
-        """Keep it, and go on to the model's null twin, which can't be if the model is not."""
-        self.models[request.model, request.precision] = reply
-        case, points = self._twins.pop((request.model, request.precision), (None, []))
-        if case is None:
-            return
-        if reply.model is None:
-            self.models[case.model, case.precision] = reply
-        else:
-            self._exports.append(null_export(self.schedule, case, points, reply.model))
-
     def _queue_rounds(self) -> bool:
         """Queue the next round of all that want it, once all rounds before it have ended."""
         while not self._rounds and not self._measuring and self._next_number < self.schedule.rounds:
@@ -180,8 +142,3 @@ class FixedSweep:
             random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
             self._rounds.extend((case, number) for case in order)
         return bool(self._rounds)
-
-
-def _original(case: Case) -> Case:
-    """The case itself, or that whose null twin it is."""
-    return replace(case, model=original_of(case.model)) if is_null(case.model) else case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from app.cases.size import parse_size
 from app.cases.status import RAN, Status
@@ -11,12 +12,14 @@ from app.results.rows import Rows
 from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.afterwards import Afterwards
+from app.sweep.sources.benches import Bench
 from app.sweep.sources.budget import Budget, WithinBudget
 from app.sweep.sources.checking import Checks
 from app.sweep.sources.cold_start import WithColdStarts
 from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.highest_rate import HighestRate
+from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
@@ -24,7 +27,7 @@ from app.sweep.sources.tuning import Tuner
 from app.sweep.work.base import Source
 from exporters.twins import is_null
 
-RoundSource = FixedSweep | LargestBatch | HighestRate | Tuner | Checks
+RoundSource = FixedSweep | HostedSweep | LargestBatch | HighestRate | Tuner | Checks
 LEAST_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
 EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
@@ -32,11 +35,12 @@ EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
 
 
 def sources(
-    folder: RunFolder, recorded: Run, rows: Rows
+    folder: RunFolder, recorded: Run, rows: Rows, benches: Sequence[Bench] = ()
 ) -> tuple[RoundSource, tuple[Afterwards, ...], Source]:
     """The source of the rounds, those of what the plan wants after them, and all as one.
 
-    `rows` are those of the run, which know what was read of its samples.
+    `rows` are those of the run, which know what was read of its samples. `benches` are the hosts
+    that measure, none for this machine.
     """
     manifest = folder.manifest
     plan = manifest.asked
@@ -75,6 +79,9 @@ def sources(
     else:
         rule = plan.stopping
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
+        if benches:
+            hosted = HostedSweep(schedule, recorded, enough, benches)
+            return hosted, (), WithinBudget(hosted, schedule.budget)
         rounds = FixedSweep(schedule, statuses, enough)
     afterwards: list[Afterwards] = []
     # What comes after the rounds is of models: a null twin has no operators and no answers.

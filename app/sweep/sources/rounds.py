@@ -6,7 +6,7 @@ Shared by the job sources: a fixed grid and a search build the same rounds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +22,13 @@ from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
 from app.sweep.sources.conditions import limits_under, neighbour_job, shapes_of, why_not
+from app.sweep.sources.site import Site
 from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel, Precision, axes_key
-from runtimes.base import Available, Runtime, Unavailable
+from runtimes.base import Availability, Available, Runtime, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
@@ -70,6 +71,35 @@ class Schedule:
     device_memory_limit_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Here:
+    """This machine, with the interpreters of its environments by name."""
+
+    environments: Mapping[str, str]
+
+    @property
+    def engines(self) -> str:
+        return str(engines.folder())
+
+    def availability(self, spec: str) -> Availability:
+        return availability_of(spec, self.environments)
+
+    def engine(self, spec: str) -> Runtime:
+        return runtime_of(spec, self.environments)
+
+    def usable(self, engine: Runtime, device: str) -> set[int]:
+        return near_device(engine, device, usable_cores())
+
+    def shares(self, cores: Collection[int]) -> bool:
+        """The batch process has left those that were chosen, if there are others."""
+        return not usable_cores().isdisjoint(cores)
+
+    def alone(self, engine: Runtime, device: str) -> frozenset[str]:
+        if not engine.accelerator:
+            return frozenset({CPU})
+        return frozenset({CPU, f"{engine.accelerator}:{device or 0}"})
+
+
 def round_work(
     schedule: Schedule,
     case: Case,
@@ -77,18 +107,22 @@ def round_work(
     reply: ExportReply,
     tried: bool = False,
     beside: ExportReply | None = None,
+    site: Site | None = None,
+    made: Callable[..., RoundWork] = RoundWork,
 ) -> RoundWork | SettledRound:
     """One round; settled if what is known now ends the case without a process.
 
-    `beside` is the neighbour's export, of a case that has one.
+    `beside` is the neighbour's export, of a case that has one. `site` is where it is measured, None
+    for this machine, and `made` makes the work for there.
     """
+    site = site or Here(schedule.environments)
     if reply.model is None:
         return settled(schedule, case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
-    engine = runtime_of(case.runtime, schedule.environments)
+    engine = site.engine(case.runtime)
     if reason := why_not(case.condition, engine):
         return settled(schedule, case, number, "unsupported", reason, tried)
-    settings = settings_of(case, str(engines.folder()))
+    settings = settings_of(case, site.engines)
     model = reply.model.at({**case.axes, **next(iter(case.condition.points), {})})
     try:
         engine.refuse(model, model.axes, settings)
@@ -99,7 +133,7 @@ def round_work(
         reason = f"the neighbour {case.condition.model}: {beside.reason}"
         return settled(schedule, case, number, as_status(beside.status), reason, tried)
     sessions = sessions_of(engine.options, case.options)
-    usable = near_device(engine, spec.device, usable_cores())
+    usable = site.usable(engine, spec.device)
     neighbour = neighbour_job(case, settings, beside)
     at_once = sessions + (neighbour is not None)
     needed = case.threads * at_once + spare_cores(engine) if case.threads else 0
@@ -116,7 +150,7 @@ def round_work(
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
         affinity=schedule.cores or cores_for(needed, usable),
-        shared=not usable.isdisjoint(schedule.cores),
+        shared=bool(schedule.cores) and site.shares(schedule.cores),
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
@@ -128,12 +162,11 @@ def round_work(
         shapes=shapes,
         device_memory_limit_bytes=schedule.device_memory_limit_bytes,
     )
-    alone = {CPU, f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else {CPU}
-    return RoundWork(
+    return made(
         case,
         job,
         schedule.time_limit_s + case.condition.seconds,
-        Needs(frozenset(alone)),
+        Needs(site.alone(engine, spec.device)),
         schedule.memory_limit_bytes,
         tried,
         schedule.compile_limit_s,

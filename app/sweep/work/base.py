@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
-from app.machine.telemetry import Telemetry
+from app.cases.gpu_state import GpuState
+from app.cases.reading import Reading
 from app.results.folder import RunFolder
 from app.results.lines import Line
 from app.results.live import Live
@@ -58,6 +59,9 @@ class Talk(Protocol):
     def lines(self) -> list[str]:
         """The whole lines that have arrived since the last call; never waits."""
 
+    def begun(self) -> bool:
+        """Whether the worker is there: on another machine its files are brought there before."""
+
     def ended(self) -> bool:
         """Whether the worker is gone; what it said last may still be waiting in `lines`."""
 
@@ -84,16 +88,37 @@ class Talk(Protocol):
         """Its process on this machine; None on another."""
 
 
-class Place(Protocol):
-    """Where work runs: how its workers are started, and what can be read of the devices."""
+class Eye(Protocol):
+    """Looks at a worker from outside, where it runs: its memory, and what devices tell."""
 
-    telemetry: Telemetry
+    too_large: bool
+    """Whether it broke its limit of memory, and is to be ended if it is still there."""
+
+    def computes_on(self, uuid: str) -> GpuState | None:
+        """The worker has said which GPU its first one is; how that is set, if it is known now."""
+
+    def due(self) -> float:
+        """When it wants to look again (monotonic seconds)."""
+
+    def look(self) -> tuple[Reading, ...]:
+        """Look at what is due, and tell what devices told."""
+
+
+class Starter(Protocol):
+    """Where a worker of a job of its own runs: how it is started, and who looks at it there."""
 
     def start(self, kind: str, environment: str = "") -> Talk:
         """A worker of this kind (`round`, `accuracy`, `operators`), which waits for its job.
 
         It is of the environment of this name, whose interpreter the place knows; empty for ours.
         """
+
+    def watch(self, worker: Talk, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Eye:
+        """An eye on a worker that was started here; 0 for no limit, `gpus` are CUDA's numbers."""
+
+
+class Place(Starter, Protocol):
+    """Where work runs; some of its workers serve one request after another."""
 
     def exporter(self) -> Talk:
         """An export process, idle or new, which serves one request after another."""
@@ -118,6 +143,8 @@ class Work(ABC):
     kind: ClassVar[str]
     needs: Needs = ALONE
     over: bool = False
+    host: str = ""
+    """The machine that its lines are of, empty for this one."""
 
     @abstractmethod
     def start(self, place: Place) -> None:
@@ -168,7 +195,8 @@ class Source(Protocol):
     """Hands out work, one at a time, on what has come out so far."""
 
     def next(self, finished: Sequence[Work]) -> Work | None:
-        """The next work; `finished` is what ended since the last call, each given once.
+        """The next work; `finished` is what ended since the last call, with a result or without
+        one, each given once.
 
         None: nothing to start until something in flight ends; with nothing in flight,
         the sweep is over.

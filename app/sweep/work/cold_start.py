@@ -13,7 +13,7 @@ from app.results.folder import RunFolder
 from app.results.labels import case_label
 from app.results.lines import Line
 from app.results.live import Live
-from app.sweep.work.base import Needs, Place
+from app.sweep.work.base import Needs, Starter
 from app.sweep.work.process import STOPPED, ProcessWork
 from exporters.codec import from_json, to_json
 
@@ -28,7 +28,7 @@ class ColdStartWork(ProcessWork):
         self.job, self.needs = job, needs
         self.result: ColdStart | None = None
 
-    def start(self, place: Place) -> None:
+    def start(self, place: Starter) -> None:
         # The clock starts with the process; a place on another machine has another clock.
         self.job = replace(self.job, begun_ns=time.monotonic_ns())
         super().start(place)

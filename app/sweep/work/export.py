@@ -12,13 +12,13 @@ import psutil
 
 from app.cases.status import Status
 from app.machine.telemetry import Telemetry
+from app.machine.watch import Watch
 from app.results.folder import RunFolder
 from app.results.inputs import inputs_to_keep
 from app.results.labels import file_name
 from app.results.lines import Exported, Line
 from app.results.live import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work, json_line
-from app.sweep.work.watch import Watch
 from exporters.codec import CodecError, from_json, to_json
 from exporters.request import ExportReply, ExportRequest
 

@@ -8,21 +8,24 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from app.sweep.work.base import News, Place, Talk, Work, json_line
+from app.sweep.work.base import News, Starter, Talk, Work, json_line
 from exporters.codec import CodecError
 from runtimes.environment import environment_of
 
 GRACE_S = 3.0
 """How long a worker may take to end after it was asked to, before it is killed."""
 STOP_GRACE_S = 10.0
+BRINGING_LIMIT_S = 1800.0
+"""How long it may take until a worker is there, beside its own time: files are brought to it."""
 STOPPED = "the sweep was stopped"
 
 
 class ProcessWork(Work):
     """The result comes as the worker's last event; without one, `_settle` says what happened.
 
-    `time_limit_s` counts from the start. `runtime` is the case's, `name[:device][@environment]`:
-    the worker is of its environment. `_why_dropped` is set where the result does not count.
+    `time_limit_s` counts from when the worker is there. `runtime` is the case's,
+    `name[:device][@environment]`: the worker is of its environment. `_why_dropped` is set where the
+    result does not count.
     """
 
     def __init__(self, time_limit_s: float, runtime: str) -> None:
@@ -30,13 +33,16 @@ class ProcessWork(Work):
         self._environment = environment_of(runtime)
         self._talk: Talk | None = None
         self._deadline = 0.0
+        self._begun = False
         self._kill_at: float | None = None
         self._stopping = False
         self._why_dropped = ""
 
-    def start(self, place: Place) -> None:
+    def start(self, place: Starter) -> None:
         self._talk = place.start(self.kind, self._environment)
-        self._deadline, self._kill_at = time.monotonic() + self.time_limit_s, None
+        self._begun = self._talk.begun()
+        limit_s = self.time_limit_s + (0.0 if self._begun else BRINGING_LIMIT_S)
+        self._deadline, self._kill_at = time.monotonic() + limit_s, None
         self._talk.send(json.dumps(self._job()))
 
     def due(self) -> float:
@@ -46,6 +52,8 @@ class ProcessWork(Work):
         """Hear the worker, watch its deadline, and settle when it is gone."""
         talk = self._worker
         ended = talk.ended()
+        if not self._begun and talk.begun():
+            self._begun, self._deadline = True, time.monotonic() + self.time_limit_s
         told = [self._hear(line) for line in talk.lines()]
         if ended:
             talk.close()

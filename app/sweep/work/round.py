@@ -21,9 +21,8 @@ from app.results.labels import case_label
 from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.base import ALONE, Needs, News, Place, Work
+from app.sweep.work.base import ALONE, Eye, Needs, News, Place, Starter, Work
 from app.sweep.work.process import STOPPED, ProcessWork
-from app.sweep.work.watch import Watch
 from exporters.codec import from_json, to_json
 from runtimes.options import all_options
 from runtimes.registry import parse_spec
@@ -73,18 +72,16 @@ class RoundWork(ProcessWork):
         self._gpu: GpuState | None = None
         self._outcome: RoundResult | None = None
         self._readings: tuple[Reading, ...] = ()
-        self._watcher: Watch | None = None
+        self._watcher: Eye | None = None
         self._disk_full = self._again = False
-        self._place: Place | None = None
+        self._place: Starter | None = None
         self._started_at_utc = ""
 
-    def start(self, place: Place) -> None:
+    def start(self, place: Starter) -> None:
         self._place = place
         super().start(place)
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._watcher = Watch(
-            self._worker.pid, self.memory_limit_bytes, gpus_of(self.needs), place.telemetry
-        )
+        self._watcher = place.watch(self._worker, self.memory_limit_bytes, gpus_of(self.needs))
 
     def due(self) -> float:
         return 0.0 if self._again else min(super().due(), self._eye.due())
@@ -154,6 +151,8 @@ class RoundWork(ProcessWork):
             self._enter(str(message.get("phase", "")))
         elif event == "device":
             self._gpu = self._eye.computes_on(str(message.get("uuid", "")))
+        elif event == "gpu":  # of another machine, which asks for the state of its own
+            self._gpu = from_json(GpuState, message)
         elif event == "outcome":
             self._outcome = from_json(RoundResult, message)
         elif event == "progress":
@@ -198,7 +197,7 @@ class RoundWork(ProcessWork):
         return "told"
 
     @property
-    def _eye(self) -> Watch:
+    def _eye(self) -> Eye:
         assert self._watcher is not None, "work is started before it is advanced"
         return self._watcher
 
@@ -299,8 +298,9 @@ class SettledRound(Work):
 
 
 def gpus_of(needs: Needs) -> tuple[int, ...]:
-    """CUDA's numbers of the GPUs that are needed, in their order."""
-    numbers = [name.removeprefix(GPU) for name in needs.alone if name.startswith(GPU)]
+    """CUDA's numbers of the GPUs that are needed, in their order, on whichever machine."""
+    names = [name.partition("@")[0] for name in needs.alone]
+    numbers = [name.removeprefix(GPU) for name in names if name.startswith(GPU)]
     return tuple(sorted(int(number) for number in numbers if number.isdecimal()))
 
 

@@ -18,14 +18,15 @@ from app.cases.reading import Reading
 from app.cases.round import RoundResult
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry
+from app.machine.watch import Watch
 from app.plan.plan import Plan, Sweep
 from app.sweep.begin import begin
 from app.sweep.place import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.sources import rounds
 from app.sweep.sources.rounds import Schedule, round_work
+from app.sweep.work.base import Eye
 from app.sweep.work.round import RoundWork, gpus_of
-from app.sweep.work.watch import Watch
 from exporters.codec import from_json, to_json
 from exporters.types import ExportedModel
 from runtimes.fake.runtime import Fake
@@ -33,9 +34,10 @@ from tests.app.machine.counters import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
 
 
-def read_at_once(watch: Watch) -> tuple[Reading, ...]:
-    watch._due["devices"] = 0.0
-    return watch.look()
+def read_at_once(eye: Eye) -> tuple[Reading, ...]:
+    assert isinstance(eye, Watch)
+    eye._due["devices"] = 0.0
+    return eye.look()
 
 
 class OnGpu(Fake):
@@ -133,6 +135,9 @@ class Told:
     def lines(self) -> list[str]:
         said, self.said = self.said, []
         return [json.dumps(event) for event in said]
+
+    def begun(self) -> bool:
+        return True
 
     def ended(self) -> bool:
         return self.over

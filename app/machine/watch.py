@@ -1,4 +1,4 @@
-"""The parent's eye on a measuring process: its memory against a limit, and what devices tell.
+"""An eye on a measuring process from outside: its memory against a limit, and what devices tell.
 
 A few looks a second from outside; nothing of it happens in the process that is timed.
 """

@@ -1,0 +1,210 @@
+"""A host's side, the same for every carrier: files kept by content, one measuring child at a time.
+
+The child is the one that a local sweep would start, in an environment without what a launcher says
+of threads, and goes with this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+
+import psutil
+
+from app.carriers.contract import (
+    CarrierError,
+    Ended,
+    Ending,
+    Hear,
+    Host,
+    HostFile,
+    HostJob,
+)
+from app.carriers.lines import line_there
+from app.carriers.machine import host_here
+from app.carriers.scrubbed import scrubbed
+from app.carriers.store import FileStore
+from app.carriers.under_way import UnderWay
+from app.machine import engines
+from app.machine.bell import Bell
+from app.machine.child import Child
+from app.machine.cores import keep_to, usable_cores
+from app.machine.modules import MODULES
+from app.machine.telemetry import Telemetry
+from app.machine.watch import Watch
+from exporters import own
+from exporters.cache import default_limit_bytes, default_root
+from exporters.private import private_folder
+
+SAMPLES_FILE = "samples.bin"
+
+
+class Agent:
+    """Fulfils `app.carriers.contract.Agent`; `close` ends what is left of a job.
+
+    `name` is what rows call this machine, empty for its own name. Workers of one `machine` take
+    turns; empty for all that run on this kernel. Jobs have `cores`, () for all that this process
+    may use. `root` holds files and jobs, by default a part of the cache. `commands` start kinds of
+    workers that are none of ours, for tests.
+    """
+
+    def __init__(
+        self,
+        name: str = "",
+        cores: Collection[int] = (),
+        machine: str = "",
+        root: Path | None = None,
+        commands: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._name, self._machine = name, machine
+        self._usable = usable_cores()
+        if strangers := set(cores) - self._usable:
+            raise CarrierError(
+                f"core {min(strangers)} is not there, or not allowed to this process",
+                f"choose among {sorted(self._usable)}",
+            )
+        self._cores = set(cores) or self._usable
+        self._root = root or default_root() / "worker"
+        self._store = FileStore(self._root, default_limit_bytes())
+        _remove_abandoned(self._root / "jobs")
+        self._commands = commands or {}
+        self._telemetry: Telemetry | None = None
+        self._measuring, self._lock = Lock(), Lock()
+        self._known: set[str] = set()
+        self._ended_early: set[str] = set()
+        self._current: tuple[str, Child] | None = None
+
+    def doctor(self) -> Host:
+        return host_here(self._name, self._machine, self._cores)
+
+    def lacks(self, files: tuple[HostFile, ...]) -> tuple[str, ...]:
+        return self._store.lacks(files)
+
+    def keep(self, sha256: str, offset: int, data: bytes, size_bytes: int) -> None:
+        self._store.keep(sha256, offset, data, size_bytes)
+
+    def run(self, job: HostJob, hear: Hear) -> None:
+        """As the contract says; CarrierError for a job that can't begin, or that ran before."""
+        with self._lock:
+            if job.id in self._known:
+                raise CarrierError(f"the job {job.id} was handed over twice", "nothing is lost")
+            self._known.add(job.id)
+        with self._measuring, self._job_folder() as folder:
+            samples = folder / SAMPLES_FILE
+            values = line_there(job, folder, samples, engines.folder())
+            for file in job.files:
+                self._store.link(file, folder)
+            with self._started(job, values.get("affinity", ())) as (child, bell):
+                if child is None:
+                    hear(Ended("it was cancelled before it began", killed=True))
+                    return
+                child.send(json.dumps(values))
+                watch = Watch(child.pid, job.memory_limit_bytes, job.gpus, self._devices())
+                UnderWay(child, bell, watch, samples if job.samples else None, hear).run()
+
+    def cancel(self, job_id: str, how: Ending) -> None:
+        with self._lock:
+            if self._current is None or self._current[0] != job_id:
+                self._ended_early.add(job_id)
+                return
+            child = self._current[1]
+            if how == "stop":
+                child.send("stop")
+            elif how == "terminate":
+                child.terminate()
+            else:
+                child.kill()
+
+    def close(self) -> None:
+        """End the job in flight, and forget files that came in part; idempotent."""
+        with self._lock:
+            if self._current is not None:
+                self._current[1].kill()
+        self._store.close()
+
+    @contextlib.contextmanager
+    def _started(
+        self, job: HostJob, affinity: Collection[int]
+    ) -> Iterator[tuple[Child | None, Bell]]:
+        """The worker, or None for a job that was cancelled before; it is ended in any case."""
+        if job.environment:
+            raise CarrierError(
+                f"the environment {job.environment!r} is one of another machine", "leave it out"
+            )
+        command = self._commands.get(job.kind)
+        if command is None and job.kind not in MODULES:
+            raise CarrierError(
+                f"{job.kind!r:.40} is no kind of job", "use the same Graphlap on both sides"
+            )
+        bell = Bell()
+        child: Child | None = None
+        try:
+            with self._lock:
+                if job.id not in self._ended_early:
+                    child = self._child(command or own.command(MODULES[job.kind]), bell, affinity)
+                    self._current = job.id, child
+            yield child, bell
+        finally:
+            with self._lock:
+                self._current = None
+            if child is not None:
+                child.close()
+            bell.close()
+
+    def _child(self, command: Sequence[str], bell: Bell, affinity: Collection[int]) -> Child:
+        """Started with all of the host's cores, while every thread of ours keeps off the job's."""
+        keep_to(self._cores)
+        try:
+            return Child(command, bell, scrubbed())
+        except OSError as error:
+            raise CarrierError(
+                f"no worker can be started there ({error.strerror})", "see graphlap --doctor there"
+            ) from error
+        finally:
+            _keep_threads_to(self._usable - set(affinity) or self._usable)
+
+    def _devices(self) -> Telemetry:
+        if self._telemetry is None:
+            self._telemetry = Telemetry.of_this_machine()
+        return self._telemetry
+
+    @contextlib.contextmanager
+    def _job_folder(self) -> Iterator[Path]:
+        jobs = self._root / "jobs"
+        try:
+            jobs.mkdir(exist_ok=True)
+            private_folder(engines.folder().parent)
+            folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=jobs))
+        except OSError as error:
+            raise CarrierError(
+                f"{jobs} can't be written there ({error.strerror})",
+                "free space there, or set GRAPHLAP_CACHE there to another folder",
+            ) from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(jobs: Path) -> None:
+    """What agents that were killed have left of their jobs."""
+    for folder in jobs.glob("*-*"):
+        pid = folder.name.partition("-")[0]
+        if pid.isdecimal() and not psutil.pid_exists(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _keep_threads_to(cores: Collection[int]) -> None:
+    """All threads of this process: what is no measurement is to take no core from one."""
+    tasks = Path("/proc/self/task")
+    if not (tasks.is_dir() and hasattr(os, "sched_setaffinity")):
+        return
+    for thread in tasks.iterdir():
+        with contextlib.suppress(OSError):  # it has ended
+            os.sched_setaffinity(int(thread.name), cores)

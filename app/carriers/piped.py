@@ -1,0 +1,166 @@
+"""A carrier over agents on pipes: each host is a command, by which its agent is started.
+
+The command may lead anywhere, as `ssh` does. A host that was lost is started anew by its next job.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Lock, Thread
+
+from app.carriers.connection import Connection
+from app.carriers.contract import (
+    BLOCK_BYTES,
+    CarrierError,
+    Ended,
+    Ending,
+    Hear,
+    Host,
+    HostFile,
+    HostJob,
+    Lost,
+    Message,
+)
+from app.carriers.wire import SILENCE_S, files_written, job_written
+from exporters.codec import CodecError, from_json
+
+
+class PipedCarrier:
+    """`commands` are by the names of the hosts, as rows are to call them."""
+
+    def __init__(self, commands: Mapping[str, Sequence[str]], silence_s: float = SILENCE_S) -> None:
+        self._hosts = {name: _Host(name, command, silence_s) for name, command in commands.items()}
+
+    def doctor(self) -> tuple[Host, ...]:
+        """All of them, asked at once; CarrierError names those that can't be reached."""
+        with ThreadPoolExecutor(len(self._hosts)) as pool:
+            asked = [pool.submit(host.doctor) for host in self._hosts.values()]
+        faults = [fault for one in asked if (fault := one.exception()) is not None]
+        ours = [fault for fault in faults if isinstance(fault, CarrierError)]
+        for fault in faults:
+            if fault not in ours:
+                raise fault
+        if ours:
+            raise CarrierError("; ".join(fault.cause for fault in ours), ours[0].remedy)
+        return tuple(one.result() for one in asked)
+
+    def run(self, host: str, job: HostJob, hear: Hear) -> None:
+        self._hosts[host].run(job, hear)
+
+    def cancel(self, host: str, job_id: str, how: Ending) -> None:
+        self._hosts[host].cancel(job_id, how)
+
+    def close(self) -> None:
+        for host in self._hosts.values():
+            host.close()
+
+
+class _Host:
+    """One agent, started when it is first needed and again after it was lost."""
+
+    def __init__(self, name: str, command: Sequence[str], silence_s: float) -> None:
+        self._name, self._command, self._silence_s = name, command, silence_s
+        self._lock, self._connecting = Lock(), Lock()
+        self._connection: Connection | None = None
+        self._cancelled: set[str] = set()
+        self._closed = False
+
+    def doctor(self) -> Host:
+        told = self._connected().ask("doctor")
+        try:
+            return replace(from_json(Host, told), name=self._name)
+        except CodecError as error:
+            raise CarrierError(
+                f"{self._name} tells what can't be understood ({error})",
+                "install the same Graphlap there",
+            ) from None
+
+    def run(self, job: HostJob, hear: Hear) -> None:
+        Thread(target=self._begin, args=(job, _once(hear)), daemon=True).start()
+
+    def cancel(self, job_id: str, how: Ending) -> None:
+        with self._lock:
+            self._cancelled.add(job_id)
+            connection = self._connection
+        if connection is not None:
+            connection.cancel(job_id, how)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            connection = self._connection
+        if connection is not None:
+            connection.close()
+
+    def _connected(self) -> Connection:
+        """The connection that there is, or a new one; CarrierError."""
+        with self._connecting:
+            with self._lock:
+                known = self._connection
+            if known is not None and not known.lost:
+                return known
+            found = Connection(self._name, self._command, self._silence_s)
+            with self._lock:
+                if not self._closed:
+                    self._connection = found
+                    return found
+        found.close()
+        raise CarrierError(f"{self._name} was let go", "start again")
+
+    def _begin(self, job: HostJob, hear: Hear) -> None:
+        """Bring what the host lacks, then have the job run; its thread ends when it has begun."""
+        try:
+            connection = self._connected()
+            connection.listen(job.id, hear)
+            missing = set(connection.ask("lacks", files=files_written(job.files)))
+            for file in job.files:
+                if file.sha256 in missing:
+                    missing.discard(file.sha256)
+                    _bring(connection, file, lambda: job.id in self._cancelled)
+            if job.id in self._cancelled:
+                connection.tell(job.id, Ended("it was cancelled before it began", killed=True))
+                return
+            connection.ask("run", job=job_written(job))
+        except CarrierError as error:
+            hear(Lost(str(error)))
+
+
+def _bring(connection: Connection, file: HostFile, cancelled: Callable[[], bool]) -> None:
+    """Send the file block by block; CarrierError."""
+    offset = 0
+    try:
+        with file.path.open("rb") as content:
+            while not cancelled():
+                data = content.read(BLOCK_BYTES)
+                connection.ask(
+                    "keep",
+                    sha256=file.sha256,
+                    offset=offset,
+                    size_bytes=file.size_bytes,
+                    data=b64encode(data).decode("ascii"),
+                )
+                offset += len(data)
+                if not data or offset >= file.size_bytes:
+                    return
+    except OSError as error:
+        raise CarrierError(
+            f"{file.path} can't be read ({error.strerror})", "export the model again"
+        ) from error
+
+
+def _once(hear: Hear) -> Hear:
+    """Nothing is told after the last message."""
+    lock, over = Lock(), False
+
+    def told(message: Message) -> None:
+        nonlocal over
+        with lock:
+            if over:
+                return
+            over = isinstance(message, Ended | Lost)
+        hear(message)
+
+    return told

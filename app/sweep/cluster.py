@@ -1,0 +1,146 @@
+"""The hosts of a sweep before anything is written: reached, compared with this machine, refused.
+
+What differs and matters is a CarrierError that names both sides; what only may matter is said once
+and stands in the rows.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from app.carriers.contract import PROTOCOL, Carrier, CarrierError, Host
+from app.carriers.opened import open_carrier
+from app.cases.case import Case
+from app.machine.cores import as_list
+from app.machine.environment import graphlap_version
+from app.plan.plan import Plan
+from app.sweep.sources.benches import Bench
+from app.sweep.sources.site import There
+from app.sweep.work.hosted_round import Way
+from runtimes.base import Available
+
+CLOCK_OFF_S = 2.0
+"""Clocks that differ by more are told of: times of rows are those of their hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Hosts that can measure for us; `said` are sentences about single ones, by name.
+
+    With `send_code` files of the user's own may run there.
+    """
+
+    carrier: Carrier
+    hosts: tuple[Host, ...]
+    send_code: bool = False
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def runtimes(self) -> tuple[str, ...]:
+        """Those that any of the hosts has, in the order of the first one's table."""
+        known = dict.fromkeys(name for host in self.hosts for name in host.runtimes)
+        return tuple(
+            name
+            for name in known
+            if any(isinstance(There(host).availability(name), Available) for host in self.hosts)
+        )
+
+    def cases_of(self, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """Each case once for every host that has its runtime, as it is where none has it."""
+        found: list[Case] = []
+        for case in cases:
+            able = [
+                host.name
+                for host in self.hosts
+                if isinstance(There(host).availability(case.runtime), Available)
+            ]
+            found += [replace(case, host=name) for name in able] or [case]
+        return tuple(found)
+
+
+@contextmanager
+def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
+    """The hosts of a plan while it is measured, None without a cluster; CarrierError."""
+    if not plan.cluster:
+        yield None
+        return
+    carrier = open_carrier(plan.cluster, plan.insecure_cluster)
+    try:
+        begun_ns = time.time_ns()
+        hosts = carrier.doctor()
+        ended_ns = time.time_ns()
+        if not hosts:
+            raise CarrierError(f"no worker is at {plan.cluster}", "start one: graphlap worker")
+        refuse_unequal(hosts)
+        refuse_cores(hosts, plan.chosen_cores, plan.realtime is not None)
+        said = {host.name: (*_clock(host, begun_ns, ended_ns), *_python(host)) for host in hosts}
+        yield Cluster(carrier, hosts, plan.send_code, said)
+    finally:
+        carrier.close()
+
+
+def benches_of(cluster: Cluster, ring: Callable[[], None]) -> tuple[Bench, ...]:
+    """The hosts as a source has them; `ring` ends the waiting of the sweep's own thread."""
+    return tuple(
+        Bench(
+            There(host),
+            Way(cluster.carrier, host.name, ring, cluster.send_code, cluster.said[host.name]),
+        )
+        for host in cluster.hosts
+    )
+
+
+def refuse_unequal(hosts: Sequence[Host]) -> None:
+    """CarrierError for a host of another Graphlap, and for two of one name."""
+    ours = graphlap_version()
+    for host in hosts:
+        if (host.graphlap, host.protocol) != (ours, PROTOCOL):
+            raise CarrierError(
+                f"{host.name} has Graphlap {host.graphlap} and this machine has {ours}",
+                "install the same on both",
+            )
+    names = [host.name for host in hosts]
+    for name in names:
+        if names.count(name) > 1:
+            raise CarrierError(f"two hosts are called {name}", "give each a --name of its own")
+
+
+def refuse_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bool) -> None:
+    """CarrierError where chosen cores are not a host's, or leave it none for a real-time round."""
+    for host in hosts:
+        if missing := set(chosen) - set(host.cores):
+            raise CarrierError(
+                f"{host.name} has the cores {as_list(host.cores)}, and --cores names "
+                f"{as_list(missing)}",
+                "choose among those that all hosts have, or leave --cores out",
+            )
+        if is_realtime and set(chosen) >= set(host.cores):
+            raise CarrierError(
+                f"--realtime on all the cores of {host.name} could hang it",
+                "give --cores that leave at least one to everything else",
+            )
+
+
+def _clock(host: Host, begun_ns: int, ended_ns: int) -> Iterator[str]:
+    """Its clock read while it was asked: between those two moments of ours, if both are right."""
+    off_s = max(begun_ns - host.utc_ns, host.utc_ns - ended_ns) / 1e9
+    if off_s > CLOCK_OFF_S:
+        way = "behind" if host.utc_ns < begun_ns else "ahead of"
+        yield (
+            f"the clock of {host.name} is {off_s:,.0f} s {way} that of the machine which began the "
+            "run: times of its rows are its own"
+        )
+
+
+def _python(host: Host) -> Iterator[str]:
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    theirs = ".".join(host.python.split(".")[:2])
+    if theirs != ours:
+        yield (
+            f"{host.name} has Python {theirs} and the machine that began the run {ours}: "
+            "compare what engines were loaded"
+        )

@@ -1,0 +1,104 @@
+"""The hosts of a sweep while it runs: what each measures now and next, and who is left out."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from app.cases.case import Case
+from app.sweep.sources.site import There
+from app.sweep.work.hosted_round import Way
+
+MOST_LOSSES = 2
+"""A host that is lost so often with no round between that ended is left out."""
+
+
+@dataclass(slots=True)
+class Bench:
+    """One host: the hand of cases that are measured there together, and its next rounds.
+
+    `losses` are those since a round last ended there, `out` says why it gets nothing more.
+    """
+
+    site: There
+    way: Way
+    hand: list[Case] = field(default_factory=list)
+    rounds: deque[tuple[Case, int]] = field(default_factory=deque)
+    losses: int = 0
+    out: str = ""
+    is_measuring: bool = False
+    _next_number: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.site.host.name
+
+    @property
+    def machine(self) -> str:
+        return self.site.host.machine
+
+    def take(self, hand: list[Case]) -> None:
+        """Begin another hand of cases."""
+        self.hand, self._next_number = hand, 0
+        self.rounds.clear()
+
+    def queue(self, most: int, seed: int, missing: Callable[[Case], Collection[int]]) -> bool:
+        """Queue the next round of all cases of the hand that want it, in a seeded order."""
+        while not self.rounds and self._next_number < most:
+            number, self._next_number = self._next_number, self._next_number + 1
+            order = [case for case in self.hand if number in missing(case)]
+            random.Random(f"{seed}:{number}").shuffle(order)
+            self.rounds.extend((case, number) for case in order)
+        return bool(self.rounds)
+
+    def leave(self) -> list[Case]:
+        """What it had in hand, which others are to measure."""
+        left, self.hand = self.hand, []
+        self.rounds.clear()
+        return left
+
+
+@dataclass(slots=True)
+class Hands:
+    """Cases that are to be measured together on one host, dealt to whichever is free.
+
+    All cases of one model are a hand while there are at least as many models as hosts; each case
+    is one otherwise, and all cases of a host where each has its own.
+    """
+
+    _waiting: deque[list[Case]] = field(default_factory=deque)
+
+    def make(self, cases: Collection[Case], hosts: int) -> None:
+        models = {case.model for case in cases}
+        grouped: dict[object, list[Case]] = {}
+        for case in cases:
+            by_model = case.model if len(models) >= hosts else case.case_id
+            grouped.setdefault(case.host or (by_model, ""), []).append(case)
+        self._waiting.extend(grouped.values())
+
+    def put_first(self, hand: list[Case]) -> None:
+        """Cases that were begun and go on as soon as anybody is free."""
+        if hand:
+            self._waiting.appendleft(hand)
+
+    def deal(self, fits: Callable[[Case], bool]) -> list[Case]:
+        """Of the first hand that has any the cases that fit; what is left waits for others."""
+        for place, hand in enumerate(self._waiting):
+            mine = [case for case in hand if fits(case)]
+            if mine:
+                rest = [case for case in hand if not fits(case)]
+                if rest:
+                    self._waiting[place] = rest
+                else:
+                    del self._waiting[place]
+                return mine
+        return []
+
+    def take_out(self, wanted: Callable[[Case], bool]) -> list[Case]:
+        """The cases for which this holds, which wait no longer."""
+        found = [case for hand in self._waiting for case in hand if wanted(case)]
+        rest = [[case for case in hand if not wanted(case)] for hand in self._waiting]
+        self._waiting = deque(hand for hand in rest if hand)
+        return found

@@ -1,0 +1,96 @@
+"""The exports of a sweep's models: each once, with all its points, before its rounds.
+
+Shared by the sources of this machine's rounds and of other machines': models are exported here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from app.cases.case import Case
+from app.sweep.sources.batches import points as batch_points
+from app.sweep.sources.conditions import neighbour_case
+from app.sweep.sources.rounds import (
+    ModelKey,
+    Schedule,
+    model_export,
+    models_of,
+    null_export,
+)
+from app.sweep.work.base import Work
+from app.sweep.work.export import ExportWork
+from exporters.request import ExportReply, ExportRequest
+from exporters.twins import is_null, original_of
+
+
+@dataclass(slots=True)
+class Exports:
+    """`models` are the replies that have come."""
+
+    schedule: Schedule
+    models: dict[ModelKey, ExportReply] = field(default_factory=dict)
+    _waiting: deque[ExportWork] = field(default_factory=deque)
+    _twins: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = field(default_factory=dict)
+    _in_flight: int = 0
+
+    def queue(self, cases: Sequence[Case]) -> None:
+        """Each model once, with all its points; a null twin is made of what its model became."""
+        originals = ((_original(case), batch_points(case)) for case in cases)
+        neighbours = ((case, [case.axes]) for case in filter(None, map(neighbour_case, cases)))
+        for case, points in models_of(chain(originals, neighbours)):
+            self._waiting.append(model_export(self.schedule, case, points))
+        for twin, points in models_of((c, batch_points(c)) for c in cases if is_null(c.model)):
+            self._twins[original_of(twin.model), twin.precision] = (twin, points)
+
+    def take(self, work: Work) -> None:
+        """An export that has ended; any other work is passed over."""
+        if isinstance(work, ExportWork) and work.reply is not None:
+            self._in_flight -= 1
+            self._take_reply(work.request, work.reply)
+
+    def next(self) -> ExportWork | None:
+        """The next to begin, if there is one and the budget has room for it."""
+        if self._waiting and not self.schedule.budget.export_fits:
+            self._waiting.clear()
+            self._twins.clear()
+        if not self._waiting:
+            return None
+        self._in_flight += 1
+        return self._waiting.popleft()
+
+    @property
+    def left(self) -> int:
+        """How many have not been handed out."""
+        return len(self._waiting) + len(self._twins)
+
+    @property
+    def in_flight(self) -> int:
+        return self._in_flight
+
+    def of(self, case: Case) -> tuple[ExportReply, ExportReply | None] | None:
+        """What a case and its neighbour, if it has one, became; None if an export was left out."""
+        reply = self.models.get((case.model, case.precision))
+        neighbour = neighbour_case(case)
+        beside = self.models.get((neighbour.model, case.precision)) if neighbour else None
+        if reply is None or (neighbour and beside is None):
+            return None
+        return reply, beside
+
+    def _take_reply(self, request: ExportRequest, reply: ExportReply) -> None:
+        """Keep it, and go on to the model's null twin, which can't be if the model is not."""
+        self.models[request.model, request.precision] = reply
+        case, points = self._twins.pop((request.model, request.precision), (None, []))
+        if case is None:
+            return
+        if reply.model is None:
+            self.models[case.model, case.precision] = reply
+        else:
+            self._waiting.append(null_export(self.schedule, case, points, reply.model))
+
+
+def _original(case: Case) -> Case:
+    """The case itself, or that whose null twin it is."""
+    return replace(case, model=original_of(case.model)) if is_null(case.model) else case

@@ -1,0 +1,285 @@
+"""The source of a plan's grid on the hosts of a cluster: exports here, rounds there.
+
+On each host rounds go as they do on one machine, a hand of cases after another; hosts measure at
+once, those of one machine in turn. A case belongs to one host for all its rounds. Where that is
+lost it begins again on another, and what it had measured before is void.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.status import ENDED, Status
+from app.results.lines import Voided
+from app.results.run import Run
+from app.sweep.sources.benches import MOST_LOSSES, Bench, Hands
+from app.sweep.sources.conditions import limits_under
+from app.sweep.sources.enough import Enough
+from app.sweep.sources.exports import Exports
+from app.sweep.sources.refused import refused_everywhere
+from app.sweep.sources.rounds import ROUND_OVERHEAD_S, Schedule, round_work, settled
+from app.sweep.work.base import Work
+from app.sweep.work.hosted_round import HostedRound
+from app.sweep.work.of_hosts import HostNews
+from app.sweep.work.round import SettledRound
+from runtimes.base import Available
+
+MOST_ATTEMPTS = 3
+"""A case that has lost so many hosts is taken for what ends them."""
+
+
+@dataclass(slots=True)
+class HostedSweep:
+    """`recorded` has the rounds that are there; `left_out` tells who gets nothing more, and why."""
+
+    schedule: Schedule
+    recorded: Run
+    enough: Enough
+    benches: Sequence[Bench]
+    left_out: list[str] = field(default_factory=list)
+    _exports: Exports = field(init=False)
+    _hands: Hands = field(default_factory=Hands)
+    _open: dict[str, Case] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
+    _known: dict[str, set[int]] = field(default_factory=dict)
+    _wanted: dict[str, int] = field(default_factory=dict)
+    _belongs: dict[str, str] = field(default_factory=dict)
+    _attempts: dict[str, int] = field(default_factory=dict)
+    _losses: dict[str, list[str]] = field(default_factory=dict)
+    _said: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _ready: deque[SettledRound | HostNews] = field(default_factory=deque)
+    _handed_out_s: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        schedule = self.schedule
+        self._exports = Exports(schedule)
+        for case in schedule.cases:
+            rounds = self.recorded.rounds.get(case.case_id, {}).values()
+            counting = [result for result in rounds if result.status != "cancelled"]
+            if not ENDED.isdisjoint(result.status for result in counting):
+                self._ended.add(case.case_id)
+            self._known[case.case_id] = {result.round for result in counting}
+            self._wanted[case.case_id] = self.enough.wanted(case)
+            self._attempts[case.case_id] = max((r.attempt for r in counting), default=1)
+            if counting:
+                writer = self.recorded.writer_of(case)
+                self._belongs[case.case_id] = writer.host if writer is not None else ""
+        self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
+        sites = [bench.site for bench in self.benches]
+        send_code = any(bench.way.send_code for bench in self.benches)
+        for case in self._open.values():
+            refused = refused_everywhere(case, sites, send_code)
+            if refused is not None:
+                self._settle(case, *refused)
+        left = [case for case in self._open.values() if case.case_id not in self._ended]
+        self._exports.queue(left)
+        self._hands.make(left, len(self.benches))
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        for over in finished:
+            self._exports.take(over)
+            if isinstance(over, HostedRound):
+                self._take_round(over)
+            elif isinstance(over, SettledRound):
+                self.take(over.result)
+        if self._ready:
+            return self._ready.popleft()
+        if (export := self._exports.next()) is not None:
+            return export
+        if self._exports.in_flight:
+            return None
+        # Hosts of one machine take turns.
+        for bench in sorted(self.benches, key=lambda one: self._handed_out_s.get(one.name, 0.0)):
+            busy = {other.machine for other in self.benches if other.is_measuring}
+            if not bench.out and bench.machine not in busy:
+                work = self._next_of(bench)
+                if work is not None:
+                    return work
+        return None
+
+    def wanted(self, case: Case) -> int:
+        """How many rounds the case is to have, as far as is known now."""
+        return self._wanted[case.case_id]
+
+    def rounds_left(self, case: Case) -> int:
+        """How many processes this case still needs; 0 once it has failed."""
+        return 0 if case.case_id in self._ended else len(self._missing(case))
+
+    @property
+    def exports_left(self) -> int:
+        """How many exports have not been handed out."""
+        return self._exports.left
+
+    def all_rounds_left(self) -> int:
+        """How many rounds of all cases are still to be measured."""
+        return sum(map(self.rounds_left, self.schedule.cases))
+
+    def rounds_total(self, recorded: int) -> int:
+        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
+        return sum(self._wanted.values())
+
+    @property
+    def at_once(self) -> int:
+        """How many rounds are measured at the same time, at most."""
+        return max(1, len({bench.machine for bench in self.benches if not bench.out}))
+
+    def take(self, result: RoundResult) -> None:
+        """Count a round that ended; told twice, it counts once."""
+        known = self._known[result.case_id]
+        if result.status == "cancelled" or result.round in known:
+            return
+        known.add(result.round)
+        if result.status in ENDED:
+            self._ended.add(result.case_id)
+        else:
+            self._wanted[result.case_id] = self.enough.wanted(self._open[result.case_id])
+
+    def _take_round(self, work: HostedRound) -> None:
+        bench = next(bench for bench in self.benches if bench.name == work.host)
+        bench.is_measuring = False
+        if work.result is not None:
+            bench.losses = 0
+            self._belongs[work.result.case_id] = bench.name
+            self.take(work.result)
+            seconds = time.monotonic() - self._handed_out_s[bench.name]
+            self.schedule.budget.learn(work.result.case_id, seconds)
+        elif work.lost:
+            self._take_loss(bench, work)
+
+    def _take_loss(self, bench: Bench, work: HostedRound) -> None:
+        """The case begins again, elsewhere if it can; a host that is lost again is left out."""
+        case, number = work.case, work.job.round
+        why = f"{bench.name} was lost in its round {number + 1} ({work.lost})"
+        bench.losses += 1
+        losses = self._losses.setdefault(case.case_id, [])
+        losses.append(why)
+        if bench.losses >= MOST_LOSSES:
+            bench.out = work.lost
+            told = f"{bench.name} is left out: it was lost {MOST_LOSSES} times, last {work.lost}"
+            self._tell(told)
+            if all(one.out for one in self.benches):
+                self._tell("no host is left: --resume the run, with these or with --cluster others")
+        self._attempts[case.case_id] += 1
+        if len(losses) >= MOST_ATTEMPTS:
+            self._settle(case, "crashed", "; ".join(losses) + ": measure this case alone")
+        if case.host:
+            self._go_on_there(bench, case, number)
+            return
+        moved = bench.leave() if bench.out else [case]
+        bench.hand = [one for one in bench.hand if one not in moved]
+        self._hands.put_first([one for one in moved if self.rounds_left(one)])
+
+    def _go_on_there(self, bench: Bench, case: Case, number: int) -> None:
+        """Where every host has cases of its own, no other can measure those of one that is lost."""
+        if not bench.out:
+            bench.rounds.appendleft((case, number))
+            return
+        reason = f"{bench.name} was lost ({bench.out}): --resume the run when it is there"
+        waiting = self._hands.take_out(lambda one: one.host == bench.name)
+        for one in (*bench.leave(), *waiting):
+            if self.rounds_left(one):
+                self._settle(one, "cancelled", reason)
+
+    def _next_of(self, bench: Bench) -> Work | None:
+        """The next round there, of its hand or of another; what is settled needs no process."""
+        schedule = self.schedule
+        while True:
+            while bench.rounds or bench.queue(schedule.rounds, schedule.seed, self._missing):
+                case, number = bench.rounds.popleft()
+                known = self._exports.of(case)
+                if known is None or number not in self._missing(case):
+                    continue
+                reply, beside = known
+                made = partial(
+                    HostedRound,
+                    way=bench.way,
+                    attempt=self._attempts[case.case_id],
+                    said=self._told_of(case, bench),
+                )
+                work = round_work(
+                    schedule, case, number, reply, beside=beside, site=bench.site, made=made
+                )
+                if isinstance(work, SettledRound):
+                    self._ended.add(case.case_id)
+                    return work
+                if schedule.budget.round_fits(case.case_id, self._guess_s(case)):
+                    bench.is_measuring = True
+                    self._handed_out_s[bench.name] = time.monotonic()
+                    return work
+            hand = self._hands.deal(lambda case: self._fits(case, bench))
+            if not hand:
+                return None
+            for case in hand:
+                self._move(case, bench)
+            bench.take(hand)
+            if self._ready:  # what is void is told before it is measured again
+                return self._ready.popleft()
+
+    def _fits(self, case: Case, bench: Bench) -> bool:
+        """Whether the case may be dealt there: not where it was lost while another could take it,
+        and where it has rounds already while that host can."""
+        able = [one for one in self.benches if not one.out and self._can(case, one)]
+        if bench not in able:
+            return False
+        case_id = case.case_id
+        kept = [one for one in able if one.name == self._belongs.get(case_id)]
+        lost_at = {words.partition(" was lost")[0] for words in self._losses.get(case_id, ())}
+        unspoilt = [one for one in able if one.name not in lost_at]
+        if lost_at:
+            return bench in (unspoilt or able)
+        return bench in (kept or able)
+
+    def _can(self, case: Case, bench: Bench) -> bool:
+        here = case.host in ("", bench.name)
+        return here and isinstance(bench.site.availability(case.runtime), Available)
+
+    def _move(self, case: Case, bench: Bench) -> None:
+        """What another host has measured of the case is void, once this one begins it."""
+        case_id = case.case_id
+        before, known = self._belongs.get(case_id, bench.name), self._known[case_id]
+        self._belongs[case_id] = bench.name
+        if not known or before == bench.name:
+            return
+        why = f"{before or 'this machine'} is not at hand, and {bench.name} begins the case again"
+        self._said[case_id] = (f"{why}: compare it with cases of the same host",)
+        recorded = self.recorded.rounds.get(case_id, {})
+        last = max((recorded[n].attempt for n in known if n in recorded), default=1)
+        self._attempts[case_id] = max(self._attempts[case_id], last + 1)
+        void = self._attempts[case_id] - 1
+        voided = tuple(Voided(case_id, number, why, void) for number in sorted(known))
+        known.clear()
+        self._wanted[case_id] = self.schedule.rounds
+        rounds = f"{len(voided)} round{'s' * (len(voided) > 1)}"
+        self._ready.append(HostNews(f"{rounds} of {case.model} do not count: {why}", voided))
+
+    def _told_of(self, case: Case, bench: Bench) -> tuple[str, ...]:
+        """What the case's row says of the hosts that it was lost on."""
+        losses = self._losses.get(case.case_id, [])
+        again = tuple(f"{why}: the case was begun again on {bench.name}" for why in losses)
+        return (*again, *self._said.get(case.case_id, ()))
+
+    def _guess_s(self, case: Case) -> float:
+        """How long a round takes of which nothing is known."""
+        return limits_under(case.condition, self.schedule.limits).min_s + ROUND_OVERHEAD_S
+
+    def _missing(self, case: Case) -> set[int]:
+        """The numbers of the rounds that the case is to have and has not."""
+        if case.case_id in self._ended:
+            return set()
+        return set(range(self._wanted[case.case_id])) - self._known[case.case_id]
+
+    def _tell(self, said: str) -> None:
+        """While it happens, and again at the end."""
+        self.left_out.append(said)
+        self._ready.append(HostNews(said))
+
+    def _settle(self, case: Case, status: Status, reason: str) -> None:
+        number = min(self._missing(case))
+        self._ended.add(case.case_id)
+        self._ready.append(settled(self.schedule, case, number, status, reason))

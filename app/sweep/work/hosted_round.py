@@ -1,0 +1,114 @@
+"""A round on another machine: as here, but for its files, the way back, and a host that is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from app.carriers.contract import Carrier, HostJob
+from app.cases.case import Case
+from app.cases.round import MeasureJob, RoundResult
+from app.results.folder import samples_name
+from app.sweep.work.base import ALONE, Needs, Starter
+from app.sweep.work.brought import brought
+from app.sweep.work.host_talk import HostPlace, HostTalk
+from app.sweep.work.round import RoundWork, gpus_of
+from exporters.codec import to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """To a host: who carries, and `ring`, which ends the waiting of the sweep's own thread.
+
+    With `send_code` a user's own file goes along. `said` is what rows are to tell of the host.
+    """
+
+    carrier: Carrier
+    host: str
+    ring: Callable[[], None]
+    send_code: bool = False
+    said: tuple[str, ...] = ()
+
+
+class HostedRound(RoundWork):
+    """`lost` says why nothing came of it that counts, where the host or the way to it failed; the
+    case is then begun again. `attempt` counts from 1, `said` is what the row tells of earlier ones.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        job: MeasureJob,
+        time_limit_s: float,
+        needs: Needs = ALONE,
+        memory_limit_bytes: int = 0,
+        tried: bool = False,
+        compile_limit_s: float = 600.0,
+        *,
+        way: Way,
+        attempt: int = 1,
+        said: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(case, job, time_limit_s, needs, memory_limit_bytes, tried, compile_limit_s)
+        self.host, self.attempt, self.lost = way.host, attempt, ""
+        self._way, self._said = way, (*way.said, *said)
+        self._there = job
+        self._starts = 0
+        self._far: HostTalk | None = None
+
+    def start(self, place: Starter) -> None:
+        """Wherever the sweep itself is: the host has its own place."""
+        self._starts += 1
+        job_id = f"{self.job.case_id}.{self.job.round}.{self.attempt}"
+        self._there, files = brought(self.job, self._way.send_code)
+        job = HostJob(
+            # One that begins again, since its host slept, is another job.
+            id=job_id if self._starts == 1 else f"{job_id}.{self._starts}",
+            kind=self.kind,
+            line="",
+            files=files,
+            memory_limit_bytes=self.memory_limit_bytes,
+            gpus=gpus_of(self.needs),
+        )
+        way = self._way
+        self._far = HostTalk(way.carrier, way.host, job, Path(self.job.samples_path), way.ring)
+        super().start(HostPlace(self._far))
+
+    def text(self) -> str:
+        return f"{self.host}: {super().text()}"
+
+    def _job(self) -> Mapping[str, Any]:
+        job: Mapping[str, Any] = to_json(self._there)
+        return job
+
+    def _settle(self) -> None:
+        super()._settle()
+        if self._again or (self._why_dropped and not self._disk_full):
+            return
+        assert self._far is not None, "it was started"
+        self.lost = self._far.lost or self._disk_of_the_host() or _unlike(self._far, self.result)
+        if self.lost:
+            self.result = None
+            self._why_dropped = f"{self.host} was lost in it ({self.lost})"
+        elif self.result is not None:
+            result = self.result
+            self.result = replace(
+                result,
+                attempt=self.attempt,
+                samples=samples_name(result.case_id, result.round) if result.samples else "",
+                warnings=(*self._said, *result.warnings),
+            )
+
+    def _disk_of_the_host(self) -> str:
+        """That it is full ends nothing here: the case goes on elsewhere."""
+        said, self._disk_full = self._why_dropped if self._disk_full else "", False
+        return said
+
+
+def _unlike(far: HostTalk, result: RoundResult | None) -> str:
+    """Whether what has arrived is what the worker wrote."""
+    if result is None or not result.samples or result.samples_crc32 == far.crc32:
+        return ""
+    return "its samples did not arrive as they were written"

@@ -1,0 +1,43 @@
+"""Something to tell of the hosts of a sweep, and rounds that no longer count because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.results.folder import RunFolder
+from app.results.lines import Line, Voided
+from app.results.live import Live
+from app.sweep.work.base import Needs, News, Place, Work
+
+
+class HostNews(Work):
+    """Over as it begins: `said` is one sentence, `voided` are the rounds that are done again."""
+
+    kind = "host"
+    needs = Needs()
+
+    def __init__(self, said: str, voided: tuple[Voided, ...] = ()) -> None:
+        self._said, self.voided = said, voided
+
+    def start(self, place: Place) -> None:
+        self.over = True
+
+    def advance(self) -> News:
+        return ""
+
+    def stop(self, now: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        return ()
+
+    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        return self.voided
+
+    @property
+    def failed(self) -> bool:
+        return True  # whoever sees nothing but failures is to see this
+
+    def text(self) -> str:
+        return self._said

@@ -1,0 +1,209 @@
+"""A host's agent: files by content, the same child as here, what it tells, and how a job ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import zlib
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from app.carriers.agent import Agent
+from app.carriers.contract import FILE, CarrierError, Ended, HostFile, HostJob
+from app.carriers.scrubbed import scrubbed
+from app.cases.round import MEASURED, RECORD, RoundResult
+from exporters.codec import from_json
+from exporters.digest import file_sha256
+from exporters.types import ExportedModel
+from tests.app.carriers.hosts import Heard, agent_of, carrier_of, child_of, is_gone, job, wait_until
+from tests.app.sweep.sweeps import exported_add
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ExportedModel:
+    return exported_add(tmp_path)
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    return Agent(root=tmp_path / "worker")
+
+
+def bring(agent: Agent, job: HostJob) -> None:
+    for file in job.files:
+        if agent.lacks((file,)):
+            agent.keep(file.sha256, 0, file.path.read_bytes(), file.size_bytes)
+
+
+def result_of(heard: Heard) -> RoundResult:
+    (line,) = heard.said('"event": "result"')
+    return from_json(RoundResult, json.loads(line))
+
+
+def test_a_round_is_measured_as_here_and_its_samples_arrive_as_they_were_written(
+    agent: Agent, model: ExportedModel, tmp_path: Path
+) -> None:
+    asked, heard = job(model, tmp_path), Heard()
+    assert len(agent.lacks(asked.files)) == 2, "the graph and its reference"
+    bring(agent, asked)
+    assert agent.lacks(asked.files) == ()
+    agent.run(asked, heard)
+    assert heard.end == Ended("exit code 0")
+    result = result_of(heard)
+    assert result.status == "ok"
+    records = np.frombuffer(heard.samples, RECORD)
+    assert (records["phase"] == MEASURED).sum() == result.iterations
+    assert zlib.crc32(heard.samples) == result.samples_crc32
+    assert not any((tmp_path / "worker" / "jobs").iterdir()), "nothing of a job is left"
+
+
+def test_one_that_is_handed_over_twice_runs_once(
+    agent: Agent, model: ExportedModel, tmp_path: Path
+) -> None:
+    asked = job(model, tmp_path)
+    bring(agent, asked)
+    agent.run(asked, Heard())
+    with pytest.raises(CarrierError, match="handed over twice"):
+        agent.run(asked, Heard())
+
+
+def test_a_launchers_word_on_threads_does_not_reach_the_child(
+    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask's nanny says OMP_NUM_THREADS=1, Slurm and MPI others: a local run hears none of it."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_AFFINITY", "MALLOC_TRIM_THRESHOLD_"):
+        monkeypatch.setenv(name, "1")
+    tells = tmp_path / "tells.py"
+    tells.write_text("import json, os; print(json.dumps(dict(os.environ)), flush=True)")
+    agent = Agent(root=tmp_path / "worker", commands={"round": (sys.executable, str(tells))})
+    asked, heard = job(model, tmp_path), Heard()
+    bring(agent, asked)
+    agent.run(asked, heard)
+    (line,) = heard.said("PATH")
+    told = json.loads(line)
+    assert not [name for name in told if name.startswith(("OMP", "MKL", "KMP", "MALLOC"))]
+    assert {"PATH", "HOME"} & told.keys() == {"PATH", "HOME"} & os.environ.keys()
+    assert scrubbed({"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "1"}) == {
+        "CUDA_VISIBLE_DEVICES": "1"
+    }, "which devices there are, a launcher may say"
+
+
+@pytest.mark.parametrize("how", ["stop", "terminate", "kill"])
+def test_a_job_is_ended_at_any_time(
+    agent: Agent, model: ExportedModel, tmp_path: Path, how: str
+) -> None:
+    asked, heard = job(model, tmp_path, min_s=60.0), Heard()
+    bring(agent, asked)
+    running = threading.Thread(target=agent.run, args=(asked, heard))
+    running.start()
+    wait_until(lambda: bool(heard.said('"progress"')))
+    agent.cancel(asked.id, how)  # type: ignore[arg-type]
+    running.join(20.0)
+    assert isinstance(heard.end, Ended)
+    if how == "stop":
+        assert result_of(heard).stop_reason == "stopped"
+    else:
+        assert heard.end.killed
+
+
+def test_a_job_that_is_cancelled_before_it_begins_does_not(
+    agent: Agent, model: ExportedModel, tmp_path: Path
+) -> None:
+    asked, heard = job(model, tmp_path), Heard()
+    bring(agent, asked)
+    agent.cancel(asked.id, "kill")
+    agent.run(asked, heard)
+    assert heard.messages == [Ended("it was cancelled before it began", killed=True)]
+
+
+def test_a_worker_that_holds_too_much_is_ended_there(model: ExportedModel, tmp_path: Path) -> None:
+    hog = tmp_path / "hog.py"
+    hog.write_text("import time\nheld = b'x' * (400 << 20)\ntime.sleep(60)\n")
+    agent = Agent(root=tmp_path / "worker", commands={"round": (sys.executable, str(hog))})
+    asked, heard = job(model, tmp_path), Heard()
+    bring(agent, asked)
+    agent.run(HostJob(asked.id, "round", asked.line, asked.files, "", 200 << 20), heard)
+    assert isinstance(heard.end, Ended)
+    assert heard.end.too_large
+
+
+def test_files_of_another_content_or_of_no_files_name_are_refused(
+    agent: Agent, model: ExportedModel, tmp_path: Path
+) -> None:
+    with pytest.raises(CarrierError, match="another content"):
+        agent.keep("0" * 64, 0, b"abc", 3)
+    with pytest.raises(CarrierError, match="no sha256"):
+        agent.keep("../../etc/passwd", 0, b"abc", 3)
+    with pytest.raises(CarrierError, match="lies outside it"):
+        agent.keep("0" * 64, 2, b"abc", 3)
+    with pytest.raises(CarrierError, match="block of the file 000000000000 was lost"):
+        agent.keep("0" * 64, 2, b"c", 3)
+    (tmp_path / "f").write_bytes(b"abc")
+    sha256 = file_sha256(tmp_path / "f")
+    agent.keep(sha256, 0, b"ab", 3)
+    agent.keep(sha256, 2, b"c", 3)
+    stray = HostFile(sha256, 3, "../../f", tmp_path / "f")
+    line = json.dumps({"path": f"{FILE}{sha256}/../../f"})
+    with pytest.raises(CarrierError, match="no file's name"):
+        agent.run(HostJob("b.0.1", "round", line, (stray,)), Heard())
+    with pytest.raises(CarrierError, match="did not bring"):
+        agent.run(HostJob("c.0.1", "round", line), Heard())
+
+
+def test_the_store_stays_within_its_bound_and_takes_nothing_from_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "250")
+    agent = Agent(root=tmp_path / "worker")
+    files = []
+    for number in range(4):
+        path = tmp_path / f"{number}"
+        path.write_bytes(bytes([number]) * 100)
+        files.append(HostFile(file_sha256(path), 100, path.name, path))
+        agent.keep(files[-1].sha256, 0, path.read_bytes(), 100)
+    assert agent.lacks(tuple(files)) == (files[0].sha256, files[1].sha256), "the oldest went"
+    with pytest.raises(CarrierError, match="set GRAPHLAP_CACHE_LIMIT there"):
+        agent.keep("0" * 64, 0, b"", 300)
+
+
+def test_cores_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CarrierError, match="core 4000 is not there"):
+        Agent(cores=(4000,), root=tmp_path / "worker")
+
+
+def test_jobs_of_an_agent_that_was_killed_are_cleared_away(tmp_path: Path) -> None:
+    ended = psutil.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = tmp_path / "worker" / "jobs" / f"{ended.pid}-x"
+    mine = tmp_path / "worker" / "jobs" / f"{os.getpid()}-x"
+    left.mkdir(parents=True)
+    mine.mkdir()
+    Agent(root=tmp_path / "worker")
+    assert not left.exists()
+    assert mine.exists(), "another agent's that is at work"
+
+
+def test_it_tells_what_its_machine_has(agent: Agent) -> None:
+    host = agent.doctor()
+    assert host.runtimes["fake"].version
+    assert set(host.cores) == set(os.sched_getaffinity(0))
+    assert host.python == sys.version.split()[0]
+    assert host.runtimes["fpga"].devices["v80"]
+
+
+def test_its_child_goes_with_it(model: ExportedModel, tmp_path: Path) -> None:
+    """By signal 9, which nobody can answer."""
+    with carrier_of("one") as carrier:
+        heard = Heard()
+        carrier.run("one", job(model, tmp_path, min_s=60.0), heard)
+        wait_until(lambda: bool(heard.said('"progress"')))
+        agent = agent_of(carrier, "one")
+        child = child_of(agent)
+        agent.kill()
+        assert "signal 9" in getattr(heard.wait(), "reason", "")
+        wait_until(lambda: is_gone(child))

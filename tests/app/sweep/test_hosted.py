@@ -1,0 +1,285 @@
+"""Sweeps on several hosts, which are processes of this machine and are really ended.
+
+What must hold: every row arrives, none twice, each with its host, and whoever reads it is told what
+became of the hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from app.carriers.contract import CarrierError, Host
+from app.carriers.piped import PipedCarrier
+from app.cases.column import Row
+from app.cases.round import RECORD
+from app.machine.environment import describe_host, graphlap_version
+from app.plan.flags import parse, plan_from_flags
+from app.results.folder import RunFolder
+from app.results.follow.reader import RunReader
+from app.results.reader import read_run
+from app.sweep.begin import begin
+from app.sweep.cluster import Cluster, _clock, _python, refuse_cores, refuse_unequal
+from app.sweep.events import Ended, Event, Told
+from app.sweep.run import SweepRun
+from app.sweep.work.hosted_round import HostedRound
+from tests.app.carriers.hosts import (
+    agent_of,
+    carrier_of,
+    child_of,
+    command_of,
+    cut_off,
+    is_gone,
+    scripted,
+    wait_until,
+)
+from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
+
+OPTIONS = "fake.latency_us=50,60,70,80"
+
+
+@pytest.fixture(autouse=True)
+def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+
+
+def cluster_on(carrier: PipedCarrier, **said: tuple[str, ...]) -> Cluster:
+    hosts = carrier.doctor()
+    return Cluster(carrier, hosts, said={host.name: said.get(host.name, ()) for host in hosts})
+
+
+@contextmanager
+def a_run(tmp_path: Path, *flags: str, cluster: Cluster | None = None) -> Iterator[RunFolder]:
+    """A new run of one small graph on the scripted runtime."""
+    graph = tmp_path / "add.onnx"
+    if not graph.exists():
+        write_add_graph(graph)
+    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
+    plan = plan_from_flags(parse([*words, "--cluster", "local:1", *flags]))
+    with closing(begin(plan, tmp_path / "run", cluster)) as folder:
+        yield folder
+
+
+def measured(
+    folder: RunFolder, cluster: Cluster, react: Callable[[Event], object] = lambda _: None
+) -> tuple[list[Row], list[str]]:
+    """The rows at the end, and what was told of the hosts."""
+    deadline = time.monotonic() + DEADLINE_S
+    with SweepRun(folder, describe_host(), cluster=cluster) as run:
+        while not run.finished:
+            assert time.monotonic() < deadline
+            for event in run.step(0.05):
+                react(event)
+        run.close(0)
+        return run.rows(), list(run.hosts_left_out)
+
+
+def journals(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Host -> the lines of rounds in its journal, whether they still stand or not."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for journal in (path / "journal").iterdir():
+        writer, *lines = map(json.loads, journal.read_text().splitlines())
+        rounds = [line for line in lines if line["kind"] == "round"]
+        found.setdefault(writer["host"], []).extend(rounds)
+    return found
+
+
+@pytest.mark.alone
+def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
+    tmp_path: Path,
+) -> None:
+    broken: dict[str, str] = {}
+    children: list[psutil.Process] = []
+
+    def breaks(event: Event) -> None:
+        """Two hosts in the middle of a measurement: one dies, one falls silent."""
+        if not (isinstance(event, Told) and isinstance(event.work, HostedRound)):
+            return
+        work = event.work
+        if work.phase == "measure" and len(broken) < 2 and work.host not in broken:
+            agent = agent_of(carrier, work.host)
+            children.append(child_of(agent))
+            if not broken:
+                agent.kill()
+            else:
+                cut_off(agent)
+            broken[work.host] = work.case.case_id
+
+    with carrier_of("a", "b", "c", "d", silence_s=5.0) as carrier:
+        cluster = cluster_on(carrier)
+        with a_run(tmp_path, "--option", OPTIONS, "--rounds", "2") as folder:
+            rows, left_out = measured(folder, cluster, breaks)
+    assert len(broken) == 2
+    assert [row["status"] for row in rows] == ["ok"] * 4
+    assert [row["rounds"] for row in rows] == [2] * 4
+    assert left_out == [], "each was lost once, and is given another chance"
+    run = read_run(tmp_path / "run")
+    assert Counter(len(rounds) for rounds in run.rounds.values()) == {2: 4}
+    for host, case_id in broken.items():
+        (row,) = (row for row in rows if row["case_id"] == case_id)
+        assert row["host"] != host
+        assert row["attempt"] == 2
+        assert f"{host} was lost in its round 1" in str(row["warnings"])
+        assert f"begun again on {row['host']}" in str(row["warnings"])
+    assert {str(row["host"]) for row in rows} <= {"a", "b", "c", "d"}
+    written = [
+        (line["case_id"], line["round"]) for lines in journals(run.path).values() for line in lines
+    ]
+    assert len(written) == len(set(written)) == 8, "none came twice"
+    wait_until(lambda: all(map(is_gone, children)))
+
+
+def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
+    tmp_path: Path,
+) -> None:
+    grown: list[int] = []
+
+    def looks(event: Event) -> None:
+        state = reader.poll()
+        if state is not None and state.alive and state.series[0].rounds:
+            grown.append(sum(map(len, state.series[0].rounds)))
+
+    with carrier_of("a") as carrier:
+        cluster = cluster_on(carrier, a=("the clock of a is 3,600 s ahead",))
+        with a_run(tmp_path, "--rounds", "1", "--profile", "quick") as folder:
+            reader = RunReader(folder.path)
+            with closing(reader):
+                rows, _ = measured(folder, cluster, looks)
+    (row,) = rows
+    run = read_run(tmp_path / "run")
+    ((result,),) = (tuple(rounds.values()) for rounds in run.rounds.values())
+    data = (run.path / "samples" / result.samples).read_bytes()
+    assert zlib.crc32(data) == result.samples_crc32, "byte by byte"
+    assert len(data) // RECORD.itemsize >= result.warmup_iterations + result.iterations
+    assert len(set(grown)) > 2, "it was seen to grow"
+    assert row["host"] == "a"
+    assert "the clock of a is 3,600 s ahead" in str(row["warnings"])
+
+
+def test_every_host_measures_every_case_and_one_that_goes_leaves_its_rows_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    fails = scripted(
+        tmp_path / "once.py",
+        "begun = sys.argv[1]\n"
+        "if os.path.exists(begun): sys.exit('the board is off')\n"
+        "open(begun, 'w').close()\n"
+        "os.execv(sys.argv[2], sys.argv[2:])\n",
+        str(tmp_path / "begun"),
+        *command_of("b"),
+    )
+    carrier = PipedCarrier({"a": command_of("a"), "b": fails})
+
+    def kills(event: Event) -> None:
+        if isinstance(event, Told) and isinstance(event.work, HostedRound):
+            work = event.work
+            if work.host == "b" and work.phase == "measure":
+                agent_of(carrier, "b").kill()
+
+    with closing(carrier):
+        cluster = cluster_on(carrier)
+        flags = ("--per-host", "--rounds", "1", "--option", "fake.latency_us=50,60")
+        with a_run(tmp_path, *flags, cluster=cluster) as folder:
+            rows, left_out = measured(folder, cluster, kills)
+    assert Counter((row["host"], row["status"]) for row in rows) == {
+        ("a", "ok"): 2,
+        ("b", "cancelled"): 2,
+    }
+    for row in rows:
+        if row["host"] == "b":
+            assert "b was lost" in str(row["reason"])
+            assert "the board is off" in str(row["reason"])
+    (said,) = left_out
+    assert said.startswith("b is left out: it was lost 2 times, last ")
+
+
+def test_where_no_host_is_left_what_is_there_stays_and_another_cluster_goes_on(
+    tmp_path: Path,
+) -> None:
+    ended = 0
+
+    def kills(event: Event) -> None:
+        nonlocal ended
+        ended += isinstance(event, Ended) and isinstance(event.work, HostedRound)
+        if ended == 1 and isinstance(event, Told) and isinstance(event.work, HostedRound):
+            agent_of(carrier, "a").kill()
+
+    with carrier_of("a") as carrier:
+        cluster = cluster_on(carrier)
+        with a_run(tmp_path, "--rounds", "2") as folder:
+            rows, left_out = measured(folder, cluster, kills)
+    assert rows[0]["rounds"] == 1
+    assert "1 of 2 rounds were measured: --resume the run" in str(rows[0]["warnings"])
+    assert left_out[-1].startswith("no host is left: --resume the run")
+    with carrier_of("other") as carrier, closing(RunFolder.reopen(tmp_path / "run")) as folder:
+        rows, _ = measured(folder, cluster_on(carrier))
+    assert (rows[0]["status"], rows[0]["rounds"], rows[0]["host"]) == ("ok", 2, "other")
+    assert "a is not at hand, and other begins the case again" in str(rows[0]["warnings"])
+    run = read_run(tmp_path / "run")
+    (rounds,) = run.rounds.values()
+    assert {result.attempt for result in rounds.values()} == {rows[0]["attempt"]}
+
+
+def test_a_full_disk_of_a_host_is_one_sentence_and_the_case_goes_on_elsewhere(
+    tmp_path: Path,
+) -> None:
+    limited = scripted(
+        tmp_path / "limited.py",
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+        "os.environ.pop('COVERAGE_PROCESS_CONFIG', None)\n"
+        "os.execv(sys.argv[1], sys.argv[1:])\n",
+        *command_of("full"),
+    )
+    carrier = PipedCarrier({"full": limited, "roomy": command_of("roomy")})
+    with closing(carrier):
+        cluster = cluster_on(carrier)
+        with a_run(tmp_path, "--rounds", "1", "--option", "fake.latency_us=5,6") as folder:
+            rows, left_out = measured(folder, cluster)
+    assert [(row["status"], row["host"]) for row in rows] == [("ok", "roomy")] * 2
+    told = " ".join(str(row["warnings"]) for row in rows)
+    assert "full was lost in its round 1 (the samples can't be written any more" in told
+    assert [said.partition(":")[0] for said in left_out] in ([], ["full is left out"])
+
+
+def test_what_no_host_has_is_told_at_once_with_what_brings_it(tmp_path: Path) -> None:
+    with carrier_of("a", "b") as carrier:
+        cluster = cluster_on(carrier)
+        with a_run(tmp_path, "--runtimes", "torch-cuda,fake", "--rounds", "1") as folder:
+            rows, _ = measured(folder, cluster)
+    assert [row["status"] for row in rows] == ["unavailable", "ok"]
+    assert str(rows[0]["reason"]).startswith("no host has torch-cuda (a: ")
+
+
+def a_host(**other: object) -> Host:
+    told = Host("board", "m", {}, {}, (0, 1), "3.11.7", "0.1.0", time.time_ns())
+    return replace(told, **other)  # type: ignore[arg-type]
+
+
+def test_another_version_is_refused_with_both_named() -> None:
+    ours = graphlap_version()
+    refuse_unequal([a_host(graphlap=ours)])
+    with pytest.raises(CarrierError, match=f"board has Graphlap 9.9 and this machine has {ours}"):
+        refuse_unequal([a_host(graphlap="9.9")])
+    with pytest.raises(CarrierError, match="two hosts are called board"):
+        refuse_unequal([a_host(graphlap=ours)] * 2)
+    with pytest.raises(CarrierError, match="board has the cores 0-1, and --cores names 7"):
+        refuse_cores([a_host()], (1, 7), False)
+    with pytest.raises(CarrierError, match="could hang it"):
+        refuse_cores([a_host()], (0, 1), True)
+    now = time.time_ns()
+    assert list(_clock(a_host(utc_ns=now), now - 10**9, now)) == []
+    (ahead,) = _clock(a_host(utc_ns=now + 3600 * 10**9), now, now)
+    assert ahead.startswith("the clock of board is 3,600 s ahead of that of the machine")
+    (other,) = _python(a_host(python="3.14.2"))
+    assert other.startswith("board has Python 3.14 and the machine that began the run 3.")
