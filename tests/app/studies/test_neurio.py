@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.cases.errors import ResultsError
 from app.cases.status import Status
 from app.plan.studies import load_study
 from app.studies.found import Found, found_in
 from app.studies.markdown import as_markdown
 from app.studies.page import page
 from app.studies.table import study
-from tests.app.headless.batch import run
 from tests.app.studies.made import make_run, tables
 
 
@@ -79,16 +77,6 @@ def test_result_files_are_by_part_and_device_in_the_pages_order(found: Found) ->
     profiles = json.loads(files["neurio-layers-ort-cpu.json"])
     assert [len(profiles), profiles[0]["model"]["model_name"]] == [60, "conv1d_f32_s1"]
     assert set(profiles[0]["inference"]["inference_time"]) == {10e-6}
-
-
-def test_a_run_of_two_machines_is_refused(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        make_run(tmp_path / name, "neurio", ["ort-cpu"], latency_us)
-    told = ["--merge", f"one={tmp_path}/a", f"two={tmp_path}/b", "--out", str(tmp_path / "both")]
-    code, _, errors = run(*told)
-    assert code == 0, errors
-    with pytest.raises(ResultsError, match=r"several machines \(one, two\)"):
-        found_in(tmp_path / "both", load_study("neurio"))
 
 
 def test_a_run_of_other_cases_too_tells_how_many(tmp_path: Path) -> None:
