@@ -121,6 +121,10 @@ class OpenedRun:
         """Inferences a second by runtime, at the batch size that most of them ran."""
         return self._drawn(reach.devices, cases, "no model was measured on two runtimes")
 
+    def replicas(self, cases: Sequence[str] = ()) -> Figure:
+        """Inferences a second over the replicas, beside what perfect scaling would give."""
+        return self._drawn(reach.replicas, cases, "no case was measured alone and with several")
+
     def accuracy(self, cases: Sequence[str] = ()) -> Figure:
         """Top-1 over inferences a second."""
         return self._drawn(reach.accuracy, cases, "fewer than two cases have an accuracy")

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from app.cases.errors import DiskError
-from app.console.lasting import Lasting
-from app.console.width import width_of
 from app.headless import run_headless
 from app.plan.studies import load_study
-from app.results.plain import printable
 from app.studies.found import Found, found_in
-from app.studies.page import page, write_page
-from app.studies.printed import as_printed
+from app.studies.page import page
 from app.studies.study import Study
-from app.studies.table import study
+from app.studies.table import study, whole
+from app.studies.telling import told, written
+from app.study_parts import run_parts
 
 
 def run_study(flags: argparse.Namespace) -> int:
@@ -24,6 +20,9 @@ def run_study(flags: argparse.Namespace) -> int:
 
     PlanError or ResultsError before anything is written.
     """
+    parts = whole(flags.study)
+    if parts is not None:
+        return run_parts(parts, flags)
     asked, plan = study(flags.study), load_study(flags.study)
     if flags.paths:
         return tell(asked, found_in(Path(flags.paths[0]), plan))
@@ -34,18 +33,5 @@ def run_study(flags: argparse.Namespace) -> int:
 
 def tell(asked: Study, found: Found) -> int:
     """Write the page into the run's folder and print it; DiskError if it can't be written."""
-    from rich.console import Console
-
-    try:
-        names = list(write_page(asked, found))
-    except OSError as error:
-        raise DiskError(f"{found.run.path} can't be written ({error.strerror})") from error
-    out = Lasting(sys.stdout)
-    width = width_of(out)
-    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
-    for part in as_printed(page(asked, found), width):
-        console.print(part)
-    for name in names:
-        console.print(printable(f"wrote {found.run.path / name}"), soft_wrap=True)
-    out.flush()
-    return int(out.lost)
+    paths = written(asked, found)
+    return told(page(asked, found), paths)

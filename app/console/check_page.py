@@ -9,6 +9,7 @@ from app.console.checks import NOWHERE, summary, words
 from app.console.escaped import escaped
 from app.console.said import said
 from app.results.checking import matrix
+from app.results.hosts import environments
 from app.results.measured import Measured
 from app.results.run import Run
 
@@ -22,7 +23,9 @@ def check_page(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     yield f"# Will it run there: {escaped(manifest.name)}"
     yield ""
     date, version = manifest.created_at_utc[:10], manifest.graphlap_version
-    cpu = escaped(str(manifest.environment.get("cpu") or "an unknown processor"))
+    hosts = environments(manifest, run.environments, rows).values()
+    cpus = dict.fromkeys(str(host["cpu"]) for host in hosts if host.get("cpu"))
+    cpu = escaped(" and ".join(cpus) or "an unknown processor")
     yield f"Checked {date} with Graphlap {version} on {cpu}:"
     yield "compiled for each runtime as far as that machine could, and nothing timed."
     yield f"{summary(rows)}."

@@ -11,6 +11,7 @@ from app.console.escaped import escaped
 from app.console.row_columns import SHOWN, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, said
 from app.results.atomic import write_atomically
+from app.results.hosts import environments
 from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING
 from app.results.run import Run
@@ -20,9 +21,12 @@ RESULTS = "results.md"
 
 def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
-    asked, host = run.manifest.asked, run.manifest.environment
+    asked, rows = run.manifest.asked, [one.row for one in measured]
     told = said(measured, asked.band)
-    where = ", ".join(str(host[name]) for name in ("host", "cpu") if host.get(name))
+    hosts = environments(run.manifest, run.environments, rows)
+    where = " and ".join(
+        ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
+    )
     yield f"### {escaped(run.manifest.name)}"
     yield ""
     if told.begun:

@@ -13,8 +13,8 @@ from app.console.stored import told_of
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
 from app.results.merging.merge import merge
-from app.results.merging.plans import together
 from app.results.merging.sources import Source, read_source
+from app.results.plans_together import together
 from app.results.rates_found import rates_found
 from app.results.rows import Rows
 from app.sweep.begin import new_path

@@ -62,7 +62,7 @@ def said(measured: Sequence[Measured], band: float = BAND) -> Said:
             Why(cause.status, f"{together.text(cause.case_ids)}: {cause.reason}")
             for cause in causes(rows)
         ),
-        tuple(notice.sentence for notice in noticed(measured)),
+        tuple(notice.sentence for notice in noticed(measured, together)),
         tuple(_fastest(measured, band)),
         tuple(sureness(begun)),
     )

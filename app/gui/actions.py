@@ -60,6 +60,15 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Type another name for a baseline, in the list below the series",
     ),
     ActionSpec(
+        "merge_runs",
+        "&File",
+        "Merge with ru&n…",
+        "files.merge_runs",
+        "Ctrl+Shift+M",
+        "Make one run of the open one and another's, such as of two machines, or of all that were "
+        "dropped together; the same case on two hosts stands side by side",
+    ),
+    ActionSpec(
         "drop_baselines",
         "&File",
         "&Drop all baselines",

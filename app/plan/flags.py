@@ -218,7 +218,7 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data = {"sweeps": [{"models": models, **given}]}
     else:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
-    if flags.tune is not None:
+    if flags.tune is not None or (flags.study and data.get("tune")):
         data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
     return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
 
@@ -259,6 +259,8 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.gaps is not None:
         paced = _parsed(paced_scenarios, flags.gaps, "--gaps")
         given["scenarios"] = [*given.get("scenarios", ()), *paced]
+    if flags.replicas is not None:
+        given["replicas"] = _numbers(flags.replicas, "--replicas", least=1)
     if flags.batch is not None:
         given["batch_size"] = _numbers(flags.batch, "--batch", least=1)
     if flags.wait is not None:

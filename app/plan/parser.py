@@ -16,6 +16,7 @@ examples:
   graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --profile standard --out runs/nets
   graphlap --headless --models mlp --precise p50=1%,p99=10% --percentiles 50,99,99.99
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
+  graphlap --headless --models char_cnn --replicas 2,4
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
   graphlap --headless --models char_cnn --tune throughput --max-error 2% --budget 15m
@@ -158,6 +159,11 @@ def parser() -> argparse.ArgumentParser:
         "--gaps",
         metavar="A..B",
         help="scenarios paced by gaps from A to B in steps of 1, 2 and 5, such as 20us..1s",
+    )
+    what.add_argument(
+        "--replicas",
+        metavar="N,…",
+        help="sessions that share the work of --scenario offline, such as 2,4; one alone too",
     )
     what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
     what.add_argument(

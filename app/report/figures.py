@@ -221,6 +221,7 @@ def _p50(one: Shown) -> float:
 
 def _column(one: Shown) -> str:
     marks = [str(one.row["precision"] or "")] + (["simulated"] if one.simulated else [])
+    marks += [f"on {safe(one.measured.case.host)}"] if one.measured.case.host else []
     return f"{one.row['runtime']} {' '.join(filter(None, marks))}"
 
 

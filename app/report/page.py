@@ -28,11 +28,14 @@ from app.report.schedule import of_cards
 from app.report.shown import Shown, safe, shown
 from app.results.atomic import write_atomically
 from app.results.compare import side_of
+from app.results.hosts import environments
 from app.results.labels import model_labels
 from app.results.manifest import graphlap_version
 from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING
+from app.results.plans_together import differing
 from app.results.rows import Rows
+from app.results.run import Run
 from app.results.verify import Whole, read_whole
 from exporters import own
 
@@ -104,12 +107,14 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     left_out = [f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in damaged]
     told = said(measured, manifest.asked.band)
     yield from _words(told, left_out)
+    yield from _list("In what the runs differ that were merged", list(differing(manifest.merged)))
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), told.marks)
     if manifest.asked.check:
         yield from checks(measured)
     yield from _figures(shown(run, measured), reach.largest_batch(run, measured))
     if not any(is_imported(one.case.runtime) for one in measured):
-        yield from _environment(run.path, manifest.environment)
+        rows = (one.row for one in measured)
+        yield from _environment(run, environments(manifest, run.environments, rows))
     yield "</section>\n"
 
 
@@ -226,17 +231,28 @@ def _room(figure: Mapping[str, Any]) -> str:
     return f' style="min-height:{height}px"' if isinstance(height, int) else ""
 
 
-def _environment(folder: Path, host: Any) -> Iterator[str]:
-    yield "<h2>Where it was measured, and how to repeat it</h2>\n"
+def _environment(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A column for each host; a merged run is repeated where its own were measured."""
+    merged = run.manifest.merged
+    how = "" if merged else ", and how to repeat it"
+    yield f"<h2>Where it was measured{how}</h2>\n"
     yield '<div class="scroll"><table><tbody>\n'
+    told = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
     for name, title in _HOST:
-        if host.get(name) is not None:
-            yield f'<tr><th scope="row">{title}</th><td>{safe(str(host[name]))}</td></tr>\n'
-    packages = host.get("packages") or {}
-    told = ", ".join(f"{name} {version}" for name, version in packages.items())
-    yield f'<tr><th scope="row">Packages</th><td>{safe(told)}</td></tr>\n</tbody></table></div>\n'
-    command = shlex.join([*own.PROGRAM.split(), "--headless", "--plan", str(folder)])
-    yield f"<pre><code>{safe(command)}</code></pre>\n"
+        if any(host.get(name) is not None for host in told):
+            yield _facts(title, [host.get(name) for host in told])
+    packages = [host.get("packages") or {} for host in hosts.values()]
+    versions = [", ".join(f"{name} {of}" for name, of in one.items()) for one in packages]
+    yield _facts("Packages", versions or [""])
+    yield "</tbody></table></div>\n"
+    if not merged:
+        command = shlex.join([*own.PROGRAM.split(), "--headless", "--plan", str(run.path)])
+        yield f"<pre><code>{safe(command)}</code></pre>\n"
+
+
+def _facts(title: str, values: Sequence[object]) -> str:
+    cells = "".join(f"<td>{safe('' if one is None else str(one))}</td>" for one in values)
+    return f'<tr><th scope="row">{title}</th>{cells}</tr>\n'
 
 
 def _asset(name: str) -> str:

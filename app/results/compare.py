@@ -35,7 +35,7 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     """A run folder as a side, under its path; `measured` are its cases, where they are known."""
     manifest, plan = run.manifest, run.manifest.asked
     cases = tuple(Rows().measured(run) if measured is None else measured)
-    where = environments(manifest, run.environments)
+    where = environments(manifest, run.environments, (one.row for one in cases))
     return RunSide(str(run.path), cases, where, plan.percentiles, plan.band)
 
 
@@ -127,6 +127,5 @@ def _paired(*sides: RunSide) -> list[dict[str, Measured]]:
 
 
 def _absent(some: Mapping[str, Measured], others: Mapping[str, Measured]) -> tuple[str, ...]:
-    cases = [one.case for key, one in some.items() if key not in others]
-    names = labels(cases)
-    return tuple(names[case.case_id] for case in cases)
+    names = labels([one.case for one in some.values()])
+    return tuple(names[one.case.case_id] for key, one in some.items() if key not in others)

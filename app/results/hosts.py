@@ -23,12 +23,15 @@ def host_warnings(run: Run, case: Case) -> Iterator[str]:
 
 
 def environments(
-    manifest: Manifest, told: Mapping[str, Mapping[str, Any]]
+    manifest: Manifest,
+    told: Mapping[str, Mapping[str, Any]],
+    rows: Iterable[Mapping[str, Any]],
 ) -> Mapping[str, Mapping[str, Any]]:
-    """By host what it was; `told` is by the journals, and where they tell none it is the host that
-    began the run."""
-    begun = manifest.environment
-    return told or ({str(begun.get("host") or ""): begun} if begun else {})
+    """What each host of these rows was; `told` is by the journals, of which those of a host that
+    only began the run tell no row. Where they tell none it is the host that began the run."""
+    begun, hosts = manifest.environment, {str(row.get("host")) for row in rows}
+    measured = {host: of for host, of in told.items() if host in hosts}
+    return measured or told or ({str(begun.get("host") or ""): begun} if begun else {})
 
 
 def are_placed(cases: Iterable[Case]) -> bool:

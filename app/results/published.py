@@ -143,26 +143,63 @@ def _lowlat() -> Iterator[Published]:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryStep:
+    """One step of the character-level CNN's optimisation history, on top of those before."""
+
+    step: str
+    inputs_per_s: float
+
+
+@cache
+def history_steps() -> tuple[HistoryStep, ...]:
+    """The history from its baseline on."""
+    rows = _table("char_cnn_history.csv")
+    return tuple(HistoryStep(row["step"], float(row["inputs_per_s"])) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ZooRow:
+    """One network of dlmark's CNN study; `top1` is the share on ImageNet's validation set."""
+
+    model: str
+    family: str
+    top1: float | None
+
+
+@cache
+def zoo_rows() -> tuple[ZooRow, ...]:
+    """The networks of the Gluon model zoo, family by family."""
+    return tuple(
+        ZooRow(
+            row["model"],
+            row["family"],
+            float(row["published_top1"]) if row["published_top1"] else None,
+        )
+        for row in _table("gluon_zoo.csv")
+    )
+
+
 def _char_cnn() -> Iterator[Published]:
     """The history's last step: what its optimisation came to."""
-    *_, last = _table("char_cnn_history.csv")
+    last = history_steps()[-1]
     yield Published(
         model="char_cnn",
         source="character-level CNN optimisation history",
         device="several GPUs",
-        conditions=f"batch not told, {last['step']}",
-        throughput_per_s=float(last["inputs_per_s"]),
+        conditions=f"batch not told, {last.step}",
+        throughput_per_s=last.inputs_per_s,
     )
 
 
 def _zoo() -> Iterator[Published]:
-    for row in _table("gluon_zoo.csv"):
+    for row in zoo_rows():
         yield Published(
-            model=row["model"],
+            model=row.model,
             source="dlmark's CNN study",
             device="",
             conditions="ImageNet validation set",
-            accuracy_top1=float(row["published_top1"]) if row["published_top1"] else None,
+            accuracy_top1=row.top1,
         )
 
 

@@ -93,18 +93,20 @@ class Run:
 
     def accuracy_of(self, case: Case) -> AccuracyResult | None:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
-        model = self.model_of(case)
+        model = self.model_of(case) if self.accuracies else None
         return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
 
     def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
         """The processes that started cold for a case, in their order; cases share them where only
         their later runs differ."""
+        if not self.cold_starts:
+            return ()
         known = self.cold_starts.get(cold_subject_of(case).case_id, {})
         return tuple(known[number] for number in sorted(known))
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
-        records = read_records(self.path / SAMPLES / result.samples)
+        records = read_records(self.path.joinpath(SAMPLES, result.samples))
         measured = records[records["phase"] == MEASURED]
         samples = as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
         if "shapes_sha256" not in result.facts:

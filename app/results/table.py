@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.cases.chosen_columns import all_names, column
@@ -26,8 +26,27 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> bytes:
     Without `columns`, those of every row and what else these rows have.
     """
     names = columns or all_names(rows)
-    lines = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
-    return "".join(",".join(map(_quoted, line)) + "\n" for line in lines).encode("utf-8")
+    return "".join((header(names), *map(line_of(names), rows))).encode("utf-8")
+
+
+def header(names: Sequence[str]) -> str:
+    """The first line of such a file."""
+    return ",".join(map(_quoted, names)) + "\n"
+
+
+def line_of(names: Sequence[str]) -> Callable[[Row], str]:
+    """What makes a line of a row; most cells of most rows are empty."""
+    places = {name: place for place, name in enumerate(names)}
+    empty = [""] * len(names)
+
+    def line(row: Row) -> str:
+        cells = empty.copy()
+        for name, value in row.items():
+            if value is not None and name in places:
+                cells[places[name]] = _quoted(_cell(value))
+        return ",".join(cells) + "\n"
+
+    return line
 
 
 def read_rows(path: Path) -> dict[str, Row]:
@@ -64,8 +83,6 @@ def restored(cell: str) -> str:
 
 
 def _cell(value: Value) -> str:
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

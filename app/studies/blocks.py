@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +54,22 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = Heading | Paragraph | Points | Command | Table
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A file beside the page; `told` says in words what is drawn."""
+
+    file: str
+    told: str
+
+
+Block = Heading | Paragraph | Points | Command | Table | Picture
+
+
+def within(block: Block, folder: str) -> Block:
+    """The block on the page of a whole, of which its own page is a part in this folder."""
+    match block:
+        case Heading(level=level):
+            return replace(block, level=level + 1)
+        case Picture(file=file):
+            return replace(block, file=f"{folder}/{file}")
+    return block

@@ -36,8 +36,9 @@ def _machine(found: Found) -> str:
 def _protocol(found: Found) -> str:
     manifest = found.run.manifest
     limits = manifest.limits
+    count = "as many as its search asks for" if manifest.asked.is_search else f"{manifest.rounds}"
     return (
-        f"Rounds for each case: {manifest.rounds}, each a process of its own that measures "
+        f"Rounds for each case: {count}, each a process of its own that measures "
         f"{limits.min_s:g} to {limits.max_s:g} s, those of all cases in an order drawn by the seed "
         f"{manifest.seed}."
     )

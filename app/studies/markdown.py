@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from urllib.parse import quote
 
 from app.console.escaped import escaped
-from app.studies.blocks import Block, Command, Heading, Paragraph, Points, Table
+from app.studies.blocks import Block, Command, Heading, Paragraph, Picture, Points, Table
 
 
 def as_markdown(blocks: Iterable[Block]) -> str:
@@ -24,6 +25,8 @@ def _lines(block: Block) -> Iterator[str]:
             yield from (f"- {escaped(sentence)}" for sentence in sentences)
         case Command(line):
             yield f"```\n{line}\n```"
+        case Picture(file, told):
+            yield f"![{escaped(told)}]({quote(file)})"
         case Table(columns, rows):
             yield _line(escaped(column.title) for column in columns)
             yield _line("---" if column.is_name else "---:" for column in columns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.console.report import listed
 from app.console.tables import simple_table
 from app.results.plain import printable
-from app.studies.blocks import Block, Column, Command, Heading, Paragraph, Points, Table
+from app.studies.blocks import Block, Column, Command, Heading, Paragraph, Picture, Points, Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,6 +30,8 @@ def as_printed(blocks: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 yield from (listed("-", sentence, "") for sentence in sentences)
             case Command(line):
                 yield Text(f"  {printable(line)}")
+            case Picture(file, told):
+                yield Text(f"picture: {printable(file)}, {printable(told)}")
             case Table():
                 for part in _parts(block, width):
                     yield _table(block, part)

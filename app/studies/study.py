@@ -27,3 +27,21 @@ class Study:
     repeats: str
     tables: Callable[[Found], Iterable[Block]]
     files: Callable[[Found], Mapping[str, bytes]] = no_files
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A study of several plans: each part is a study of its own, called `NAME/PART`, whose run lies
+    in the folder PART of the whole's.
+
+    `shares` are what each part has of a budget, in their order; they need not add up to 1.
+    """
+
+    name: str
+    title: str
+    repeats: str
+    parts: tuple[Study, ...]
+    shares: tuple[float, ...]
+
+    def folder_of(self, part: Study) -> str:
+        return part.name.removeprefix(f"{self.name}/")

@@ -192,7 +192,7 @@ def test_every_study_has_a_plan_and_a_page() -> None:
     assert tuple(STUDIES) == study_names()
     for name in STUDIES:
         assert study(name).name == name
-        assert load_study(name).name == f"study-{name}"
+        assert load_study(name).name == f"study-{name.replace('/', '-')}"
         assert expand(plan_from_flags(parse(["--study", name])))
 
 

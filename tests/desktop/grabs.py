@@ -65,9 +65,10 @@ class Grabber:
             for spec in VIEWS:
                 if made.views and spec.key not in made.views:
                     continue
+                if spec.fed == "all":
+                    self._window.table.view.clearSelection()  # no frame around every mark
                 self._window.docks.show(spec.key)
-                view = self._window.views.by_key[spec.key]
-                self._wait(0.5, partial(_is_drawn, view), most_s=1.5)
+                self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 1.5)
                 name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"
                 self._save(name)
         self._window.close()
@@ -109,7 +110,7 @@ class Grabber:
         time.sleep(0.005)
 
 
-def _is_drawn(view: PlotView) -> bool:
+def _has_plots(view: PlotView) -> bool:
     return bool(view.plots)
 
 

@@ -62,10 +62,9 @@ def make_all(folder: Path) -> list[Made]:
     graphs = _graphs(folder / "graphs")
     made = []
     for name, cases in _MEASURED.items():
-        first = _once(folder / name, partial(_measured, cases=cases, graphs=graphs))
-        again = _once(
-            folder / f"{name}-again", partial(_measured, cases=cases, graphs=graphs, seed=7)
-        )
+        measure = partial(_measured, cases=cases, graphs=graphs)
+        first = _once(folder / name, measure)
+        again = _once(folder / f"{name}-again", partial(measure, seed=7))
         made.append(Made(first, beside=again))
     for name, count in (("one", 1), ("six", 6), ("forty", 40)):
         makers: dict[str, Callable[[Path], None]] = {
@@ -122,7 +121,9 @@ def _written(
         folder.begin({**ENVIRONMENT, "cpu": "a processor"})
         fill(folder)
         folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
-        LiveFile(folder).write(Live("finished", cases_total=len(cases), exit_code=0), always=True)
+        total = rounds * len(cases)
+        ended = Live("finished", 0, len(cases), 0, total, total, exit_code=0)
+        LiveFile(folder).write(ended, always=True)
 
 
 def _round(folder: RunFolder, case: Case, number: int, rows: np.ndarray, **facts: object) -> None:

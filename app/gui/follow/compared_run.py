@@ -85,5 +85,5 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 def _side(name: str, state: RunState) -> RunSide:
     cases = tuple(one.measured for one in ranked(state.series))
     plan = state.manifest.asked
-    where = environments(state.manifest, state.environments)
+    where = environments(state.manifest, state.environments, (one.row for one in cases))
     return RunSide(name, cases, where, plan.percentiles, plan.band)

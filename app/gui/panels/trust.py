@@ -35,7 +35,9 @@ class TrustStrip(Strip):
         stamp = (state.folder, state.revision, state.alive)
         if stamp != self._told:
             self._told = stamp
-            self._show(doubts(state.series, state.environments, not state.alive), len(state.series))
+            over, merged = not state.alive, state.manifest.merged
+            found = doubts(state.series, state.environments, over, merged)
+            self._show(found, len(state.series))
 
     def show_query(self, query: str) -> None:
         """What the table is filtered by now: the doubt that says the same is pressed."""

@@ -10,9 +10,9 @@ from app.plan.plan import Plan
 from app.results.manifest import Manifest, new_manifest
 from app.results.merging.joined import Joined, join
 from app.results.merging.naming import Names, names_of
-from app.results.merging.plans import differing, refuse_mixed, together
 from app.results.merging.sources import Source
 from app.results.merging.writing import kept_files, refuse_place, write
+from app.results.plans_together import differing, refuse_mixed, together
 from app.results.run import Run
 
 
@@ -47,7 +47,7 @@ def _manifest(plan: Plan, joined: Joined, names: Names, sources: Sequence[Source
     """That of a run which began with the first of these; its environment is that of their host,
     where there is one."""
     first = joined.parts[0]
-    known = [writer for source in sources for writer in source.writers.values()]
+    known = [writer for one in sources for writer in one.writers.values() if writer.host]
     alone = len(names.hosts) == 1 and known
     made = new_manifest(
         name=plan.name,

@@ -28,8 +28,8 @@ class Names:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Each once, in the order of the folders."""
-        return tuple(dict.fromkeys(self.by_writer.values()))
+        """Each once, in the order of the folders; what was imported is of none."""
+        return tuple(dict.fromkeys(filter(None, self.by_writer.values())))
 
 
 def names_of(sources: Sequence[Source]) -> Names:

@@ -6,14 +6,24 @@ import io
 
 from rich.console import Console
 
-from app.studies.blocks import Column, Command, Heading, Paragraph, Points, Table
+from app.studies.blocks import (
+    Block,
+    Column,
+    Command,
+    Heading,
+    Paragraph,
+    Picture,
+    Points,
+    Table,
+    within,
+)
 from app.studies.markdown import as_markdown
 from app.studies.printed import as_printed
 
 HOSTILE = "<b>|*name*\n\x1b[31m"
 
 
-def printed(*blocks: Heading | Paragraph | Points | Command | Table, width: int) -> str:
+def printed(*blocks: Block, width: int) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
     for part in as_printed(blocks, width):
@@ -57,3 +67,18 @@ def test_a_table_that_does_not_fit_is_told_group_by_group() -> None:
     for cell in ("1.11", "2.22", "3.33", "4.44"):
         assert narrow.count(cell) == 1
     assert max(map(len, narrow.splitlines())) <= 24
+
+
+def test_a_picture_is_a_link_that_no_name_breaks() -> None:
+    picture = Picture("a b(1).svg", "one [over] two")
+    assert as_markdown([picture]) == "![one \\[over\\] two](a%20b%281%29.svg)\n"
+    assert printed(picture, width=80).strip() == "picture: a b(1).svg, one [over] two"
+
+
+def test_a_part_of_a_whole_stands_a_level_deeper_and_has_its_pictures_in_its_folder() -> None:
+    blocks: list[Block] = [Heading("One", 1), Paragraph("Two."), Picture("p.svg", "it")]
+    assert [within(block, "part") for block in blocks] == [
+        Heading("One", 2),
+        Paragraph("Two."),
+        Picture("part/p.svg", "it"),
+    ]

@@ -47,6 +47,8 @@ def refuse_mixed(parts: Sequence[MergedRun]) -> None:
 def differing(parts: Sequence[MergedRun]) -> Iterator[str]:
     """A sentence for each setting that is not the same in all."""
     plans = [part.asked for part in parts]
+    if not plans:
+        return
     for key in Plan.model_fields:
         if key not in ("name", "sweeps", "rounds"):
             yield from _told(key, parts, [getattr(plan, key) for plan in plans])
