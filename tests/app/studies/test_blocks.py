@@ -76,7 +76,7 @@ def test_a_picture_is_a_link_that_no_name_breaks() -> None:
 
 
 def test_a_part_of_a_whole_stands_a_level_deeper_and_has_its_pictures_in_its_folder() -> None:
-    blocks = [Heading("One", 1), Paragraph("Two."), Picture("p.svg", "it")]
+    blocks: list[Block] = [Heading("One", 1), Paragraph("Two."), Picture("p.svg", "it")]
     assert [within(block, "part") for block in blocks] == [
         Heading("One", 2),
         Paragraph("Two."),
