@@ -87,10 +87,11 @@ def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:
 
 
 def _had(run: Run, case: Case, wanted: int) -> int:
-    """How many rounds a case has had; all, where it ended so that it gets no more."""
+    """How many rounds a case has had, of those that are wanted, which a search may go beyond; all,
+    where it ended so that it gets no more."""
     statuses = [result.status for result in run.rounds_of(case)]
     ended = not ENDED.isdisjoint(statuses)
-    return wanted if ended else sum(status != "cancelled" for status in statuses)
+    return wanted if ended else min(wanted, sum(status != "cancelled" for status in statuses))
 
 
 def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
