@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from app.results.plain import storable
+from app.results.plain import printable
 
 WIDTH = 800
 _COLOURS = ("#1f5f99", "#b3261e", "#1b7f3b", "#8a5a00", "#6a3d9a", "#444444")
@@ -27,7 +27,8 @@ def colour_of(number: int) -> str:
 
 
 def escaped(told: str) -> str:
-    return escape(storable(told))
+    """For the text of an element; of control characters XML has hardly any form."""
+    return escape(printable(told))
 
 
 def _parts(panels: Sequence[Iterable[str]], panel_height: int, height: int) -> Iterator[str]:

@@ -91,7 +91,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         refuse_with_import(flags)
     if flags.study is not None:
         refuse_with_study(flags)
-    begins = flags.headless or flags.check or flags.imports
+    if flags.merge:
+        refuse_with_merge(flags)
+    begins = flags.headless or flags.check or flags.imports or flags.merge
     if flags.export and not (flags.paths or begins or flags.study or flags.resume is not None):
         raise PlanError(
             "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
@@ -146,6 +148,12 @@ def refuse_with_import(flags: argparse.Namespace) -> None:
     """What is imported has been measured; PlanError for what would say how."""
     allowed = {"headless", "imports", "out", "export", "sort", "debug"}
     _refuse_but(allowed, flags, "the measurement behind --import")
+
+
+def refuse_with_merge(flags: argparse.Namespace) -> None:
+    """What is merged has been measured likewise; PlanError."""
+    allowed = {"headless", "merge", "out", "export", "sort", "debug"}
+    _refuse_but(allowed, flags, "the runs behind --merge")
 
 
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:

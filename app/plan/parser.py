@@ -30,6 +30,7 @@ examples:
   graphlap --export markdown,trace runs/nets
   graphlap --report runs/nets -o nets.html
   graphlap --import times.json resnet=trt.json --out runs/theirs
+  graphlap --merge laptop/nets server/nets --out runs/both
   graphlap --history runs --plot runs/history.svg --fail-on slower
 
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured
@@ -101,6 +102,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="[NAME=]FILE",
         help="result files of benchmark_app, onnxruntime_perf_test, trtexec, Polygraphy, LoadGen "
         "or pyperf as a run folder",
+    )
+    mode.add_argument(
+        "--merge",
+        nargs="+",
+        metavar="[NAME=]RUN",
+        help="run folders of several machines, made apart, as one; NAME is what the host is called",
     )
     mode.add_argument(
         "--verify", metavar="DIR", help="what is damaged in a run folder, if anything"

@@ -26,7 +26,7 @@ def profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
     At most `most_times` of its latencies are listed; times in seconds.
     """
     rounds = run.rounds_of(case)
-    model = run.models.get((case.model, case.precision))
+    model = run.model_of(case)
     decisive = worst(rounds)
     last = rounds[-1] if rounds else RoundResult(case.case_id, 0, "cancelled")
     loads = [result.phases_ms["compile"] for result in rounds if "compile" in result.phases_ms]
@@ -38,7 +38,7 @@ def profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
             "parameters": None if model is None else model.parameters,
             "macc": None if model is None else model.macs,
         },
-        "device": {"name": last.device_name or None, "system": run.hosts.get(case.case_id)},
+        "device": {"name": last.device_name or None, "system": run.host_of(case) or None},
         "runtime": {"name": case.runtime, "version": last.runtime_version or None},
         "inference": {
             "batch_size": (case.axes if model is None else model.at(case.axes).axes).get("batch"),

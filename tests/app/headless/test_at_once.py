@@ -60,6 +60,7 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
     assert alone["scaling_efficiency"] == ""
 
 
+@pytest.mark.rare
 def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) -> None:
     flags = ("--scenario", "ahead:4,closed_loop", "--option", "fake.queue=1")
     code, out, errors = run(*MEASURED, *flags, "--deadline", "1ms", "--rounds", "3", "--out", "run")

@@ -1,0 +1,186 @@
+"""What a sweep needs of other machines: what they are, a job run there, a job ended there.
+
+A carrier takes jobs to hosts. On the host an agent starts the same child process that a local
+sweep would start, and passes on what it says. Nothing of a carrier lives in the measuring process,
+and nothing here is a process or a file descriptor, so that another way to another machine is one
+file more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from app.cases.reading import Reading
+from exporters.types import GraphlapError
+
+PROTOCOL = 1
+"""Two sides of another number do not understand each other, and say so."""
+BLOCK_BYTES = 1 << 20
+"""So much of a file or of a round's samples crosses in one message at most."""
+Ending = Literal["stop", "terminate", "kill"]
+"""After the block in flight; by asking the process; at once."""
+
+
+class CarrierError(GraphlapError):
+    """A host, or who leads to it, can't be reached or must not be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeThere:
+    """A runtime as a host has it: its version, or why it is not there and what brings it."""
+
+    version: str = ""
+    reason: str = ""
+    remedy: str = ""
+    devices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What an agent tells of its machine.
+
+    `name` is what rows call it. Hosts of the same `machine` are one machine, which measures one
+    job at a time. `environment` is what `describe_host` tells there, `runtimes` are by name.
+    `cores` are those that a job may use. `utc_ns` is its clock when it answered: a host whose
+    clock is off still measures, and is warned of.
+    """
+
+    name: str
+    machine: str
+    environment: Mapping[str, Any]
+    runtimes: Mapping[str, RuntimeThere]
+    cores: tuple[int, ...]
+    python: str
+    graphlap: str
+    utc_ns: int
+    protocol: int = PROTOCOL
+
+
+@dataclass(frozen=True, slots=True)
+class HostFile:
+    """A file that a job needs, known by its content; `name` is what it is to be called beside the
+    job's others, so that a graph finds its weights. `path` is where it lies on this machine."""
+
+    sha256: str
+    size_bytes: int
+    name: str
+    path: Path = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HostJob:
+    """A job for one worker of a host.
+
+    `id` is `case.round.attempt`, so that one that is handed over twice runs once. `kind` is what
+    the worker does (`round`, `accuracy`, …). `line` is the JSON that it is told, in which the paths
+    of `files` are `FILE + sha256 + "/" + name` and that of the round's samples is `SAMPLES`.
+    A worker that holds more than `memory_limit_bytes` is ended there; 0 for no limit. `gpus` are
+    those whose telemetry is read there.
+    """
+
+    id: str
+    kind: str
+    line: str
+    files: tuple[HostFile, ...] = ()
+    environment: str = ""
+    memory_limit_bytes: int = 0
+    gpus: tuple[int, ...] = ()
+    samples: bool = True
+
+
+FILE, SAMPLES = "graphlap-file:", "graphlap-samples:"
+"""How a job's line names what lies elsewhere on the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One line that the worker wrote."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The next of its samples: `data` begins at byte `offset` of the file."""
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the host's devices told while it ran."""
+
+    readings: tuple[Reading, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The worker is gone, and all that it left has been told."""
+
+    how: str
+    out_of_memory: bool = False
+    killed: bool = False
+    too_large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The host is gone, or the way to it: nothing more comes of the job."""
+
+    reason: str
+
+
+Message = Said | Block | Told | Ended | Lost
+Hear = Callable[[Message], None]
+"""Takes the messages of one job in their order, from any thread; never waits."""
+
+
+class Carrier(Protocol):
+    """Takes jobs to hosts. Raises CarrierError where it can't be used at all."""
+
+    def doctor(self) -> tuple[Host, ...]:
+        """Every host that can be reached now, asked anew at each call."""
+
+    def run(self, host: str, job: HostJob, hear: Hear) -> None:
+        """Begin a job on the host of this name and return at once.
+
+        What the host lacks of its files is brought there first. `hear` is given what comes of it;
+        the last is `Ended` or `Lost`, once.
+        """
+
+    def cancel(self, host: str, job_id: str, how: Ending) -> None:
+        """End a job; nothing if it is over. Its last message still comes."""
+
+    def close(self) -> None:
+        """End all jobs and let the hosts go; idempotent."""
+
+
+class Agent(Protocol):
+    """A host's side, the same for every carrier (`app/carriers/agent.py` has it).
+
+    A carrier's other end asks it `doctor`, then for each job `lacks`, `keep` for each block of each
+    file that is lacking, `run`, and at any time `cancel`, from any thread.
+    """
+
+    def doctor(self) -> Host:
+        """What this machine is."""
+
+    def lacks(self, files: tuple[HostFile, ...]) -> tuple[str, ...]:
+        """The sha256 of those that are not in this machine's store."""
+
+    def keep(self, sha256: str, offset: int, data: bytes, size_bytes: int) -> None:
+        """Take one block of a file, in order; the last is checked against the sha256.
+
+        Raises CarrierError for a content of another sum, a store that is full or a size beyond
+        its bound.
+        """
+
+    def run(self, job: HostJob, hear: Hear) -> None:
+        """Run the job to its end, telling as it goes; the last message is `Ended`."""
+
+    def cancel(self, job_id: str, how: Ending) -> None:
+        """End the job of this id, which may not have begun yet."""
