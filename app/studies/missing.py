@@ -24,6 +24,8 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
     lacking = tuple(_lacking(found, whole))
     if lacking:
         yield Points(lacking)
+    elif whole.tune:
+        yield Paragraph("What the search itself has not come to stands below its table.")
     else:
         yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
     together = Together([one.case for one in found.measured])

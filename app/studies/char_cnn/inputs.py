@@ -24,8 +24,8 @@ def published(step: HistoryStep, before: HistoryStep | None) -> tuple[str, str, 
 
 
 def gain(before: Measured | None, after: Measured | None) -> str:
-    """How many times as much the second has, with the 95 % interval from pairs of rounds where
-    there are three; "" where one of the two has no figure."""
+    """How many times as much the second has, with the 95 % interval from pairs of rounds, or how
+    few there are; "" where one of the two has no figure."""
     rates = figure(before, RATE), figure(after, RATE)
     told = times(rates[1], rates[0])
     if not told or before is None or after is None:
@@ -37,7 +37,7 @@ def gain(before: Measured | None, after: Measured | None) -> str:
         in_turn=True,
     )
     if apart is None:
-        return told
+        return f"{told} ({len(both)} round{'s' * (len(both) != 1)})"
     ends = interval_of(apart, CONFIDENCE)
     return f"{told} ({text.significant(ends.low)} to {text.significant(ends.high)})"
 

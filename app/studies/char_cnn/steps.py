@@ -36,7 +36,8 @@ def tables(found: Found) -> Iterator[Block]:
         "On the left the history as it was published, of other machines and other code, each step "
         f"on top of those before. On the right what is nearest to it here, on {_FIRST} unless it "
         "says otherwise, each by itself: from, to, and how many times that is, with its 95 % "
-        "interval from pairs of rounds where there are three."
+        "interval from pairs of rounds. That takes three: a gain of fewer is told with their "
+        "number, and may be the machine's."
     )
     yield _beside(found)
     yield Heading("Throughput by batch size (inputs/s, one thread)")

@@ -65,11 +65,11 @@ def test_the_history_is_as_published(told: str) -> None:
 def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> None:
     here = {row[0]: row[3:] for row in tables(told)[1][1:]}
     # 1 input in 4 ms; 32 in 4 ms x 16.5.
-    assert here["Naively batched computation"][1:] == ["250/s", "485/s", "1.94"]
-    assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50"]
+    assert here["Naively batched computation"][1:] == ["250/s", "485/s", "1.94 (1 round)"]
+    assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50 (1 round)"]
     fused = here["Replace every conv1d with conv1d_kernel, fuse relu"]
-    assert fused[1:] == ["125/s", "250/s", "2.00"]
-    assert here["Use multiple GPUs"][1:] == ["250/s", "500/s", "2.00"]
+    assert fused[1:] == ["125/s", "250/s", "2.00 (1 round)"]
+    assert here["Use multiple GPUs"][1:] == ["250/s", "500/s", "2.00 (1 round)"]
     assert here["Naive CUDA linear"] == ["", "", "", ""], "nothing here is written by hand"
 
 
@@ -113,7 +113,7 @@ def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Pat
     found = Found(run, tuple(Rows().measured(run)))
     heading, said, *_ = as_markdown(missing(found, run.manifest.asked)).split("\n\n")
     assert heading == "## What is left out"
-    assert said.startswith("Nothing: every case of the study had all of its rounds, or ended.")
+    assert said.startswith("What the search itself has not come to")
 
 
 def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
