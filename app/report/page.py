@@ -7,7 +7,6 @@ is escaped; the page holds the plotting library (plotly.js, MIT licence) and ask
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ from app.cases.imported import is_imported
 from app.cases.status import STATUSES
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said
+from app.plan.shell import shell_line
 from app.report import card, figures, reach
 from app.report.checks import checks
 from app.report.compared import comparison
@@ -235,7 +235,7 @@ def _environment(folder: Path, host: Any) -> Iterator[str]:
     packages = host.get("packages") or {}
     told = ", ".join(f"{name} {version}" for name, version in packages.items())
     yield f'<tr><th scope="row">Packages</th><td>{safe(told)}</td></tr>\n</tbody></table></div>\n'
-    command = shlex.join([*own.PROGRAM.split(), "--headless", "--plan", str(folder)])
+    command = shell_line([*own.PROGRAM.split(), "--headless", "--plan", str(folder)])
     yield f"<pre><code>{safe(command)}</code></pre>\n"
 
 
