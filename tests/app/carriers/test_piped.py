@@ -58,6 +58,7 @@ def test_files_are_brought_once_and_a_round_ends_as_its_worker_did(
     assert [type(m) for m in first.messages].count(Ended) == 1
 
 
+@pytest.mark.rare
 def test_a_host_that_falls_silent_is_lost_once_and_begins_anew(
     model: ExportedModel, tmp_path: Path
 ) -> None:
