@@ -39,6 +39,7 @@ from app.sweep.place import ThisMachine
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
 from app.sweep.work.export import MOST_EXPORTERS
 from app.sweep.work.round import RoundWork
@@ -199,20 +200,28 @@ class SweepRun:
         match event:
             case Started(work):
                 self._record(work.begun(self.folder, self.live), work.host)
+                if isinstance(work, RoundWork):
+                    self.live.begin(work.job.case_id, work.job.round)
             case Told(work):
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
                 self._record(work.ended(self.folder, self.live), work.host)
+                self._land(work)
                 if seconds:
                     self._seconds[work.kind].append(seconds)
                 self._count()
             case Dropped(work):
                 work.dropped(self.folder)
+                self._land(work)
             case Paused():
                 self.live.state = "paused"
             case Finished(stopped):
                 self.stopped = stopped
                 self._count()
+
+    def _land(self, work: Work) -> None:
+        if isinstance(work, RoundWork) and work.over:
+            self.live.end(work.job.case_id, work.job.round)
 
     def _record(self, lines: Iterable[Line], host: str) -> None:
         for line in lines:
