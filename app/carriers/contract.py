@@ -79,12 +79,12 @@ class HostFile:
 class HostJob:
     """A job for one worker of a host.
 
-    `id` is `case.round.attempt`, so that one that is handed over twice runs once. `kind` is what
-    the worker does (`round`, `accuracy`, …). `line` is the JSON that it is told. In it the path of
-    one of `files` is `FILE + sha256 + "/" + name`, that of the round's samples is `SAMPLES`, and
-    that of the engine cache is `ENGINES`. A worker that holds more than `memory_limit_bytes` is
-    ended there; 0 for no limit. `gpus` are those whose telemetry is read there. Without `samples`
-    the worker writes none.
+    `id` is `case.round.attempt` with a mark of the sweep, so that one that is handed over twice
+    runs once, and another sweep's is another. `kind` is what the worker does (`round`, …). `line`
+    is the JSON that it is told. In it the path of one of `files` is `FILE + sha256 + "/" + name`,
+    that of the round's samples is `SAMPLES`, and that of the engine cache is `ENGINES`. A worker
+    that holds more than `memory_limit_bytes` is ended there; 0 for no limit. `gpus` are those whose
+    telemetry is read there. Without `samples` the worker writes none.
     """
 
     id: str

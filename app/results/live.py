@@ -19,7 +19,9 @@ class Live:
     """What followers are told; figures of the case in flight are running ones, provisional.
 
     `rounds_total` counts every planned round, `rounds_done` those recorded or no longer
-    needed because their case has ended. Of `eta_s`, exports take `exports_eta_s`. `exit_code`
+    needed because their case has ended. `in_flight` are the rounds that are measured now, as
+    `case.round`: several on several hosts, of which `case_id` and what follows tell the one that
+    began last. Of `eta_s`, exports take `exports_eta_s`. `exit_code`
     is set with `finished` and `stopped`, `disk_error` where the disk ended the run.
     """
 
@@ -43,6 +45,32 @@ class Live:
     exports_eta_s: float = 0.0
     exit_code: int | None = None
     disk_error: str = ""
+    in_flight: tuple[str, ...] = ()
+
+    def numbers_of(self, case_id: str) -> tuple[int, ...]:
+        """The rounds of a case that are measured now."""
+        shown = f"{self.case_id}.{self.round}"
+        names = self.in_flight or ((shown,) if self.round is not None else ())
+        found = (name.rpartition(".") for name in names)
+        return tuple(int(number) for known, _, number in found if known == case_id)
+
+    @property
+    def cases(self) -> frozenset[str]:
+        """Those of which something is in flight now."""
+        others = (name.rpartition(".")[0] for name in self.in_flight)
+        return frozenset(filter(None, (self.case_id, *others)))
+
+    def begin(self, case_id: str, number: int) -> None:
+        """A round of this case is measured from now on."""
+        self.in_flight = (*self.in_flight, f"{case_id}.{number}")
+
+    def end(self, case_id: str, number: int) -> None:
+        """And no more; what is told of one goes on with another that is in flight."""
+        over = f"{case_id}.{number}"
+        self.in_flight = tuple(name for name in self.in_flight if name != over)
+        if self.in_flight and (self.case_id, self.round) == (case_id, number):
+            other, _, left = self.in_flight[-1].rpartition(".")
+            self.show(other, int(left), "measure")
 
     def show(self, case_id: str, number: int | None, phase: str) -> None:
         """Something of this case is in flight now, of which nothing is known yet."""

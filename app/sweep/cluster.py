@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -85,10 +86,11 @@ def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
 
 def benches_of(cluster: Cluster, ring: Callable[[], None]) -> tuple[Bench, ...]:
     """The hosts as a source has them; `ring` ends the waiting of the sweep's own thread."""
+    mark = uuid.uuid4().hex[:8]
     return tuple(
         Bench(
             There(host),
-            Way(cluster.carrier, host.name, ring, cluster.send_code, cluster.said[host.name]),
+            Way(cluster.carrier, host.name, ring, mark, cluster.send_code, cluster.said[host.name]),
         )
         for host in cluster.hosts
     )

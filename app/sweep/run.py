@@ -202,19 +202,27 @@ class SweepRun:
         """The lines that the journals are to have of it, each with its host."""
         match event:
             case Started(work):
+                if isinstance(work, RoundWork):
+                    self.live.begin(work.job.case_id, work.job.round)
                 return _of(work, work.begun(self.folder, self.live))
             case Told(work):
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
                 self._seconds.setdefault(work.kind, Mean()).add(seconds)
+                self._land(work)
                 return _of(work, work.ended(self.folder, self.live))
             case Dropped(work):
                 work.dropped(self.folder)
+                self._land(work)
             case Paused():
                 self.live.state = "paused"
             case Finished(stopped):
                 self.stopped = stopped
         return ()
+
+    def _land(self, work: Work) -> None:
+        if isinstance(work, RoundWork) and work.over:
+            self.live.end(work.job.case_id, work.job.round)
 
     def _record(self, lines: Sequence[tuple[str, Line]]) -> None:
         """Keep what one step came to, each line with its host: a journal is waited for once."""

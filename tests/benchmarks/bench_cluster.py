@@ -1,7 +1,8 @@
-"""What Dask takes of a core while a worker measures, with our settings and with its own.
+"""What Dask takes of a core while a worker measures, and an A/A of rounds here and by a worker.
 
-The child sleeps and writes samples, so that all that is counted is the cluster's: the worker with
-its agent, the scheduler, and the sweep's end, each by the processor time of its process.
+For the first the child sleeps and writes samples, so that all that is counted is the cluster's: the
+worker with its agent, the scheduler, and the sweep's end, each by the processor time of its
+process, with our settings and with Dask's own. In the A/A all of them share this machine.
 """
 
 from __future__ import annotations
@@ -9,13 +10,18 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
+from statistics import median
 
 import psutil
 
 from app.carriers.fleet.carrier import DaskCarrier
+from app.sweep.cluster import Cluster as Hosts
 from tests.app.carriers.fleet.cluster import Cluster, cluster
 from tests.app.carriers.fleet.jobs import Heard, job
+from tests.benchmarks.bench_carriers import Side
+from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 
 SECONDS, SETTLE_S = 20.0, 3.0
 AS_DASK_HAS_IT = (
@@ -35,6 +41,30 @@ def main() -> None:
             made.worker("alpha", code=code)
             made.until_says("alpha", "measures for")
             _report(what, made)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        cluster(Path(folder), None) as made,
+    ):
+        made.worker("alpha")
+        with closing(DaskCarrier(made.address)) as carrier:
+            _compare(carrier, psutil.Process(made.processes[-1].pid))
+
+
+def _compare(carrier: DaskCarrier, worker: psutil.Process) -> None:
+    """The same round of one case here and by the worker, in pairs."""
+    pairs = PAIRS or 40
+    hosts = Hosts(carrier, carrier.doctor(), said={"alpha": ()})
+    for side in (Side(), Side(hosts, worker)):
+        side.measure()  # exports, files, page cache
+    here, there = Side(), Side(hosts, worker)
+    interleaved(pairs, here.measure, there.measure)
+    sys.stdout.write(
+        f"mlp on ort-cpu, {pairs} interleaved pairs of one round, a worker over this machine:\n"
+        f"  p50 {ratio_text(there.p50_us, here.p50_us)}\n"
+        f"  p99 {ratio_text(there.p99_us, here.p99_us)}\n"
+        f"  beside its phases a round takes {median(here.overhead_s):.2f} s here and "
+        f"{median(there.overhead_s):.2f} s by the worker\n"
+    )
 
 
 def _report(what: str, made: Cluster) -> None:

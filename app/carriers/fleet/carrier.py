@@ -64,7 +64,7 @@ class DaskCarrier:
 
     async def _doctor(self) -> tuple[Host, ...]:
         """Of those that answer; CarrierError where none does."""
-        hosts = await self._found()
+        hosts = await self._found(compared=True)
         asked = await asyncio.gather(*(self._host(name, at) for name, at in hosts.items()))
         there = tuple(host for host in asked if host is not None)
         if not there:
@@ -73,10 +73,10 @@ class DaskCarrier:
             )
         return there
 
-    async def _found(self) -> dict[str, str]:
+    async def _found(self, compared: bool = False) -> dict[str, str]:
         """The workers by name as they are now: one that was started again has another address."""
         try:
-            self._hosts = await self._link.workers()
+            self._hosts = await self._link.workers(compared)
         except (OSError, TimeoutError) as error:
             raise CarrierError(f"the scheduler {self._address} does not answer ({error})") from None
         return self._hosts

@@ -57,8 +57,10 @@ async def travel(link: Link, worker: str, job: HostJob, hear: Hear, silence_s: f
         told(Lost(f"nothing was heard of {worker} for {silence_s:g} s"))
     except OSError as error:
         told(Lost(f"the way to {worker} is broken ({error})"))
+    except Exception as error:  # whatever it is, the sweep must not wait for ever
+        told(Lost(f"the way to {worker} failed ({type(error).__name__}: {error})"))
     # One that hears of it yet is not to go on measuring for nobody.
-    with suppress(CarrierError, OSError, TimeoutError):
+    with suppress(Exception):
         await link.ask(worker, "cancel", LAST_WORD_S, job=job.id, how="kill")
 
 

@@ -61,10 +61,11 @@ class Link:
     async def close(self) -> None:
         await self._client.close()
 
-    async def workers(self) -> dict[str, str]:
+    async def workers(self, compared: bool = False) -> dict[str, str]:
         """The addresses of those that measure, by the name that rows call each.
 
-        CarrierError for one of another version, or where there is none.
+        CarrierError where there is none and, if they are to be `compared`, for one of another
+        version.
         """
         told = await self._identity()
         ours = {where: one[KEY] for where, one in told.items() if KEY in one}
@@ -74,7 +75,7 @@ class Link:
                 f"the scheduler {self._address} has no worker that measures{others}",
                 f"{_START} {self._address}",
             )
-        for one in ours.values():
+        for one in ours.values() if compared else ():
             refuse_others(str(one["name"]), one)
         names = [str(one["name"]) for one in ours.values()]
         return {

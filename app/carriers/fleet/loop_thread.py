@@ -16,6 +16,8 @@ class LoopThread:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
+        # Of what we start we ask how it ended; what Dask leaves behind as it closes is no news.
+        self._loop.set_exception_handler(lambda _, __: None)
         # A sweep that dies must not be held by it.
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()

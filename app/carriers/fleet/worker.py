@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import logging
 import signal
+import ssl
 import sys
 import time
 from collections.abc import Sequence
@@ -37,15 +38,7 @@ def main(arguments: Sequence[str], agent: Agent | None = None) -> int:
     address = parse_address(given.address, given.insecure_cluster)
     files = {"ca_file": given.tls_ca_file, "cert": given.tls_cert, "key": given.tls_key}
     security, context = credentials("worker", address, files)
-    until_s = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            reach(address, context)
-            break
-        except Unreached:
-            if time.monotonic() > until_s:
-                raise
-            time.sleep(_AGAIN_S)
+    _reach_in_time(address, context)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters we say ourselves
     try:
         agent = agent or ThisMachine(given.name, given.cores, given.machine)
@@ -55,6 +48,22 @@ def main(arguments: Sequence[str], agent: Agent | None = None) -> int:
             f"the scheduler {address} does not take this worker ({error.__cause__ or error})",
             "is a worker of this --name there already?",
         ) from None
+
+
+def _reach_in_time(address: Address, context: ssl.SSLContext | None) -> None:
+    """As `reach`, but one that is not there yet is waited for."""
+    until_s = time.monotonic() + PATIENCE_S
+    told = False
+    while True:
+        try:
+            return reach(address, context)
+        except Unreached as error:
+            if time.monotonic() > until_s:
+                raise
+            if not told:
+                _say(f"{error.cause}: this waits {PATIENCE_S:g} s for one")
+            told = True
+            time.sleep(_AGAIN_S)
 
 
 async def _measure(address: Address, security: Security, name: str, agent: Agent) -> int:

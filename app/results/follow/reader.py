@@ -70,7 +70,7 @@ class RunReader:
         self._watching = Watching(folder)
         self._series: dict[str, Series] = {}
         self._chosen: tuple[str, ...] = ()
-        self._current = ""
+        self._current: frozenset[str] = frozenset()
         self._reading = False
         self._all_summarised = False
         self._attention = Attention()
@@ -161,9 +161,9 @@ class RunReader:
         return set(self._cases)
 
     def _newly_in_flight(self, live: Live | None) -> set[str]:
-        """The case that is measured now and the one before it, when they are not the same."""
-        before, self._current = self._current, live.case_id if live else ""
-        return {before, self._current} if before != self._current else set()
+        """The cases that are measured now and were not before, or the other way round."""
+        before, self._current = self._current, live.cases if live else frozenset()
+        return set(before ^ self._current)
 
     def _read_live(self) -> Live | None:
         try:
@@ -238,8 +238,9 @@ class RunReader:
             for number, result in rounds.items()
             if result.samples
         }
-        if live and live.case_id == key and live.round is not None and live.round not in rounds:
-            files[live.round] = self.folder / SAMPLES / samples_name(key, live.round)
+        for number in live.numbers_of(key) if live else ():
+            if number not in rounds:
+                files[number] = self.folder / SAMPLES / samples_name(key, number)
         return files
 
     def _details(self, shown: Sequence[str]) -> dict[str, CaseDetails]:
@@ -298,7 +299,7 @@ class RunReader:
         key, run = case.case_id, self._journal.ledger.run
         rounds = run.rounds.get(key, {})
         timed = self._timed_rounds(key) if rounds else []
-        measured_now = live is not None and live.case_id == key
+        measured_now = live is not None and key in live.cases
         samples = self._samples.get(key)
         count, row, summary = self._answered.get(key, (0, {}, None))
         if count != len(rounds):

@@ -23,11 +23,13 @@ class Way:
     """To a host: who carries, and `ring`, which ends the waiting of the sweep's own thread.
 
     With `send_code` a user's own file goes along. `said` is what rows are to tell of the host.
+    `mark` makes jobs of this sweep others than those of any before, which the host may remember.
     """
 
     carrier: Carrier
     host: str
     ring: Callable[[], None]
+    mark: str
     send_code: bool = False
     said: tuple[str, ...] = ()
 
@@ -61,7 +63,7 @@ class HostedRound(RoundWork):
     def start(self, place: Starter) -> None:
         """Wherever the sweep itself is: the host has its own place."""
         self._starts += 1
-        job_id = f"{self.job.case_id}.{self.job.round}.{self.attempt}"
+        job_id = f"{self.job.case_id}.{self.job.round}.{self.attempt}.{self._way.mark}"
         self._there, files = brought(self.job, self._way.send_code)
         job = HostJob(
             # One that begins again, since its host slept, is another job.

@@ -110,10 +110,11 @@ class RoundWork(ProcessWork):
         live.show(self.job.case_id, self.job.round, self.phase)
 
     def told(self, folder: RunFolder, live: Live) -> None:
-        live.phase = self.phase
-        if (now := self.progress) is not None:
-            live.iterations, live.elapsed_s = now.iterations, now.elapsed_s
-            live.p50_us, live.p99_us = self._running(now)
+        if (live.case_id, live.round) == (self.job.case_id, self.job.round):
+            live.phase = self.phase
+            if (now := self.progress) is not None:
+                live.iterations, live.elapsed_s = now.iterations, now.elapsed_s
+                live.p50_us, live.p99_us = self._running(now)
         if self._readings:
             folder.record_readings(self.job.case_id, self.job.round, self._readings)
             self._readings = ()

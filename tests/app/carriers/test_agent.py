@@ -17,6 +17,7 @@ from app.carriers.agent import Agent
 from app.carriers.contract import FILE, CarrierError, Ended, HostFile, HostJob
 from app.carriers.scrubbed import scrubbed
 from app.cases.round import MEASURED, RECORD, RoundResult
+from app.sweep.place import ThisMachine
 from exporters.codec import from_json
 from exporters.digest import file_sha256
 from exporters.types import ExportedModel
@@ -87,7 +88,14 @@ def test_a_launchers_word_on_threads_does_not_reach_the_child(
     (line,) = heard.said("PATH")
     told = json.loads(line)
     assert not [name for name in told if name.startswith(("OMP", "MKL", "KMP", "MALLOC"))]
-    assert {"PATH", "HOME"} & told.keys() == {"PATH", "HOME"} & os.environ.keys()
+    with ThisMachine(commands={"round": (sys.executable, str(tells))}) as here:
+        for name in os.environ.keys() - scrubbed().keys():
+            monkeypatch.delenv(name)
+        local = here.start("round")
+        wait_until(local.ended)
+        (line,) = local.lines()
+        local.close()
+    assert told == json.loads(line), "otherwise it is what a local run has"
     assert scrubbed({"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "1"}) == {
         "CUDA_VISIBLE_DEVICES": "1"
     }, "which devices there are, a launcher may say"

@@ -44,6 +44,7 @@ def test_a_host_is_what_its_agent_tells(carrier: DaskCarrier) -> None:
     assert host.name == "alpha"
     assert host.cores == tuple(sorted(os.sched_getaffinity(0)))
     assert "ort-cpu" in host.runtimes
+    assert carrier._hosts["alpha"].startswith("tls://")
 
 
 def test_a_job_comes_back_whole_and_its_file_is_brought_once(

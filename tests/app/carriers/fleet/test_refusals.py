@@ -138,7 +138,9 @@ def test_a_nanny_is_refused() -> None:
 @pytest.mark.rare
 def test_a_worker_ends_when_its_scheduler_does(tmp_path: Path) -> None:
     with cluster(tmp_path, None) as short:
-        worker = short.worker("left")
+        asked, worker = short.worker("asked"), short.worker("left")
+        asked.terminate()
+        assert asked.wait(60) == 0
         short.processes[0].kill()
         assert worker.wait(60) == 1
         assert "is gone, or has let go of left" in short.until_says("left", "gone")
@@ -152,11 +154,18 @@ def test_dasks_own_command_starts_a_worker(tmp_path: Path) -> None:
     with cluster(tmp_path, None) as made:
         made.start([*dask_worker, made.address, *kind, "--name", "nannied"], {}, "nanny")
         made.until_says("nanny", "start the worker without one: --no-nanny")
-        made.start([*dask_worker, made.address, *kind, "--no-nanny", "--name", "7"], {}, "own")
-        made.until_says("own", "Registered to:")
         carrier = DaskCarrier(made.address)
-        (host,) = carrier.doctor()
-        assert host.name == socket.gethostname()
+        for number in ("7", "8"):
+            own = [*dask_worker, made.address, *kind, "--no-nanny", "--name", number]
+            made.start(own, {}, number)
+            made.until_says(number, "Registered to:")
+            names = {host.name for host in carrier.doctor()}
+            here = socket.gethostname()
+            if number == "7":
+                assert names == {here}
+            else:
+                assert len(names) == 2
+                assert all(name.startswith(f"{here}@127.0.0.1:") for name in names)
         carrier.close()
 
 

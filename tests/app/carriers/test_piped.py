@@ -1,0 +1,87 @@
+"""The way to a host: files once, a way that is cut, an end that is told once."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.carriers.contract import Ended, Lost
+from app.carriers.piped import PipedCarrier
+from app.cases.round import RoundResult
+from exporters.codec import from_json
+from exporters.types import ExportedModel
+from tests.app.carriers.hosts import (
+    Heard,
+    agent_of,
+    carrier_of,
+    child_of,
+    command_of,
+    cut_off,
+    is_gone,
+    job,
+    wait_until,
+)
+from tests.app.sweep.sweeps import exported_add
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ExportedModel:
+    return exported_add(tmp_path)
+
+
+def test_files_are_brought_once_and_a_round_ends_as_its_worker_did(
+    model: ExportedModel, tmp_path: Path
+) -> None:
+    large = tmp_path / "add.onnx"
+    asked = job(model, tmp_path)
+    with carrier_of("one") as carrier:
+        first, twice = Heard(), Heard()
+        carrier.run("one", asked, first)
+        assert first.wait() == Ended("exit code 0")
+        (line,) = first.said('"event": "result"')
+        result = from_json(RoundResult, json.loads(line))
+        assert zlib.crc32(first.samples) == result.samples_crc32
+        large.unlink()  # nobody asks for it again
+        carrier.run("one", asked, twice)
+        end = twice.wait()
+        assert isinstance(end, Lost)
+        assert "handed over twice" in end.reason
+    assert [type(m) for m in first.messages].count(Ended) == 1
+
+
+@pytest.mark.rare
+def test_a_host_that_falls_silent_is_lost_once_and_begins_anew(
+    model: ExportedModel, tmp_path: Path
+) -> None:
+    carrier = PipedCarrier({"one": command_of("one")}, silence_s=4.0)
+    with closing(carrier):
+        heard, again = Heard(), Heard()
+        carrier.run("one", job(model, tmp_path, min_s=60.0), heard)
+        wait_until(lambda: bool(heard.said('"progress"')))
+        agent = agent_of(carrier, "one")
+        child = child_of(agent)
+        cut_off(agent)
+        assert heard.wait() == Lost("nothing was heard of it for 4 s")
+        wait_until(lambda: is_gone(agent) and is_gone(child))
+        carrier.run("one", job(model, tmp_path), again)
+        assert again.wait() == Ended("exit code 0"), "the next job starts it anew"
+    assert len([m for m in heard.messages if isinstance(m, Lost | Ended)]) == 1
+
+
+def test_closing_ends_the_job_and_its_process(model: ExportedModel, tmp_path: Path) -> None:
+    heard = Heard()
+    with carrier_of("one") as carrier:
+        carrier.run("one", job(model, tmp_path, min_s=60.0), heard)
+        wait_until(lambda: bool(heard.said('"progress"')))
+        child = child_of(agent_of(carrier, "one"))
+    assert heard.end == Lost("it was let go")
+    wait_until(lambda: is_gone(child))
