@@ -16,7 +16,7 @@ test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then t
 fuzz: $(STAMP)  ## the property tests with fresh draws, for FUZZ_MINUTES (5) from FUZZ_SEED
 	$(BIN)/python -m tests.fuzz
 
-soak: $(STAMP)  ## the tests that take long and rarely break, and SOAK_MUTANTS (700) damaged files
+soak: $(STAMP)  ## tests that take long and rarely break; for SOAK_MINUTES (10) damage, kills, endurance
 	$(BIN)/python -m tests --rare
 	$(BIN)/python -m tests.soak
 

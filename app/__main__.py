@@ -13,7 +13,7 @@ from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
 from app.machine.system import refuse_other_systems
 from app.plan.flags import environment_pair, parse, share_of, size_of
-from app.results.plain import one_line
+from app.results.plain import one_line, printable
 from exporters.types import GraphlapError
 
 
@@ -42,9 +42,9 @@ def _say(sentence: str) -> None:
 
 
 def _print(text: str) -> int:
-    """Write it to standard output; returns the exit code."""
+    """Write it to standard output; returns the exit code. Nothing in it steers a terminal."""
     out = Lasting(sys.stdout)
-    out.write(text)
+    out.write("\n".join(map(printable, text.split("\n"))))
     out.flush()
     if out.lost and out.fault:
         _say(f"standard output can't be written ({out.fault.strerror})")
@@ -122,6 +122,12 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.width import width_of
 
         return _print(import_files(flags, width_of(sys.stdout)))
+    if flags.merge:
+        from app.console.merging import merge_runs
+        from app.console.width import width_of
+
+        report, code = merge_runs(flags, width_of(sys.stdout))
+        return _print(report) or code
     if flags.export and flags.paths:
         from app.console.exporting import export_stored, formats_of
 
@@ -139,6 +145,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.cache import cache_text
 
         return _print(cache_text(clear=flags.cache_clear))
+    if flags.study is not None:
+        from app.study import run_study
+
+        return run_study(flags)
     if flags.headless or flags.check or flags.resume:
         from app.headless import run_headless
 

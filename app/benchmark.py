@@ -16,23 +16,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError, suggestion
-from app.cases.round import RoundResult
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import load_suite, parse_plan
 from app.results.exports.frames import pandas
 from app.results.plain import storable
+from app.results.profiles import as_json, profile
 from app.results.reader import read_run
-from app.results.rows import Rows, worst
-from app.results.run import Run
+from app.results.rows import Rows
 from app.results.table import neutralised, to_csv
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun
-from exporters.types import ExportedModel
 from runtimes.base import Runtime
 
 if TYPE_CHECKING:
@@ -60,7 +55,7 @@ class BenchmarkResult:
         A field that two parts share carries its part's name: `device_name`, `runtime_name`.
         """
         pd = pandas()
-        return pd.DataFrame([_flat(profile) for profile in self.profiles])
+        return pd.DataFrame([_flat(one) for one in self.profiles])
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The frame as CSV, written to `path` if one is given; lists are JSON in their cell.
@@ -74,7 +69,7 @@ class BenchmarkResult:
 
         >>> CellBasedBenchmark().run_on("torch-cpu").to_json("cells.json")
         """
-        return _written(json.dumps(self.profiles, indent=1) + "\n", path)
+        return _written(as_json(self.profiles), path)
 
 
 class _SuiteBenchmark:
@@ -130,7 +125,7 @@ class _SuiteBenchmark:
                 sweep.step(_STEP_S)
             sweep.close(exit_code(sweep.rows(), strict=False))
             run = sweep.run
-        profiles = (_profile(run, case, self.num_inference) for case in run.manifest.cases)
+        profiles = (profile(run, case, self.num_inference) for case in run.manifest.cases)
         return BenchmarkResult(folder.path, tuple(profiles))
 
 
@@ -194,51 +189,6 @@ def _frame(path: Path) -> pd.DataFrame:
         raise ResultsError(
             f"{path} can't be read as results ({error})", "give run folders or results.csv files"
         ) from None
-
-
-def _profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
-    """One case in the profiler's fields, and its status and clock; times in seconds."""
-    rounds = run.rounds_of(case)
-    model = run.models.get((case.model, case.precision))
-    decisive = worst(rounds)
-    last = rounds[-1] if rounds else RoundResult(case.case_id, 0, "cancelled")
-    loads = [result.phases_ms["compile"] for result in rounds if "compile" in result.phases_ms]
-    return {
-        "model": {
-            "model_name": case.model,
-            "inputs": _shapes(model, case, "inputs"),
-            "outputs": _shapes(model, case, "outputs"),
-            "parameters": None if model is None else model.parameters,
-            "macc": None if model is None else model.macs,
-        },
-        "device": {"name": last.device_name or None, "system": run.hosts.get(case.case_id)},
-        "runtime": {"name": case.runtime, "version": last.runtime_version or None},
-        "inference": {
-            "batch_size": (case.axes if model is None else model.at(case.axes).axes).get("batch"),
-            "model_load_time": float(np.median(loads)) / 1e3 if loads else None,
-            "inference_time": _times_s(run, rounds, most_times),
-            "clock": next((result.clock for result in rounds if result.samples), None),
-        },
-        "status": "cancelled" if decisive is None else decisive.status,
-        "reason": "" if decisive is None else decisive.reason,
-    }
-
-
-def _shapes(model: ExportedModel | None, case: Case, side: str) -> dict[str, list[int]] | None:
-    if model is None:
-        return None
-    there = model.at(case.axes)
-    return {spec.name: list(spec.shape_at(there.axes)) for spec in getattr(there, side)}
-
-
-def _times_s(run: Run, rounds: Sequence[RoundResult], most: int) -> list[float]:
-    """At most so many of the measured latencies, evenly spread over all rounds, in seconds."""
-    timed = [run.samples_of(result).latency_ns for result in rounds if result.samples]
-    if not timed:
-        return []
-    all_ns = np.concatenate(timed)
-    kept = np.linspace(0, len(all_ns) - 1, min(most, len(all_ns))).astype(int)
-    return [float(nanoseconds) / 1e9 for nanoseconds in all_ns[kept]]
 
 
 def _flat(profile: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from app.cases.column import Row
-from app.cases.errors import DiskError, ResultsError
-from app.cases.imported import is_imported
+from app.cases.errors import DiskError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.check_page import check_page
 from app.console.checks import checked
@@ -53,16 +52,19 @@ from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
+from app.results.int8_peak import with_peak
 from app.results.labels import case_label
-from app.results.manifest import read_manifest
+from app.results.manifest import Manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
 from app.results.tune_answer import TunesFound, tunes_found
 from app.sweep.begin import begin
 from app.sweep.cluster import Cluster, cluster_of
+from app.sweep.measurable import measurable
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
+from exporters.cache import default_root
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -73,20 +75,25 @@ _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
-def run_headless(flags: argparse.Namespace) -> int:
-    """Measure what the flags ask for; returns the exit code.
+def run_headless(flags: argparse.Namespace, then: Callable[[Path], int] | None = None) -> int:
+    """Measure what the flags ask for; returns the exit code. `then` tells of the run folder in
+    place of our own answer, and its code holds where all else is well.
 
     Raises PlanError or ResultsError before anything is written.
     """
     formats = formats_of(flags.export)
-    plan = _asked(flags)
+    manifest = _of_a_run(flags)
+    plan = plan_from_flags(flags) if manifest is None else manifest.asked
+    if flags.resume is not None:  # it may go on elsewhere
+        plan = plan.model_copy(update=elsewhere(flags))
+        refuse_beside_cluster(plan)
     if plan.check:
         refuse_with_check(flags)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
-    with cluster_of(plan) as cluster, _folder(flags, plan, cluster) as folder:
+    with cluster_of(plan) as cluster, _folder(flags, plan, manifest, cluster) as folder:
         return measure(
             folder,
             make_run=partial(SweepRun, cluster=cluster),
@@ -96,6 +103,7 @@ def run_headless(flags: argparse.Namespace) -> int:
             comparing=comparing,
             plot=flags.plot or "",
             page=plan.check and flags.markdown,
+            then=then,
         )
 
 
@@ -108,6 +116,7 @@ def measure(
     comparing: Comparing | None = None,
     plot: str = "",
     page: bool = False,
+    then: Callable[[Path], int] | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -137,6 +146,8 @@ def measure(
         rows = [one.row for one in measured]
         search = folder.manifest.asked.largest_batch
         tunes = tunes_found(run.run)
+        if tunes is not None and not run.stopped:
+            tunes = with_peak(tunes, run.run, default_root())
         code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
         if tunes is not None and not run.stopped and not strict:
             code = ladder_code(tunes)
@@ -144,7 +155,7 @@ def measure(
         if compared is not None:
             code = code or compared.code
         try:
-            run.close(code)
+            run.close(code, rows)
             rates = rates_found(run.run)
             if rates is not None:
                 write_rates(folder, rates)
@@ -153,10 +164,14 @@ def measure(
             export(run.run, measured, formats)
         except OSError as error:
             raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
+        steering.release()  # all is kept, and what is left is to tell it
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)
         elif page:
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
+        elif then is not None:
+            page_code = then(folder.path)
+            code = code or page_code
         else:
             report(measured, folder.path, shown, run, sort, compared, rates, tunes)
         shown.flush()
@@ -244,7 +259,12 @@ class Steering:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._previous.items():
+        self.release()
+
+    def release(self) -> None:
+        """From now on signals do what they did before; idempotent."""
+        while self._previous:
+            number, handler = self._previous.popitem()
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def heed(self) -> None:
@@ -280,38 +300,27 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
         steering.heed()
 
 
-def _asked(flags: argparse.Namespace) -> Plan:
-    """The plan that the flags say, or that of the run which they name."""
+def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
+    """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        resumed = _measurable(Path(flags.resume)).model_copy(update=elsewhere(flags))
-        refuse_beside_cluster(resumed)
-        return resumed
+        return measurable(Path(flags.resume))
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
-        return _measurable(Path(flags.plan))
-    return plan_from_flags(flags)
+        return measurable(Path(flags.plan))
+    return None
 
 
-def _measurable(path: Path) -> Plan:
-    """The plan of a run folder; ResultsError for one that holds what another program measured."""
-    manifest = read_manifest(path)
-    if any(is_imported(case.runtime) for case in manifest.cases):
-        raise ResultsError(
-            f"{path} was imported: another program measured it",
-            "import its files again, or use --models",
-        )
-    return manifest.asked
-
-
-def _folder(flags: argparse.Namespace, plan: Plan, cluster: Cluster | None) -> RunFolder:
+def _folder(
+    flags: argparse.Namespace, plan: Plan, manifest: Manifest | None, cluster: Cluster | None
+) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if flags.resume is not None:
         if cluster is None:
             refuse_misplaced(plan)
         environments_of(plan)
         engines.refuse_unwritable()
-        return RunFolder.reopen(Path(flags.resume))
+        return RunFolder.reopen(Path(flags.resume), manifest)
     out = Path(flags.out) if flags.out else None
     return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out, cluster)
 

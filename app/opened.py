@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.verdict import BAND
-from app.console.report import verdict_text
-from app.report import card, figures, reach
+from app.console.said import verdict_text
+from app.report import card, figures, reach, schedule
 from app.report.operators import roofline, slowest
 from app.report.shown import Shown, shown
+from app.results.card_run import card_runs
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.exports.frames import pandas, rows_frame, samples_frame
 from app.results.fastest import fastest
@@ -21,6 +22,7 @@ from app.results.follow.details import case_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
+from exporters.types import GraphlapError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,6 +121,10 @@ class OpenedRun:
         """Inferences a second by runtime, at the batch size that most of them ran."""
         return self._drawn(reach.devices, cases, "no model was measured on two runtimes")
 
+    def replicas(self, cases: Sequence[str] = ()) -> Figure:
+        """Inferences a second over the replicas, beside what perfect scaling would give."""
+        return self._drawn(reach.replicas, cases, "no case was measured alone and with several")
+
     def accuracy(self, cases: Sequence[str] = ()) -> Figure:
         """Top-1 over inferences a second."""
         return self._drawn(reach.accuracy, cases, "fewer than two cases have an accuracy")
@@ -126,6 +132,21 @@ class OpenedRun:
     def card(self, cases: Sequence[str] = ()) -> Figure:
         """How full the simulated cards are."""
         return self._drawn(card.fit, cases, "nothing ran on a simulated card")
+
+    def schedule(self, case_id: str) -> Figure:
+        """Which instruction a simulated card runs on which unit when, of one case; waits for the
+        card's compiler."""
+
+        def drawn(cases: Sequence[Shown]) -> Figure | None:
+            line = schedule.asked_of(cases[0])
+            if not line:
+                return None
+            (answer,) = card_runs([line])
+            if isinstance(answer, GraphlapError):
+                raise ResultsError(answer.cause, answer.remedy)
+            return schedule.schedule(cases[0], answer)
+
+        return self._drawn(drawn, [case_id], "it did not run on a simulated card")
 
     def largest_batch(self) -> Figure:
         """How far a search for the largest batch came, and what stopped it."""

@@ -7,7 +7,7 @@ wrote is checked where it comes in. The standard library alone: every process ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from reprlib import repr as short
 from types import NoneType, UnionType
@@ -36,6 +36,13 @@ def to_json(value: Any) -> Any:
     """
     kind: Any = type(value)
     return _writer(kind)(value)
+
+
+def to_brief_json(value: Any) -> Any:
+    """The same without those fields of dataclasses that are at their defaults, which `from_json`
+    puts back: a fraction of the text where there are many values."""
+    kind: Any = type(value)
+    return _brief_writer(kind)(value)
 
 
 def from_json(kind: type[T], data: object, name: str = "") -> T:
@@ -82,6 +89,29 @@ def _writer(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, frozenset):
         return lambda value: sorted(map(to_json, value))
     raise CodecError(f"a value of type {kind.__name__} has no form in JSON")
+
+
+@cache
+def _brief_writer(kind: type) -> Callable[[Any], Any]:
+    if not is_dataclass(kind):
+        return _writer(kind)
+    usual = [(field.name, _default(field)) for field in fields(kind)]
+
+    def write(value: Any) -> dict[str, Any]:
+        told = {}
+        for name, default in usual:
+            own = getattr(value, name)
+            # 1 is True to Python, and another value in JSON.
+            if own is default or (type(own) is type(default) and own == default):
+                continue
+            told[name] = to_brief_json(own)
+        return told
+
+    return write
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 @cache

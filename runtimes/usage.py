@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from exporters.types import ExportedModel
@@ -47,7 +46,7 @@ def triton_config(used: Used, backend: str, parameters: dict[str, str], instance
                 str(model.axes.get(size, -1) if isinstance(size, str) else size)
                 for size in spec.shape
             )
-            name = json.dumps(spec.name, ensure_ascii=False)
+            name = _quoted(spec.name)
             kept_as = _TYPES.get(spec.dtype, "TYPE_INVALID")
             lines.append(f"{kind} {{ name: {name} data_type: {kept_as} dims: [ {dims} ] }}")
     lines.append(f"instance_group {{ count: {instances} kind: KIND_CPU }}")
@@ -56,3 +55,16 @@ def triton_config(used: Used, backend: str, parameters: dict[str, str], instance
         for key, value in parameters.items()
     ]
     return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A string of protobuf's text format; what does not print is octal, as all readers know."""
+    return f'"{"".join(map(_told, text))}"'
+
+
+def _told(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))

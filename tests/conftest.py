@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 pytest_plugins = ("tests.draws",)
+
+
+def pytest_configure() -> None:
+    """Signals mean what they mean to a user, also where `nohup` or a shell's background job
+    has them ignored: our children would inherit that."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -59,10 +59,10 @@ class Case:
         the suite nor paths of files count.
         """
         told: dict[str, Any] = {"model": self.model, "runtime": self.runtime}
-        for one in fields(self):
-            value, usual = getattr(self, one.name, None), _usual(one)
-            if one.name not in _NOT_IDENTITY and value != usual:
-                told[one.name] = _told(value)
+        for name, usual in _AXES:
+            value = getattr(self, name)
+            if value is not usual and value != usual:
+                told[name] = _told(value)
         return told | self.given.identity
 
     @property
@@ -86,6 +86,12 @@ def _usual(one: Field[Any]) -> object:
     return one.default_factory() if one.default_factory is not MISSING else one.default
 
 
+_AXES = tuple((one.name, _usual(one)) for one in fields(Case) if one.name not in _NOT_IDENTITY)
+"""What counts beside model and runtime, each with its default."""
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+"""Made once: a sweep may have a hundred thousand cases."""
+
+
 def _identity_of_schema_1(case: Case) -> dict[str, Any]:
     """Schema 1 told every axis that it had."""
     return {
@@ -103,5 +109,4 @@ def _identity_of_schema_1(case: Case) -> dict[str, Any]:
 
 def _digest(named: Mapping[str, Any]) -> str:
     """12 hex digits of the sha256 of a case's identity."""
-    text = json.dumps(named, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(_encode(named).encode()).hexdigest()[:12]

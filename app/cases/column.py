@@ -7,6 +7,18 @@ from typing import Literal
 
 Value = str | int | float | bool | None
 Row = dict[str, Value]
+
+
+class Blank(dict[str, Value]):
+    """A row of which little is known, such as a case that was not begun: what it lacks is None.
+
+    A sweep may have a hundred thousand of them, and a row has a hundred and fifty columns.
+    """
+
+    def __missing__(self, name: str) -> Value:
+        return None
+
+
 Kind = Literal["text", "count", "number", "flag"]
 
 

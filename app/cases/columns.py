@@ -21,6 +21,7 @@ from app.cases.load_columns import LOAD
 from app.cases.null_columns import NULL
 from app.cases.pattern_columns import PATTERNS
 from app.cases.placing_columns import PLACING
+from app.cases.scaling_columns import SCALING
 from app.cases.shape_columns import SHAPES
 
 _RUN = (
@@ -223,6 +224,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Load as it arrives": LOAD,
     "Against the baseline": BASELINE,
     "Against the null twin": NULL,
+    "Against one replica": SCALING,
     "Cold starts": COLD_START,
     "Memory, energy and clocks": _RESOURCES,
     "On a GPU": GPU,

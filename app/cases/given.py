@@ -71,6 +71,8 @@ class Given:
     @property
     def identity(self) -> dict[str, Any]:
         """What a case's id depends on: contents and names, no paths; {} where nothing is given."""
+        if self is NOTHING:
+            return {}
         others: dict[str, Any] = {
             "from_nodes": list(self.from_nodes),
             "to_nodes": list(self.to_nodes),
@@ -106,6 +108,8 @@ class Given:
 
     def __str__(self) -> str:
         """`weights=net.safetensors from_nodes=a,b`: what a row says of it."""
+        if self is NOTHING:
+            return ""
         files = {name: getattr(self, name) for name in _FILES}
         told = {name: Path(path).name for name, path in files.items() if path}
         if self.more_inputs:

@@ -92,6 +92,8 @@ class Scenario:
     @property
     def words(self) -> str:
         """The same as one writes it, `burst:8@10ms`: what names a case keeps to microseconds."""
+        if self.kind in _BARE:
+            return self.kind
         return self._with(_time(self.gap_us), _time(self.period_us))
 
     def __str__(self) -> str:
@@ -110,6 +112,8 @@ class Scenario:
 
 
 CLOSED_LOOP = Scenario()
+_BARE = ("closed_loop", "offline")
+"""The kinds without a figure: most cases of large sweeps."""
 
 
 def _time(us: float) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from app.cases.column import Row
 from app.console.checks import NOWHERE, summary, words
 from app.console.escaped import escaped
-from app.results.causes import causes
+from app.console.said import said
 from app.results.checking import matrix
+from app.results.hosts import environments
 from app.results.measured import Measured
 from app.results.run import Run
-from app.results.together import Together
 
 _NO_SUITE = "models"
 
@@ -23,7 +23,9 @@ def check_page(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     yield f"# Will it run there: {escaped(manifest.name)}"
     yield ""
     date, version = manifest.created_at_utc[:10], manifest.graphlap_version
-    cpu = escaped(str(manifest.environment.get("cpu") or "an unknown processor"))
+    hosts = environments(manifest, run.environments, rows).values()
+    cpus = dict.fromkeys(str(host["cpu"]) for host in hosts if host.get("cpu"))
+    cpu = escaped(" and ".join(cpus) or "an unknown processor")
     yield f"Checked {date} with Graphlap {version} on {cpu}:"
     yield "compiled for each runtime as far as that machine could, and nothing timed."
     yield f"{summary(rows)}."
@@ -31,22 +33,20 @@ def check_page(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     yield "| runtime | version |"
     yield "| --- | --- |"
     for runtime, version in _versions(rows).items():
-        yield f"| {escaped(runtime)} | {version or 'not on this machine'} |"
+        yield f"| {escaped(runtime)} | {escaped(version) or 'not on this machine'} |"
     here = [one for one in measured if one.row["status"] != NOWHERE]
     for suite in dict.fromkeys(one.case.suite for one in here):
         yield ""
         yield f"## {escaped(suite) or _NO_SUITE}"
         yield ""
         yield from _table([one for one in here if one.case.suite == suite])
-    found = causes(rows)
+    found = said(measured).causes
     if found:
-        together = Together([one.case for one in measured])
         yield ""
         yield "## Why not"
         yield ""
-        for cause in found:
-            status, cases = cause.status.replace("_", " "), together.text(cause.case_ids)
-            yield f"- **{status}**, {escaped(f'{cases}: {cause.reason}')}"
+        for why in found:
+            yield f"- **{why.status.replace('_', ' ')}**, {escaped(why.sentence)}"
 
 
 def _versions(rows: Sequence[Row]) -> dict[str, str]:

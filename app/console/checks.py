@@ -10,12 +10,10 @@ from app.cases.column import Row
 from app.cases.status import STATUSES, WELL
 from app.console.report import listed
 from app.console.row_table import STYLES
+from app.console.said import said
 from app.console.tables import APART, simple_table
-from app.results.causes import causes
 from app.results.checking import Matrix, matrix, word
 from app.results.measured import Measured
-from app.results.together import Together
-from app.results.warned import warned
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,14 +32,14 @@ def checked(measured: Sequence[Measured], width: int) -> Iterator[RenderableType
     from rich.text import Text
 
     rows = [one.row for one in measured]
-    together = Together([one.case for one in measured])
     here = [one for one in measured if one.row["status"] != NOWHERE]
     if here:
         yield from _tables(matrix([one.case for one in here]), [one.row for one in here], width)
-    for kind in warned(rows):
-        yield listed("note", f"{together.text(kind.case_ids)}: {kind.sentence}", "yellow")
-    for cause in causes(rows):
-        yield listed(cause.status, f"{together.text(cause.case_ids)}: {cause.reason}", "bold")
+    told = said(measured)
+    for doubt in told.doubts:
+        yield listed("note", doubt, "yellow")
+    for why in told.causes:
+        yield listed(why.status, why.sentence, "bold")
     yield Text(summary(rows), style="bold")
     if any(row["status"] in WELL for row in rows):
         yield Text(NO_FIGURE)

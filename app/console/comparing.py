@@ -45,7 +45,7 @@ class Comparing:
         if plan.aa is not None:
             return self._with_itself(with_itself(run, measured), run.path)
         if self.stored is not None:
-            side = RunSide(where, tuple(measured), run.manifest.environment, plan.percentiles)
+            side = side_of(run, measured)
             return self._outcome(compare_runs(self.stored, side, plan.band))
         found = against_baseline(plan, measured, where)
         return None if found is None else self._outcome(found)

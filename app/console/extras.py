@@ -12,6 +12,7 @@ from app.console.gap_table import gap_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
 from app.console.rates import rate_tables
+from app.console.scaling import scaling_tables
 from app.console.shape_table import shape_tables
 from app.console.sustained_table import sustained_tables
 from app.console.tables import simple_table
@@ -42,6 +43,7 @@ def extra_tables(
     if rates is not None:
         yield from rate_tables(rates)
     yield from null_tables(run, rows)
+    yield from scaling_tables(run.cases, rows)
     yield from batcher_table(run.cases, rows)
     yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)

@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from app.console.svg import WIDTH, document, escaped
+from app.console.svg import WIDTH, colour_of, document, escaped
 from app.console.svg import text as svg_text
+from app.console.svg_scale import LogScale, grid
 from app.results import text
 from app.results.gap_curves import GapCurve, Idleness
 
 _LEFT, _RIGHT, _TITLE, _PLOT, _BELOW = 80, 220, 30, 240, 40
 _PANEL = _TITLE + _PLOT + _BELOW
-_COLOURS = ("#1f5f99", "#b3261e", "#1b7f3b", "#8a5a00", "#6a3d9a", "#444444")
-_GRID = "#dddddd"
-_FEW_DECADES = 2.5
-
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """From `least` to `most`, both over 0, to places from `begin` to `end`."""
-
-    least: float
-    most: float
-    begin: float
-    end: float
-
-    def __call__(self, value: float) -> float:
-        share = math.log(value / self.least) / math.log(self.most / self.least)
-        return self.begin + share * (self.end - self.begin)
-
-    @property
-    def ticks(self) -> list[float]:
-        """Powers of ten, with 2 and 5 times those where they are few; else both ends."""
-        first, last = math.log10(self.least), math.log10(self.most)
-        steps = (1, 2, 5) if last - first < _FEW_DECADES else (1,)
-        powers = range(math.floor(first), math.ceil(last) + 1)
-        known = [step * 10.0**power for power in powers for step in steps]
-        return [tick for tick in known if self.least <= tick <= self.most] or [
-            self.least,
-            self.most,
-        ]
 
 
 def gaps_svg(found: Sequence[Idleness]) -> str:
@@ -59,17 +29,12 @@ def _panel(idle: Idleness) -> Iterator[str]:
     ]
     gaps = [gap for gap in idle.gaps_us if gap]
     bottom = _TITLE + _PLOT
-    x = _Scale(gaps[0], gaps[-1], _LEFT, WIDTH - _RIGHT)
-    y = _Scale(min(values) / 1.2, max(values) * 1.2, bottom, _TITLE)
+    x = LogScale(gaps[0], gaps[-1], _LEFT, WIDTH - _RIGHT)
+    y = LogScale(min(values) / 1.2, max(values) * 1.2, bottom, _TITLE)
     yield svg_text(10, 18, f"latency after a pause: {idle.what}", 'font-weight="bold"')
-    for tick in x.ticks:
-        yield _line(x(tick), _TITLE, x(tick), bottom)
-        yield svg_text(x(tick), bottom + 18, text.time_tick(tick * 1e-6), 'text-anchor="middle"')
-    for tick in y.ticks:
-        yield _line(_LEFT, y(tick), WIDTH - _RIGHT, y(tick))
-        yield svg_text(_LEFT - 8, y(tick) + 4, text.latency(tick), 'text-anchor="end"')
+    yield from grid(x, y, lambda gap_us: text.time_tick(gap_us * 1e-6), text.latency)
     for number, curve in enumerate(idle.curves):
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = colour_of(number)
         place = _TITLE + 12 + 36 * number
         yield from _curve(curve, "p50", "", colour, x, y)
         yield from _curve(curve, "p99", ' stroke-dasharray="4 3"', colour, x, y)
@@ -78,7 +43,7 @@ def _panel(idle: Idleness) -> Iterator[str]:
 
 
 def _curve(
-    curve: GapCurve, name: str, dashes: str, colour: str, x: _Scale, y: _Scale
+    curve: GapCurve, name: str, dashes: str, colour: str, x: LogScale, y: LogScale
 ) -> Iterator[str]:
     known = [
         (point.gap_us, value)
@@ -95,7 +60,3 @@ def _curve(
             f'<circle cx="{x(gap):.1f}" cy="{y(value):.1f}" r="3" fill="{colour}">'
             f"<title>{escaped(told)}</title></circle>"
         )
-
-
-def _line(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{_GRID}"/>'

@@ -48,7 +48,7 @@ def as_json(found: History) -> bytes:
         "series": [_series(trend) for trend in found.trends],
         "passed_over": list(found.passed_over),
     }
-    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode(errors="replace")
+    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
 
 
 def _rows(trend: Trend) -> list[Row]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from io import StringIO
 from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.console.exporting import export, formats_of
-from app.console.report import answer
-from app.console.row_columns import shown_percentiles, sort_column
-from app.results.folder import RESULTS
+from app.console.row_columns import sort_column
+from app.console.stored import told_of
 from app.results.imports.as_run import cases_of, plan_of, write_run
 from app.results.imports.formats import read_foreign
-from app.results.plain import printable
 from app.results.rows import Rows
 from app.sweep.begin import new_path
 
@@ -30,15 +27,7 @@ def import_files(flags: argparse.Namespace, width: int) -> str:
     run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
     measured = Rows().measured(run)
     export(run, measured, formats)
-    from rich.console import Console
-
-    out = StringIO()
-    # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
-    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
-    for part in answer(measured, width, sort, percentiles=shown_percentiles(plan.percentiles)):
-        console.print(part)
-    console.print(printable(f"results: {run.path / RESULTS}"), soft_wrap=True)
-    return out.getvalue()
+    return told_of(run, measured, width, sort)
 
 
 def _named(word: str) -> tuple[str, Path]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
 from app.results.itself import ALL, ComparedWithItself, Itself
+from app.results.table import to_csv
 
 FILE = "aa.csv"
 
@@ -32,12 +31,8 @@ def as_lines(found: ComparedWithItself) -> Iterator[str]:
 
 def as_csv(found: ComparedWithItself) -> str:
     """A row for each case and percentile, then for all cases; shares are between 0 and 1."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     rows = [_values(one, found.rounds) for one in (*found.cases, *found.together)]
-    writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
-    return out.getvalue()
+    return to_csv(rows, list(rows[0])).decode()
 
 
 def as_json(found: ComparedWithItself) -> dict[str, Any]:

@@ -8,46 +8,42 @@ from pathlib import Path
 from app.cases.column import Row
 from app.console.check_page import check_page
 from app.console.escaped import escaped
-from app.console.report import verdict_text
 from app.console.row_columns import SHOWN, all_columns, shown_percentiles, varied_and_common
-from app.console.sureness import sureness
+from app.console.said import FASTEST, said
 from app.results.atomic import write_atomically
-from app.results.causes import causes
-from app.results.fastest import fastest
+from app.results.hosts import environments
 from app.results.measured import Measured
+from app.results.noticing.noticed import HEADING
 from app.results.run import Run
-from app.results.together import Together
-from app.results.warned import warned
-from exporters.twins import is_null
 
 RESULTS = "results.md"
 
 
 def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
-    asked, host = run.manifest.asked, run.manifest.environment
-    rows = [one.row for one in measured]
-    begun = [row for row in rows if row["status"] != "cancelled"]
-    where = ", ".join(str(host[name]) for name in ("host", "cpu") if host.get(name))
+    asked, rows = run.manifest.asked, [one.row for one in measured]
+    told = said(measured, asked.band)
+    hosts = environments(run.manifest, run.environments, rows)
+    where = " and ".join(
+        ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
+    )
     yield f"### {escaped(run.manifest.name)}"
     yield ""
-    if begun:
-        yield from _table(begun, shown_percentiles(asked.percentiles))
+    if told.begun:
+        yield from _table(told.begun, shown_percentiles(asked.percentiles))
         yield ""
-    together = Together([one.case for one in measured])
-    for one in fastest([one for one in measured if not is_null(one.case.model)], asked.band):
-        yield f"- fastest, by the median: {escaped(f'{one.what}: {verdict_text(one, asked.band)}')}"
-    for cause in causes(rows):
-        told = f"{cause.status}, {together.text(cause.case_ids)}: {cause.reason}"
-        yield f"- {escaped(told)}"
-    for kind in warned(begun):
-        yield f"- {escaped(f'{together.text(kind.case_ids)}: {kind.sentence}')}"
-    for sentence in sureness(begun):
+    for sentence in (
+        *(f"{HEADING}: {sentence}" for sentence in told.noticed),
+        *(f"{FASTEST}: {sentence}" for sentence in told.fastest),
+        *(f"{why.status}, {why.sentence}" for why in told.causes),
+        *told.doubts,
+        *told.sure,
+    ):
         yield f"- {escaped(sentence)}"
     yield ""
     made = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
     made += f", on {where}" if where else ""
-    yield f"<sub>{escaped(made)}; run {run.manifest.run_id}</sub>"
+    yield f"<sub>{escaped(made)}; run {escaped(run.manifest.run_id)}</sub>"
 
 
 def export_markdown(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:

@@ -31,6 +31,8 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Rende
     """A table for each case that has operator times, then what holds for several."""
     from rich.text import Text
 
+    if not run.operators:
+        return
     p50s_us = {str(row["case_id"]): row["latency_p50_us"] for row in rows}
     hows: dict[str, None] = {}
     missing: dict[str, list[str]] = {}

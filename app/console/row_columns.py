@@ -23,7 +23,10 @@ _VARIABLE = (
     "options",
     "clock",
     "accuracy_top1",
+    "host",
 )
+_ONLY_APART = ("host",)
+"""What is told where it tells rows apart, and not where all share it."""
 _EMPTY_IS_USUAL = ("options", "condition", "batcher")
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
@@ -140,7 +143,7 @@ def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
         values -= {""} if column not in _EMPTY_IS_USUAL or values == {""} else set()
         if len(values) > 1:
             varied.append(column)
-        elif values:
+        elif values and column not in _ONLY_APART:
             common.append(f"{heading(column)} {values.pop()}")
     return varied, common
 

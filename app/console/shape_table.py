@@ -24,10 +24,10 @@ _HEADINGS = ("shape", "share", "runs", "first seen", "p50", "p99")
 
 def shape_tables(run: Run) -> Iterator[Table]:
     """One for each case under a condition of shapes."""
-    called = labels(run.cases)
-    for case in run.cases:
-        if case.condition.points:
-            yield from _table(run, case, called[case.case_id])
+    with_shapes = [case for case in run.cases if case.condition.points]
+    called = labels(run.cases) if with_shapes else {}
+    for case in with_shapes:
+        yield from _table(run, case, called[case.case_id])
 
 
 def _table(run: Run, case: Case, label: str) -> Iterator[Table]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from app.results.plain import storable
+from app.results.plain import printable
 
 WIDTH = 800
+_COLOURS = ("#1f5f99", "#b3261e", "#1b7f3b", "#8a5a00", "#6a3d9a", "#444444")
 
 
 def document(panels: Sequence[Iterable[str]], panel_height: int) -> str:
@@ -20,8 +21,14 @@ def text(x: float, y: float, told: str, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{escaped(told)}</text>'
 
 
+def colour_of(number: int) -> str:
+    """That of the curve or group with this number; of very many some have the same."""
+    return _COLOURS[number % len(_COLOURS)]
+
+
 def escaped(told: str) -> str:
-    return escape(storable(told))
+    """For the text of an element; of control characters XML has hardly any form."""
+    return escape(printable(told))
 
 
 def _parts(panels: Sequence[Iterable[str]], panel_height: int, height: int) -> Iterator[str]:

@@ -12,7 +12,9 @@ from xml.etree import ElementTree
 
 from app.cases.errors import DiskError, PlanError
 from app.cases.percentiles import shown
+from app.console.escaped import escaped
 from app.results import text
+from app.results.plain import printable
 from app.results.verdicts import Compared, Comparison, Sides
 
 OK, NOT_MEASURED, SLOWER = 0, 1, 3
@@ -98,15 +100,15 @@ def as_text(found: Comparison) -> Iterator[str]:
 
 def as_markdown(found: Comparison) -> Iterator[str]:
     """A table for a pull request or a summary of continuous integration."""
-    yield f"### {_sentence(found)}"
+    yield f"### {escaped(_sentence(found))}"
     yield ""
     yield "| " + " | ".join(_headings(found)) + " |"
     yield "| --- | --- | ---: | ---: | ---: | --- | --- |"
     for line in _cells(found):
-        yield "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |"
+        yield "| " + " | ".join(map(escaped, line)) + " |"
     yield ""
     for remark in _remarks(found):
-        yield f"- {remark}"
+        yield f"- {escaped(remark)}"
 
 
 def as_json(found: Comparison) -> dict[str, Any]:
@@ -153,15 +155,19 @@ def as_junit(found: Comparison) -> str:
         errors=str(0 if found.in_turn else len(found.lost)),
         skipped=str(len(found.lost) if found.in_turn else 0),
     )
+    # Of control characters XML 1.0 has hardly any form.
     for case, name, sides in _all(found):
-        test = ElementTree.SubElement(suite, "testcase", classname=case.label, name=name)
+        called = printable(case.label)
+        test = ElementTree.SubElement(suite, "testcase", classname=called, name=name)
+        told = printable(_told(sides))
         if sides.verdict.word == "slower":
-            ElementTree.SubElement(test, "failure", message=_told(sides))
+            ElementTree.SubElement(test, "failure", message=told)
         elif sides.verdict.word == "undecided":
-            ElementTree.SubElement(test, "system-out").text = _told(sides)
+            ElementTree.SubElement(test, "system-out").text = told
     for label, why in found.lost.items():
-        test = ElementTree.SubElement(suite, "testcase", classname=label, name="measured")
-        ElementTree.SubElement(test, "skipped" if found.in_turn else "error", message=why)
+        called, told = printable(label), printable(why)
+        test = ElementTree.SubElement(suite, "testcase", classname=called, name="measured")
+        ElementTree.SubElement(test, "skipped" if found.in_turn else "error", message=told)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
@@ -254,4 +260,4 @@ def _remarks(found: Comparison) -> Iterator[str]:
 
 def _is_of_machine(name: str) -> bool:
     """Whether what differs makes it another machine, and not the same one at another time."""
-    return name.startswith(_MACHINE)
+    return name.rpartition(" ")[2].startswith(_MACHINE)

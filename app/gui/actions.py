@@ -52,6 +52,23 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Draw another run in grey behind the open one, and tell every case's distance from it",
     ),
     ActionSpec(
+        "rename_baseline",
+        "&File",
+        "Re&name baseline…",
+        "named.ask_for_name",
+        "F2",
+        "Type another name for a baseline, in the list below the series",
+    ),
+    ActionSpec(
+        "merge_runs",
+        "&File",
+        "Merge with ru&n…",
+        "files.merge_runs",
+        "Ctrl+Shift+M",
+        "Make one run of the open one and another's, such as of two machines, or of all that were "
+        "dropped together; the same case on two hosts stands side by side",
+    ),
+    ActionSpec(
         "drop_baselines",
         "&File",
         "&Drop all baselines",

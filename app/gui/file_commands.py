@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.gui.dropping import sorted_out
 from app.gui.editor.editor import SweepEditor
+from app.gui.launch.merging import RunMerger
 from app.gui.launch.report import ReportWriter
 from app.gui.look.csv_file import write_csv
 from app.gui.look.errors import errors_to
@@ -48,6 +50,10 @@ class FileCommands(QObject):
         self._report = ReportWriter(self)
         self._report.failed.connect(self.failed)
         self._report.done.connect(lambda page: self.said.emit(f"Saved the report as {page}"))
+        self._merger = RunMerger(self)
+        self._merger.failed.connect(self.failed)
+        self._merger.done.connect(self._merged)
+        self._several: tuple[Path, ...] = ()
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Runs are opened, the second beside the first; a plan and models go to the editor."""
@@ -61,9 +67,12 @@ class FileCommands(QObject):
                 found.runs, (self.run_chosen, self.second_run_chosen), strict=False
             ):
                 chosen.emit(folder)
-            if len(found.runs) > 2:
-                left_out = len(found.runs) - 2
-                self.said.emit(f"Opened the first two runs, {left_out} were left out")
+            self._several = found.runs if len(found.runs) > 1 else ()
+            if self._several:
+                self.said.emit(
+                    f"Opened the first two of {len(found.runs)} runs: Ctrl+Shift+M makes one run "
+                    "of all of them"
+                )
 
     def open_run(self) -> None:
         folder = self._ask_for_folder("Open run folder")
@@ -79,6 +88,32 @@ class FileCommands(QObject):
         folder = self._ask_for_folder("Compare with run")
         if folder is not None:
             self.second_run_chosen.emit(folder)
+
+    def merge_runs(self) -> None:
+        """Make one run of those that were opened together, else of the open one and another."""
+        opened = self._feed.folder
+        if opened is None:
+            self.failed.emit(
+                GraphlapError("there is no run to merge", "open one first, with Ctrl+O")
+            )
+            return
+        folders = self._several if opened in self._several else ()
+        if not folders:
+            other = self._ask_for_folder("Merge with run")
+            folders = (opened, other) if other is not None else ()
+        if folders:
+            name = f"{datetime.now():%Y%m%d-%H%M%S}-merged"
+            with errors_to(self.failed.emit):
+                self._merger.merge(folders, self._preferences.runs_folder / name)
+                self.said.emit(f"Merging {len(folders)} runs")
+
+    def _merged(self, folder: Path, left_out: bool) -> None:
+        self._several = ()
+        self.run_chosen.emit(folder)
+        damaged = (
+            ", but for what is damaged in them: graphlap --verify tells it" if left_out else ""
+        )
+        self.said.emit(f"Merged the runs as {folder}{damaged}")
 
     def baseline_run(self) -> None:
         if self._feed.folder is None:
@@ -154,6 +189,7 @@ class FileCommands(QObject):
 
     def close(self) -> None:
         self._report.close()
+        self._merger.close()
 
     def choose_runs_folder(self) -> None:
         folder = self._ask_for_folder("Runs folder")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu
 from app.gui.actions import menu
 from app.gui.docks import Docks
 from app.gui.look.preferences import Preferences
+from app.gui.look.words import caption, plain_tip
 from app.gui.views import PAGES, VIEWS
 from app.results.brief import brief
 
@@ -62,8 +63,9 @@ class RecentMenu(QMenu):
         self.clear()
         for folder in self._preferences.recent_runs():
             told = brief(folder)
-            action = self.addAction(f"{folder.name}\t{told}" if told else folder.name)
-            action.setToolTip(str(folder))
+            named = caption(folder.name)
+            action = self.addAction(f"{named}\t{caption(told)}" if told else named)
+            action.setToolTip(plain_tip(str(folder)))
             action.triggered.connect(lambda _=False, folder=folder: self._open_run(folder))
         if self.isEmpty():
             self.addAction("No run was opened yet").setEnabled(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from app.gui.panels.palette import Entry, Palette
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
 from app.gui.views import PAGES, VIEWS
+from app.results.baselined import Baseline
 from app.results.brief import brief
 from exporters.models import catalogue
 
@@ -73,6 +74,15 @@ def of_cases(feed: RunFeed, table: ResultsTable) -> Iterator[Entry]:
     for one in feed.state.series if feed.state else ():
         hint = f"Select it: plots show this case ({one.status.replace('_', ' ')})"
         yield Entry(one.label, "case", partial(choose, one.key), "", hint)
+
+
+def of_baselines(
+    listed: Callable[[], Sequence[Baseline]], rename: Callable[[str], object]
+) -> Iterator[Entry]:
+    """Those that series are held against; choosing one has its name typed anew."""
+    for one in listed():
+        hint = "Type another name for this baseline; an empty one gives it its own again"
+        yield Entry(f"Rename baseline {one.name}", "baseline", partial(rename, one.key), "", hint)
 
 
 def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:

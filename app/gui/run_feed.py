@@ -13,7 +13,6 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.gui.card.process import CardProcess
-from app.gui.card.run import CardRun
 from app.gui.follow.baselines import Baselines
 from app.gui.follow.compared_run import ComparedRun
 from app.gui.follow.follower import Follower
@@ -21,6 +20,7 @@ from app.gui.follow.past import PastRuns
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
+from app.results.card_run import CardRun
 from app.results.follow.details import CaseDetails
 from app.results.follow.state import RunState
 from exporters.types import GraphlapError

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from app.gui.card.run import CardRun
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.base import PlotView
+from app.results.card_run import CardRun
 from app.results.compare import RunSide
 from app.results.follow.details import CaseDetails
 from app.results.history import History

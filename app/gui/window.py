@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMainWindow
 
 from app.gui.actions import build_actions, menu
+from app.gui.baseline_commands import BaselineCommands
 from app.gui.docks import Docks
 from app.gui.dropping import TAKEN, paths_of
 from app.gui.editor.editor import SweepEditor
@@ -41,6 +42,7 @@ from app.gui.menus import RecentMenu, add_places, add_undo
 from app.gui.palette_entries import (
     Finder,
     of_actions,
+    of_baselines,
     of_cases,
     of_docks,
     of_models,
@@ -98,6 +100,8 @@ class MainWindow(QMainWindow):
         self.help = HelpCommands(self)
         self.finder = Finder(self)
         self.edits = EditorCommands(self.docks, self.editor, self.preferences)
+        listed, undone = self.series_list.baselines, self.editor.undo_stack
+        self.named = BaselineCommands(listed, self.docks, undone, self.preferences)
         self.actions_by_key = build_actions(self)
         self._complete_menus()
         self.tool_bar = ToolBar(self, self.actions_by_key)
@@ -131,24 +135,28 @@ class MainWindow(QMainWindow):
         menu(self, "&File").insertMenu(self.actions_by_key["open_plan"], self.recent_menu)
         add_places(self, self.docks, self.actions_by_key)
         self.help.actions = self.actions_by_key
-        models = self.editor.grid_form.models
+        models, listed = self.editor.grid_form.models, self.series_list.baselines
         for source in (
             partial(of_actions, self.actions_by_key),
             partial(of_docks, self.docks),
             lambda: of_runs(self.preferences.recent_runs(), self.open_run),
             partial(of_cases, self.feed, self.table),
+            partial(of_baselines, lambda: listed.baselines, self.named.ask_for_name),
             partial(of_models, models, partial(self.docks.show, "editor")),
             partial(of_terms, self.help.show_term),
         ):
             self.finder.add(source)
         self.table.row_actions += [*self.rows.actions, self.actions_by_key["export"]]
+        listed.actions_of_rows += [
+            self.actions_by_key["rename_baseline"], self.actions_by_key["drop_baselines"]
+        ]  # fmt: skip
 
     def _connect(self) -> None:
         self.editor.copy_asked.connect(self.files.copy_command)
         for commands in (self.runs, self.files, self.rows, self.looks, self.edits):
             commands.failed.connect(self.show_error)
             commands.said.connect(self.progress.say)
-        for part in (self.editor, self.feed):
+        for part in (self.editor, self.feed, self.named):
             part.failed.connect(self.show_error)
         self.layouts.said.connect(self.progress.say)
         self.runs.started.connect(lambda folder: self.log.follow(log_of(folder)))
@@ -176,6 +184,8 @@ class MainWindow(QMainWindow):
             compare.asked.connect(self.files.compare_run)
         self.table.baselines_chosen.connect(self.feed.baselines.set_own)
         self.files.baseline_run_chosen.connect(self.feed.baselines.add_run)
+        self.named.named.connect(self.feed.baselines.name)
+        self.named.give_names()
         self.feed.held_against.connect(self.series_list.set_baselines)
         self.feed.held_against.connect(self.table.set_baselines)
         self.docks.page_changed.connect(self._page_changed)

@@ -19,6 +19,11 @@ from app.machine.bell import Bell
 from exporters import own
 
 _STDERR_KEPT_BYTES = 16 * 1024
+_READ_AT_ONCE_BYTES = 4 * 2**20
+"""A child that writes without an end keeps nobody from hearing anything else. A pipe holds a
+quarter of it at most, so that what one has said before it ended is always read."""
+_LONGEST_LINE_BYTES = 128 * 2**20
+"""What is longer is none of ours: the largest graphs' answers are a tenth of it."""
 _SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
@@ -73,6 +78,8 @@ class Child:
         """The whole lines that have arrived since the last call; a torn one is kept back."""
         self._errors = (self._errors + self._drain(self._stderr))[-_STDERR_KEPT_BYTES:]
         *whole, self._partial = (self._partial + self._drain(self._stdout)).split(b"\n")
+        if len(self._partial) > _LONGEST_LINE_BYTES:
+            self._partial = b""
         return [line.decode("utf-8", "replace") for line in whole if line.strip()]
 
     def begun(self) -> bool:
@@ -130,9 +137,9 @@ class Child:
             self._bell.forget(pipe.fileno())
 
     def _drain(self, pipe: IO[bytes]) -> bytes:
-        """All that can be read without waiting."""
-        chunks = []
-        while pipe in self._open:
+        """What can be read without waiting, as far as it is not endless."""
+        chunks, left = [], _READ_AT_ONCE_BYTES
+        while pipe in self._open and left > 0:
             try:
                 chunk = os.read(pipe.fileno(), 1 << 16)
             except BlockingIOError:
@@ -140,6 +147,7 @@ class Child:
             if not chunk:
                 self._forget(pipe)
             chunks.append(chunk)
+            left -= len(chunk)
         return b"".join(chunks)
 
 

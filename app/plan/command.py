@@ -136,6 +136,7 @@ def _lists(sweep: Sweep) -> Iterator[str]:
     for flag, name in (
         ("--runtimes", "runtimes"),
         ("--batch", "batch_size"),
+        ("--replicas", "replicas"),
         *((axis.flag, axis.key) for axis in AXES),
     ):
         values = getattr(sweep, name)

@@ -140,7 +140,8 @@ def _subjects(grid: Sweep, given: str) -> int:
 
 def _per_runtime(grid: Sweep) -> int:
     runtimes = grid.runtimes or available_names()
-    return sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
+    replicas = len({1, *grid.replicas})
+    return replicas * sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
 
 
 def _axis_points(grid: Sweep, model: str) -> int:

@@ -7,12 +7,12 @@ to be damaged is not: its case ends as a row that says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from app.cases.axes import AXES
 from app.cases.case import Case
+from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import (
@@ -35,6 +35,7 @@ from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
 from app.plan.points import points, refuse_unknown_axes, without_sizes_as_rows
 from app.plan.refusals import refuse_cases
+from app.plan.replicas import replicated
 from app.plan.shapes import parts
 from app.plan.slo import refuse_beside_slo
 from app.plan.subjects import Subject, faults_of_the_plan, subjects
@@ -92,8 +93,6 @@ def _of_sweep(
     if plan.largest_batch:
         sweep = _first_tries(sweep)
     sweep = first_choices(plan, sweep)
-    sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
-    refuse_unknown_axes(sweep, models)
     named = [_checked_runtime(text, environments, plan) for text in sweep.runtimes]
     usual = [name for name in elsewhere if name in all_names()] or available_names(plan.check)
     runtimes = named or list(usual)
@@ -102,11 +101,13 @@ def _of_sweep(
             "no runtime is available on this machine",
             "pip install 'graphlap[cpu]', or see --doctor",
         )
+    sweep = replicated(plan, sweep, runtimes)
+    sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
+    refuse_unknown_axes(sweep, models)
     refuse_unknown_options(sweep, runtimes)
     for part, sized, condition in parts(plan, sweep, models):
         for subject in without_sizes_as_rows(part, sized):
-            for case in _grid(part, subject, runtimes, given, waits=bool(plan.slo)):
-                yield replace(case, condition=condition) if condition.shapes else case
+            yield from _grid(part, subject, runtimes, given, condition, waits=bool(plan.slo))
 
 
 def _first_tries(sweep: Sweep) -> Sweep:
@@ -143,24 +144,35 @@ def _given(plan: Plan) -> Given:
 
 
 def _grid(
-    sweep: Sweep, subject: Subject, runtimes: Sequence[str], given: Given, waits: bool
+    sweep: Sweep,
+    subject: Subject,
+    runtimes: Sequence[str],
+    given: Given,
+    condition: Condition,
+    waits: bool,
 ) -> Iterator[Case]:
-    """`waits` says that there will be pauses even where the scenario of the plan has none."""
+    """`condition` is that of all cases where it has shapes, and else the grid says which they are
+    under; `waits` says that there will be pauses even where the scenario of the plan has none."""
     sizes = list(points(sweep, subject))
+    own = {precision: given.at(precision) for precision in sweep.precisions}
     for name in runtimes:
         values: dict[str, Sequence[Any]] = {
             "axes": sizes,
             "options": list(option_sets(sweep, name)),
             **{axis.field: [axis.value(v) for v in getattr(sweep, axis.key)] for axis in AXES},
         }
+        if condition.shapes:
+            values["condition"] = [condition]
         order = [*_SLOWEST_FIRST, *(field for field in values if field not in _SLOWEST_FIRST)]
         for point in product(*(values[field] for field in order)):
             varied = dict(zip(order, point, strict=True))
-            case = Case(model=subject.model, runtime=name, suite=subject.suite, **varied)
-            yield replace(
-                case,
-                wait_policy=sweep.wait_policy if waits or case.scenario.waits else "spin",
-                given=given.at(case.precision),
+            yield Case(
+                model=subject.model,
+                runtime=name,
+                suite=subject.suite,
+                wait_policy=sweep.wait_policy if waits or varied["scenario"].waits else "spin",
+                given=own[varied["precision"]],
+                **varied,
             )
 
 

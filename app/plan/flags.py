@@ -22,6 +22,7 @@ from app.plan.deadline import parse_deadline
 from app.plan.gaps import paced_scenarios
 from app.plan.parser import parser
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan
+from app.plan.studies import load_study, with_runtimes
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 
@@ -46,6 +47,7 @@ _BELONGS = {
 _OF_EVERY_RUN = frozenset(
     {
         "headless",
+        "study",
         "cache_limit",
         "export",
         "plot",
@@ -57,6 +59,25 @@ _OF_EVERY_RUN = frozenset(
     }
 )
 """What may be said of any run; all other flags are of its plan, or other commands."""
+_OF_EVERY_STUDY = frozenset({"headless", "study", "cache_limit", "export", "strict", "debug"})
+_OF_A_NEW_STUDY = frozenset(
+    {
+        "models",
+        "runtimes",
+        "environment",
+        "profile",
+        "rounds",
+        "budget",
+        "time_limit",
+        "memory_limit",
+        "seed",
+        "cores",
+        "lock_memory",
+        "realtime",
+        "out",
+    }
+)
+"""A part of it, how long, where: what is measured, and under what, the study says itself."""
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -68,8 +89,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
     if flags.imports:
         refuse_with_import(flags)
-    begins = flags.headless or flags.check or flags.imports
-    if flags.export and not (flags.paths or begins or flags.resume is not None):
+    if flags.study is not None:
+        refuse_with_study(flags)
+    if flags.merge:
+        refuse_with_merge(flags)
+    begins = flags.headless or flags.check or flags.imports or flags.merge
+    if flags.export and not (flags.paths or begins or flags.study or flags.resume is not None):
         raise PlanError(
             "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
         )
@@ -100,6 +125,18 @@ def refuse_with_resume(flags: argparse.Namespace) -> None:
     _refuse_but(allowed, flags, "the run in --resume")
 
 
+def refuse_with_study(flags: argparse.Namespace) -> None:
+    """A study says what it measures, and of a run that is there all is said; PlanError for more."""
+    if flags.resume is not None:
+        _refuse_but(_OF_EVERY_STUDY | {"resume"}, flags, "the run in --resume")
+    elif flags.paths:
+        _refuse_but({"study", "debug"}, flags, f"the run {flags.paths[0]}")
+    else:
+        _refuse_but(_OF_EVERY_STUDY | _OF_A_NEW_STUDY, flags, f"the study {flags.study}")
+    if len(flags.paths) > 1:
+        raise PlanError(f"--study pages one run, and {len(flags.paths)} are named", "name one")
+
+
 def refuse_with_check(flags: argparse.Namespace) -> None:
     """What tells or compares figures has none to tell of a check; PlanError."""
     for name in ("baseline_run", "fail_on", "band", "json", "junit", "plot", "sort", "export"):
@@ -112,6 +149,12 @@ def refuse_with_import(flags: argparse.Namespace) -> None:
     """What is imported has been measured; PlanError for what would say how."""
     allowed = {"headless", "imports", "out", "export", "sort", "debug"}
     _refuse_but(allowed, flags, "the measurement behind --import")
+
+
+def refuse_with_merge(flags: argparse.Namespace) -> None:
+    """What is merged has been measured likewise; PlanError."""
+    allowed = {"headless", "merge", "out", "export", "sort", "debug"}
+    _refuse_but(allowed, flags, "the runs behind --merge")
 
 
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
@@ -149,16 +192,23 @@ def size_of(text: str, flag: str) -> int:
 
 
 def plan_from_flags(flags: argparse.Namespace) -> Plan:
-    """The plan of --suite or --plan with the other flags laid over it, or of the flags alone.
+    """The plan of --suite, --plan or --study with other flags laid over it, or of flags alone.
 
     A list that a flag gives replaces the plan's in each of its grids; --models keeps of a
-    suite's or a plan's models those that it names.
+    suite's or a plan's models those that it names. So it is of --study, whose lists stay, but for
+    the runtimes of a grid that names none.
     """
     if flags.suite and flags.plan:
         raise PlanError("--suite and --plan name two plans", "give one of them")
     given = _grid(flags)
     models = _words(flags.models, "--models")
-    if flags.suite or flags.plan:
+    if flags.study is not None:
+        data = load_study(flags.study).model_dump(exclude_unset=True)
+        _refuse_absent(models, data["sweeps"])
+        sweeps = [_kept(grid, models) for grid in data["sweeps"]]
+        asked = given.get("runtimes")
+        data["sweeps"] = [with_runtimes(grid, asked) for grid in sweeps if grid["models"]]
+    elif flags.suite or flags.plan:
         base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))
         data = base.model_dump(exclude_unset=True)
         data = of_a_check(data) if flags.check else data
@@ -169,7 +219,7 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data = {"sweeps": [{"models": models, **given}]}
     else:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
-    if flags.tune is not None:
+    if flags.tune is not None or (flags.study and data.get("tune")):
         data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
     return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
 
@@ -210,6 +260,8 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.gaps is not None:
         paced = _parsed(paced_scenarios, flags.gaps, "--gaps")
         given["scenarios"] = [*given.get("scenarios", ()), *paced]
+    if flags.replicas is not None:
+        given["replicas"] = _numbers(flags.replicas, "--replicas", least=1)
     if flags.batch is not None:
         given["batch_size"] = _numbers(flags.batch, "--batch", least=1)
     if flags.wait is not None:

@@ -16,10 +16,12 @@ examples:
   graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --profile standard --out runs/nets
   graphlap --headless --models mlp --precise p50=1%,p99=10% --percentiles 50,99,99.99
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
+  graphlap --headless --models char_cnn --replicas 2,4
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB
   graphlap --headless --models mlp --runtimes ort-cpu --slo p99=5ms
   graphlap --headless --models char_cnn --tune throughput --max-error 2% --budget 15m
   graphlap --check --models "nets/*.onnx" --runtimes all
+  graphlap --study vollo --budget 15m
   graphlap --resume runs/nets
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
@@ -29,6 +31,7 @@ examples:
   graphlap --export markdown,trace runs/nets
   graphlap --report runs/nets -o nets.html
   graphlap --import times.json resnet=trt.json --out runs/theirs
+  graphlap --merge laptop/nets server/nets --out runs/both
   graphlap --history runs --plot runs/history.svg --fail-on slower
 
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured
@@ -51,8 +54,8 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(
         prog="graphlap",
         description="Lap times for ONNX graphs: one graph, every runtime, the whole latency "
-        "distribution. Without --headless, --check, --resume, --list or --doctor it opens the "
-        "window.",
+        "distribution. Without --headless, --check, --study, --resume, --list or --doctor it "
+        "opens the window.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -102,7 +105,19 @@ def parser() -> argparse.ArgumentParser:
         "or pyperf as a run folder",
     )
     mode.add_argument(
+        "--merge",
+        nargs="+",
+        metavar="[NAME=]RUN",
+        help="run folders of several machines, made apart, as one; NAME is what the host is called",
+    )
+    mode.add_argument(
         "--verify", metavar="DIR", help="what is damaged in a run folder, if anything"
+    )
+    mode.add_argument(
+        "--study",
+        metavar="NAME",
+        help="repeat a founding document: measure its plan, and write a page with its tables; of "
+        "a run that is there: --study NAME RUN",
     )
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
     what = top.add_argument_group("what to measure")
@@ -145,6 +160,11 @@ def parser() -> argparse.ArgumentParser:
         "--gaps",
         metavar="A..B",
         help="scenarios paced by gaps from A to B in steps of 1, 2 and 5, such as 20us..1s",
+    )
+    what.add_argument(
+        "--replicas",
+        metavar="N,…",
+        help="sessions that share the work of --scenario offline, such as 2,4; one alone too",
     )
     what.add_argument("--wait", metavar="POLICY", help="in a gap: spin (default), hybrid or sleep")
     what.add_argument(

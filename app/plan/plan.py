@@ -43,6 +43,7 @@ from runtimes.options import OptionValue
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
+Replicas = Annotated[int, Field(ge=1, le=64, strict=True)]
 
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -58,7 +59,8 @@ class Sweep(_Part):
     `models` are catalogue names, .onnx paths or globs. `runtimes` empty: every one that is
     available. Sizes not given take the model's own defaults. `options` maps
     `runtime.option` to the values to try, as a quoted key or as a table of the runtime.
-    `threads` 0 leaves the number to the engine.
+    `threads` 0 leaves the number to the engine. `replicas` are numbers of sessions that share the
+    work of `offline`.
     """
 
     models: tuple[str, ...] = Field(min_length=1)
@@ -75,6 +77,7 @@ class Sweep(_Part):
     wait_policy: WaitPolicy = "spin"
     conditions: tuple[str, ...] = Field(default=("none",), min_length=1)
     batcher: tuple[str, ...] = Field(default=(NO_BATCHER,), min_length=1)
+    replicas: tuple[Replicas, ...] = ()
 
     @field_validator("options", mode="before")
     @classmethod

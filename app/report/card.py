@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.report.shown import Shown
+from app.report.shown import NAMES, Shown
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -35,7 +35,7 @@ def fit(cases: Sequence[Shown]) -> Figure | None:
             showlegend=False,
         )
     figure.update_xaxes(title="weight tiles of the card (%), simulated", rangemode="tozero")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=_FRAME_PX + _ROW_PX * len(known))
     return figure
 

@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log10
 from typing import TYPE_CHECKING
 
-from app.report.shown import Shown
+from app.report.shown import NAMED, NAMES, Shown, safe
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _TIME = "latency (µs)"
 _APART = " · "
-_NAMED = "<extra>%{fullData.name}</extra>"
 _NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 
@@ -50,7 +49,7 @@ def latency(cases: Sequence[Shown]) -> Figure:
                 showlegend=False,
             )
     figure.update_xaxes(type="log", title=f"{_TIME}: circle p50, diamond p99, bars 95 %")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=120 + 26 * len(cases))
     return figure
 
@@ -71,7 +70,7 @@ def percentiles(cases: Sequence[Shown]) -> Figure:
             meta=one.case_id,
             line={"color": one.color, "dash": one.dash},
             marker={"size": 4, "symbol": one.symbol("circle")},
-            hovertemplate=f"%{{text}}: %{{y:.4g}} µs{_NAMED}",
+            hovertemplate=f"%{{text}}: %{{y:.4g}} µs{NAMED}",
         )
     ticks = [1.0 / (1.0 - share) for share in _NINES]
     text = [f"{100 * share:.6g} %" for share in _NINES]
@@ -94,7 +93,7 @@ def histogram(cases: Sequence[Shown]) -> Figure:
             name=one.name,
             meta=one.case_id,
             line={"color": one.color, "dash": one.dash, "shape": "hv", "width": 1.5},
-            hovertemplate=f"from %{{x:.4g}} µs: %{{y:.2f}} % of the runs{_NAMED}",
+            hovertemplate=f"from %{{x:.4g}} µs: %{{y:.2f}} % of the runs{NAMED}",
         )
     figure.update_xaxes(type="log", title=f"{_TIME}, up to the p99.5")
     figure.update_yaxes(title="runs in a bin (%)", rangemode="tozero")
@@ -185,7 +184,7 @@ def heatmap(cases: Sequence[Shown]) -> Figure | None:
     figure = go.Figure(
         go.Heatmap(
             z=[[None if r is None else log10(r) for r in line] for line in ratios],
-            x=columns,
+            x=[safe(name) for name in columns],
             y=[_model(cells, model) for model in models],
             text=[["" if r is None else f"{r:.2f} x" for r in line] for line in ratios],
             texttemplate="%{text}",
@@ -195,7 +194,8 @@ def heatmap(cases: Sequence[Shown]) -> Figure | None:
             hovertemplate="%{y}, %{x}: %{text} the best on its clock<extra></extra>",
         )
     )
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=140 + 26 * len(models))
     return figure
 
@@ -221,6 +221,7 @@ def _p50(one: Shown) -> float:
 
 def _column(one: Shown) -> str:
     marks = [str(one.row["precision"] or "")] + (["simulated"] if one.simulated else [])
+    marks += [f"on {safe(one.measured.case.host)}"] if one.measured.case.host else []
     return f"{one.row['runtime']} {' '.join(filter(None, marks))}"
 
 

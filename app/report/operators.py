@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.operators import Operator, OperatorTimes, Peak
-from app.report.shown import Shown, safe
+from app.report.shown import NAMES, Shown, safe
 from app.results import text
 from app.results.follow.details import case_operators
 
@@ -19,7 +19,7 @@ _ROW_PX, _FRAME_PX = 26, 120
 
 
 def of_operators(cases: Sequence[Shown]) -> Iterator[tuple[str, Figure]]:
-    """A heading and a figure, for each case that has operator times and for its roofline."""
+    """A heading, escaped, and a figure, for each case that has operator times, for its roofline."""
     for one in cases:
         times = case_operators(one.run, one.measured.case)
         if times is None or not times.ops:
@@ -28,7 +28,7 @@ def of_operators(cases: Sequence[Shown]) -> Iterator[tuple[str, Figure]]:
         yield f"Operators of {one.label}, {clock}", slowest(one, times)
         drawn = roofline(one, times)
         if drawn is not None:
-            yield f"Roofline of {one.label}: {times.peak.how if times.peak else ''}", drawn
+            yield f"Roofline of {one.label}: {safe(times.peak.how if times.peak else '')}", drawn
 
 
 def slowest(one: Shown, times: OperatorTimes) -> Figure:
@@ -51,7 +51,7 @@ def slowest(one: Shown, times: OperatorTimes) -> Figure:
     )
     of = f"{len(ops)} of {len(times.ops)} operators"
     figure.update_xaxes(title=f"time of one run (µs); {of}, median of {times.runs} runs")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=_FRAME_PX + _ROW_PX * len(ops))
     return figure
 

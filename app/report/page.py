@@ -18,28 +18,26 @@ from app.cases.column import Row
 from app.cases.errors import DiskError, PlanError
 from app.cases.imported import is_imported
 from app.cases.status import STATUSES
-from app.console.report import marks, verdict_text
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
-from app.console.sureness import sureness
+from app.console.said import FASTEST, SURE, Said, said
 from app.machine.environment import graphlap_version
 from app.report import card, figures, reach
 from app.report.checks import checks
 from app.report.compared import comparison
 from app.report.operators import of_operators
+from app.report.schedule import of_cards
 from app.report.shown import Shown, safe, shown
 from app.results.atomic import write_atomically
-from app.results.causes import causes
 from app.results.compare import side_of
-from app.results.fastest import fastest
+from app.results.hosts import environments
 from app.results.labels import model_labels
 from app.results.measured import Measured
-from app.results.noticing.noticed import HEADING, noticed
+from app.results.noticing.noticed import HEADING
+from app.results.plans_together import differing
 from app.results.rows import Rows
-from app.results.together import Together
+from app.results.run import Run
 from app.results.verify import Whole, read_whole
-from app.results.warned import Warned, warned
 from exporters import own
-from exporters.twins import is_null
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -104,17 +102,19 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     run, manifest = found.run, found.run.manifest
     yield f'<section class="run" id="run-{number}">\n<h1>{safe(manifest.name)}</h1>\n'
     yield f'<p class="quiet">{safe(_what_ran(measured))}; {safe(manifest.created_at_utc)}, '
-    yield f"run {manifest.run_id}, Graphlap {safe(manifest.graphlap_version)}</p>\n"
+    yield f"run {safe(manifest.run_id)}, Graphlap {safe(manifest.graphlap_version)}</p>\n"
     damaged = [f for f in found.findings if not f.harmless]
-    told = [f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in damaged]
-    kinds = warned(one.row for one in measured if one.row["status"] != "cancelled")
-    yield from _words(measured, manifest.asked.band, kinds, told)
-    yield from _table(measured, shown_percentiles(manifest.asked.percentiles), marks(kinds))
+    left_out = [f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in damaged]
+    told = said(measured, manifest.asked.band)
+    yield from _words(told, left_out)
+    yield from _list("In what the runs differ that were merged", list(differing(manifest.merged)))
+    yield from _table(measured, shown_percentiles(manifest.asked.percentiles), told.marks)
     if manifest.asked.check:
         yield from checks(measured)
     yield from _figures(shown(run, measured), reach.largest_batch(run, measured))
     if not any(is_imported(one.case.runtime) for one in measured):
-        yield from _environment(run.path, manifest.environment)
+        rows = (one.row for one in measured)
+        yield from _environment(run, environments(manifest, run.environments, rows))
     yield "</section>\n"
 
 
@@ -124,33 +124,21 @@ def _what_ran(measured: Sequence[Measured]) -> str:
     return f"{len(measured)} cases of {len(models)} models on {', '.join(runtimes)}"
 
 
-def _words(
-    measured: Sequence[Measured], band: float, kinds: Sequence[Warned], damaged: Sequence[str]
-) -> Iterator[str]:
-    rows = [one.row for one in measured]
-    begun = [row for row in rows if row["status"] != "cancelled"]
-    together = Together([one.case for one in measured])
-    best = fastest([one for one in measured if not is_null(one.case.model)], band)
-    yield from _list(HEADING.capitalize(), [notice.sentence for notice in noticed(measured)])
-    yield from _list(
-        "Which is the fastest, by the median",
-        [f"{one.what}: {verdict_text(one, band)}" for one in best],
-    )
-    why = causes(rows)
-    theirs = [f"{together.text(c.case_ids)}: {c.reason}" for c in why if c.status == "imported"]
-    yield from _list("What other programs measured", theirs)
-    told = [c for c in why if c.status != "imported"]
-    found = [f"{c.status}, {together.text(c.case_ids)}: {c.reason}" for c in told]
-    yield from _list("What failed, and why", [*damaged, *found])
-    doubts = [f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds]
-    yield from _list("What not to trust", doubts, "ol")
-    yield from _list("How sure that is", list(sureness(begun)))
+def _words(told: Said, damaged: Sequence[str]) -> Iterator[str]:
+    theirs = [why.sentence for why in told.causes if why.status == "imported"]
+    own = [f"{w.status}, {w.sentence}" for w in told.causes if w.status != "imported"]
+    yield from _list(HEADING, told.noticed)
+    yield from _list(f"which is the {FASTEST}", told.fastest)
+    yield from _list("what other programs measured", theirs)
+    yield from _list("what failed, and why", [*damaged, *own])
+    yield from _list("what not to trust", told.doubts, "ol")
+    yield from _list(SURE, told.sure)
 
 
 def _list(heading: str, sentences: Sequence[str], kind: str = "ul") -> Iterator[str]:
     if sentences:
         items = "".join(f"<li>{safe(sentence)}</li>\n" for sentence in sentences)
-        yield f'<h2>{heading}</h2>\n<{kind} class="words">\n{items}</{kind}>\n'
+        yield f'<h2>{heading.capitalize()}</h2>\n<{kind} class="words">\n{items}</{kind}>\n'
 
 
 def _table(
@@ -207,6 +195,8 @@ def _figures(cases: Sequence[Shown], largest: Figure | None) -> Iterator[str]:
     for heading, figure in overview.items():
         if figure is not None:
             yield _figure(figure, heading)
+    for heading, drawn in of_cards(cases):
+        yield f"<p>{drawn}</p>\n" if isinstance(drawn, str) else _figure(drawn, heading)
     names = model_labels(str(one.row["model"]) for one in cases)
     for model, label in names.items():
         group = [one for one in cases if one.row["model"] == model]
@@ -214,7 +204,7 @@ def _figures(cases: Sequence[Shown], largest: Figure | None) -> Iterator[str]:
         for heading, made in (figures.FIGURES | reach.OF_A_MODEL).items():
             figure = made(group)
             if figure is not None:
-                yield _figure(figure, f"{heading} of {label}")
+                yield _figure(figure, f"{heading} of {safe(label)}")
         for heading, figure in of_operators(group):
             yield _figure(figure, heading)
         for one in group:
@@ -222,14 +212,15 @@ def _figures(cases: Sequence[Shown], largest: Figure | None) -> Iterator[str]:
 
 
 def _figure(figure: Figure, told: str) -> str:
+    """`told` is escaped."""
     figure.update_layout(template="none")
     data: dict[str, Any] = json.loads(figure.to_json())
     # `<` of a name must not end the element that holds it.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
-        f'<figure><figcaption>{safe(told)} <span class="count"></span></figcaption>'
+        f'<figure><figcaption>{told} <span class="count"></span></figcaption>'
         f'<div class="plot"{_room(data)} role="img" '
-        f'aria-label="{safe(told)}; the figures are in the table"></div>'
+        f'aria-label="{told}; the figures are in the table"></div>'
         f'<script type="application/json">{text}</script></figure>\n'
     )
 
@@ -240,17 +231,28 @@ def _room(figure: Mapping[str, Any]) -> str:
     return f' style="min-height:{height}px"' if isinstance(height, int) else ""
 
 
-def _environment(folder: Path, host: Any) -> Iterator[str]:
-    yield "<h2>Where it was measured, and how to repeat it</h2>\n"
+def _environment(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A column for each host; a merged run is repeated where its own were measured."""
+    merged = run.manifest.merged
+    how = "" if merged else ", and how to repeat it"
+    yield f"<h2>Where it was measured{how}</h2>\n"
     yield '<div class="scroll"><table><tbody>\n'
+    told = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
     for name, title in _HOST:
-        if host.get(name) is not None:
-            yield f'<tr><th scope="row">{title}</th><td>{safe(str(host[name]))}</td></tr>\n'
-    packages = host.get("packages") or {}
-    told = ", ".join(f"{name} {version}" for name, version in packages.items())
-    yield f'<tr><th scope="row">Packages</th><td>{safe(told)}</td></tr>\n</tbody></table></div>\n'
-    command = shlex.join([*own.PROGRAM.split(), "--headless", "--plan", str(folder)])
-    yield f"<pre><code>{safe(command)}</code></pre>\n"
+        if any(host.get(name) is not None for host in told):
+            yield _facts(title, [host.get(name) for host in told])
+    packages = [host.get("packages") or {} for host in hosts.values()]
+    versions = [", ".join(f"{name} {of}" for name, of in one.items()) for one in packages]
+    yield _facts("Packages", versions or [""])
+    yield "</tbody></table></div>\n"
+    if not merged:
+        command = shlex.join([*own.PROGRAM.split(), "--headless", "--plan", str(run.path)])
+        yield f"<pre><code>{safe(command)}</code></pre>\n"
+
+
+def _facts(title: str, values: Sequence[object]) -> str:
+    cells = "".join(f"<td>{safe('' if one is None else str(one))}</td>" for one in values)
+    return f'<tr><th scope="row">{title}</th>{cells}</tr>\n'
 
 
 def _asset(name: str) -> str:

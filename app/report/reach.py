@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.status import FAILED, FITS, Status
-from app.report.shown import Shown, safe, without_batch
+from app.report.shown import NAMED, NAMES, Shown, safe, without_batch
 from app.results.labels import labels
 from app.results.measured import Measured
 from app.results.run import Run
@@ -18,19 +18,22 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _RATE = "inferences a second"
+_PERFECT = "if each served as much as one"
 _ROW_PX, _FRAME_PX = 26, 140
 
 
 def devices(cases: Sequence[Shown]) -> Figure | None:
-    """Throughput of each runtime at the batch size that most of them ran; None below two."""
+    """Throughput of each runtime on each host at the batch size that most of them ran; None below
+    two."""
     from plotly import graph_objects as go
 
     rated = [one for one in cases if one.is_well and one.figure("throughput_per_s")]
-    runtimes: dict[float | None, set[str]] = {}
+    there: dict[float | None, set[tuple[str, str]]] = {}
     for one in rated:
-        runtimes.setdefault(one.figure("batch_size"), set()).add(one.measured.case.runtime)
-    batch = max(runtimes, key=lambda size: len(runtimes[size]), default=None)
-    if len(runtimes.get(batch, ())) < 2:
+        case = one.measured.case
+        there.setdefault(one.figure("batch_size"), set()).add((case.runtime, case.host))
+    batch = max(there, key=lambda size: len(there[size]), default=None)
+    if len(there.get(batch, ())) < 2:
         return None
     figure = go.Figure()
     alike = [one for one in rated if one.figure("batch_size") == batch]
@@ -58,7 +61,7 @@ def devices(cases: Sequence[Shown]) -> Figure | None:
         )
     told = "" if batch is None else f", batch {batch:.0f}"
     figure.update_xaxes(type="log", title=f"{_RATE}{told}; bars 95 %, hollow simulated")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=_FRAME_PX + _ROW_PX * len(alike))
     return figure
 
@@ -79,15 +82,47 @@ def accuracy(cases: Sequence[Shown]) -> Figure | None:
             name=one.name,
             meta=one.case_id,
             marker={"color": one.color, "size": 11, "symbol": one.symbol("circle")},
-            hovertemplate=f"%{{y:.2f}} % right, %{{x:.4g}} a second<extra>{one.name}</extra>",
+            hovertemplate=f"%{{y:.2f}} % right, %{{x:.4g}} a second{NAMED}",
         )
     figure.update_xaxes(type="log", title=_RATE)
     figure.update_yaxes(title="top-1 (%)")
     return figure
 
 
+def replicas(cases: Sequence[Shown]) -> Figure | None:
+    """Inputs in a second over the replicas, and as many as perfect scaling would give; None where
+    nothing was measured with several and alone."""
+    from plotly import graph_objects as go
+
+    by_id = {one.case_id: one for one in cases}
+    groups: dict[str, list[Shown]] = {}
+    for one in cases:
+        base = by_id.get(str(one.row["scaling_base"]))
+        if base is not None and one.figure("speedup"):
+            groups.setdefault(base.case_id, [base]).append(one)
+    figure = go.Figure()
+    for group in groups.values():
+        base, ordered = group[0], sorted(group, key=lambda one: one.figure("replicas") or 1.0)
+        counts = [one.figure("replicas") or 1.0 for one in ordered]
+        rate = base.figure("throughput_per_s") or 0.0
+        ids = " ".join(one.case_id for one in ordered)
+        line = {"color": base.color, "dash": base.dash}
+        for name, rates, look in (
+            (base.name, [one.figure("throughput_per_s") for one in ordered], line),
+            (f"{base.name}, {_PERFECT}", [rate * n for n in counts], {**line, "width": 0.5}),
+        ):
+            mode = "lines" if look is not line else "lines+markers"
+            figure.add_scatter(x=counts, y=rates, mode=mode, name=name, meta=ids, line=look)
+    if not figure.data:
+        return None
+    figure.update_xaxes(type="log", title="replicas")
+    figure.update_yaxes(type="log", title=f"{_RATE}, all replicas together")
+    return figure
+
+
 OF_A_MODEL: dict[str, Callable[[Sequence[Shown]], Figure | None]] = {
     "Throughput by device": devices,
+    "Throughput over replicas": replicas,
 }
 """By their headings, those of the cases of one model."""
 
@@ -126,6 +161,6 @@ def largest_batch(run: Run, measured: Sequence[Measured]) -> Figure | None:
             showlegend=False,
         )
     figure.update_xaxes(type="log", title="the largest batch that ran")
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_yaxes(**NAMES)
     figure.update_layout(height=_FRAME_PX + _ROW_PX * len(subjects))
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,10 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999)
 _SHARES = (*SHARES, 0.99999, 0.999999)
 _BINS = 50
+NAMED = "<extra>%{fullData.name}</extra>"
+"""The end of a hover text: a name in the template itself would be read as one."""
+NAMES: dict[str, Any] = {"type": "category", "autorange": "reversed", "automargin": True}
+"""An axis of names from the top down: without the type, a model called 7 would be a number."""
 
 
 @dataclass(slots=True)
@@ -115,7 +120,7 @@ class Shown:
 
 def without_batch(run: Run, case: Case) -> Case:
     """The case but for its batch size."""
-    model = run.models.get((case.model, case.precision))
+    model = run.model_of(case)
     axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
     return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
 
@@ -137,5 +142,5 @@ def _shown(run: Run, timed: Sequence[Measured]) -> Iterator[Shown]:
 
 
 def safe(text: str) -> str:
-    """Text that a figure or a page shows as it is."""
-    return escape(printable(text))
+    """Text that a figure or a page shows as it is; between dollars plotly would look for TeX."""
+    return escape(printable(text)).replace("$", "&#36;")

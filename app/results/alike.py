@@ -24,6 +24,7 @@ LIKE = (
     "given",
     "clock",
     "boundary",
+    "host",
 )
 """The model first; what is left are the runtime and its options."""
 _TELLING = ("precision", "scenario", "condition", "clock")
@@ -59,6 +60,8 @@ def names(keys: Sequence[Key], columns: Sequence[str] = LIKE) -> dict[Key, str]:
 def _word(name: str, value: Value) -> str:
     if name == "axes":
         return str(value).replace("=", " ")
+    if name == "host":
+        return f"on {value}"
     if name in _OF_SCENARIO:
         return _OF_SCENARIO[name].format(value)
     return str(value) if name in _TELLING else f"{name} {value}"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
+
+_DRAFT = re.compile(r"\..+\.\d+")
 
 
 def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
@@ -21,3 +24,11 @@ def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what a writer of the folder left behind that was killed while it wrote; there must be
+    none now."""
+    for path in folder.iterdir():
+        if _DRAFT.fullmatch(path.name) and path.is_file():
+            path.unlink(missing_ok=True)

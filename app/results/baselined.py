@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.results.figures import ranked
+from app.results.hosts import the_same
 from app.results.series import Series
 from app.results.verdicts import Pair, Sides, judged
 
@@ -14,9 +15,11 @@ from app.results.verdicts import Pair, Sides, judged
 class Baseline:
     """A case that all others are held against, `own`, or the cases of another run.
 
-    Each is itself alone: arrays of samples are not compared.
+    Each is itself alone: arrays of samples are not compared. `key` is what it is known by,
+    however it is named.
     """
 
+    key: str
     name: str
     own: Series | None = None
     others: tuple[Series, ...] = ()
@@ -30,8 +33,9 @@ class Baseline:
         """What this case is held against; None where nothing of its clock is there."""
         found = self.own
         if found is None:
-            identity = series.case.identity_id
-            found = next((one for one in self.others if one.case.identity_id == identity), None)
+            same = the_same([(series.case, series.row.get("host"))])
+            others = (one for one in self.others if same(one.case, one.row.get("host")))
+            found = next(others, None)
         if found is None or (self.own is not None and found.key == series.key):
             return None
         return found if found.clock == series.clock else None

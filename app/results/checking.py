@@ -27,8 +27,10 @@ class Matrix:
 def matrix(cases: Sequence[Case]) -> Matrix:
     """Of all these, in the order in which models and runtimes appear."""
     models = model_labels(case.model for case in cases)
-    subjects = {case.case_id: replace(case, runtime="", options={}) for case in cases}
-    ways = {case.case_id: Case("", case.runtime, options=case.options) for case in cases}
+    subjects = {case.case_id: replace(case, runtime="", options={}, host="") for case in cases}
+    ways = {
+        case.case_id: Case("", case.runtime, options=case.options, host=case.host) for case in cases
+    }
     down = {one.case_id: one for one in subjects.values()}
     across = {one.case_id: one for one in ways.values()}
     apart, set_apart = differences(list(down.values())), differences(list(across.values()))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.cases.percentiles import DEFAULT, name_of
 from app.cases.verdict import BAND
+from app.results.hosts import environments, paired_by
 from app.results.labels import labels
 from app.results.measured import COMPARED, Measured
 from app.results.rows import Rows
@@ -20,12 +21,12 @@ RUN_BY = ("runtime_version", "call_path")
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: its name, its cases, the environment of the host that measured, and of
-    its plan the percentiles and the band within which a change is none."""
+    """One of the two runs: its name, its cases, the environments of the hosts that measured, by
+    their names, and of its plan the percentiles and the band within which a change is none."""
 
     name: str
     cases: tuple[Measured, ...]
-    environment: Mapping[str, Any]
+    environments: Mapping[str, Mapping[str, Any]]
     percentiles: tuple[float, ...] = DEFAULT
     band: float = BAND
 
@@ -34,12 +35,13 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     """A run folder as a side, under its path; `measured` are its cases, where they are known."""
     manifest, plan = run.manifest, run.manifest.asked
     cases = tuple(Rows().measured(run) if measured is None else measured)
-    return RunSide(str(run.path), cases, manifest.environment, plan.percentiles, plan.band)
+    where = environments(manifest, run.environments, (one.row for one in cases))
+    return RunSide(str(run.path), cases, where, plan.percentiles, plan.band)
 
 
 def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:
     """Cases are paired by what makes them, whichever schema named them; clocks are not mixed."""
-    before, after = _by_identity(first), _by_identity(second)
+    before, after = _paired(first, second)
     names = labels([one.case for one in first.cases])
     lost: dict[str, str] = {}
     pairs: list[Pair] = []
@@ -61,8 +63,22 @@ def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Compari
         lost,
         _absent(before, after),
         _absent(after, before),
-        (*differences(first.environment, second.environment), *_of_cases(pairs)),
+        (*_of_hosts(first.environments, second.environments), *_of_cases(pairs)),
     )
+
+
+def _of_hosts(
+    first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, str, str]]:
+    """What the two hosts do not share; of several each with itself, and which they are."""
+    if max(len(first), len(second)) <= 1:
+        yield from differences(*(next(iter(known.values()), {}) for known in (first, second)))
+        return
+    if first.keys() != second.keys():
+        yield "hosts", ", ".join(first), ", ".join(second)
+    for host in (name for name in first if name in second):
+        for name, one, other in differences(first[host], second[host]):
+            yield f"{host} {name}", one, other
 
 
 def _of_cases(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
@@ -104,11 +120,12 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return flat
 
 
-def _by_identity(side: RunSide) -> dict[str, Measured]:
-    return {one.case.identity_id: one for one in side.cases}
+def _paired(*sides: RunSide) -> list[dict[str, Measured]]:
+    """The cases of each side by what pairs them with the other's."""
+    keys = paired_by([[(one.case, one.row.get("host")) for one in side.cases] for side in sides])
+    return [dict(zip(own, side.cases, strict=True)) for own, side in zip(keys, sides, strict=True)]
 
 
 def _absent(some: Mapping[str, Measured], others: Mapping[str, Measured]) -> tuple[str, ...]:
-    cases = [one.case for key, one in some.items() if key not in others]
-    names = labels(cases)
-    return tuple(names[case.case_id] for case in cases)
+    names = labels([one.case for one in some.values()])
+    return tuple(names[one.case.case_id] for key, one in some.items() if key not in others)

@@ -6,12 +6,14 @@ those rows and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.cases.status import FAILED, STATUSES, WELL, Tone
 from app.results.figures import ranked
+from app.results.manifest import MergedRun
+from app.results.plans_together import differing
 from app.results.series import Series
 from app.results.warned import warned
 from app.stats.between import LEAST_ROUNDS
@@ -19,6 +21,7 @@ from app.stats.between import LEAST_ROUNDS
 Standing = Literal["sound", "doubted", "failed"]
 NOT_VALID = "not valid"
 _TIMED = "clock:wall rounds>0"
+_ANYWHERE = "host:*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,13 @@ def is_invalid(series: Series) -> bool:
 
 
 def doubts(
-    series: Sequence[Series], environments: Mapping[str, Mapping[str, Any]], over: bool
+    series: Sequence[Series],
+    environments: Mapping[str, Mapping[str, Any]],
+    over: bool,
+    merged: Sequence[MergedRun] = (),
 ) -> list[Doubt]:
-    """Of a run's cases and of the hosts that measured them: failures, warnings, then the machine.
+    """Of a run's cases and of the hosts that measured them: failures, warnings, then the machine,
+    then in what the runs differ that a `merged` one is of.
 
     While a run is not `over`, nothing is said of what it may still come to.
     """
@@ -60,7 +67,8 @@ def doubts(
     timed = [one for one in series if one.clock == "wall" and one.timed]
     if over:
         found += _of_few_rounds(timed)
-    return [*found, *_of_hosts(environments.values(), len(timed))] if timed else found
+    found += _of_hosts(environments, timed)
+    return [*found, *(Doubt(told, "", len(series), _ANYWHERE) for told in differing(merged))]
 
 
 def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:
@@ -93,11 +101,29 @@ def _of_few_rounds(timed: Sequence[Series]) -> Iterator[Doubt]:
         yield Doubt(what, f"use --rounds {LEAST_ROUNDS} or more", len(few), query)
 
 
-def _of_hosts(hosts: Iterable[Mapping[str, Any]], rows: int) -> Iterator[Doubt]:
-    known = list(hosts)
-    if any(host.get("virtual_machine") for host in known):
-        remedy = "use a real machine to trust the tail, or more rounds"
-        yield Doubt("a virtual machine", remedy, rows, _TIMED)
-    if any(host.get("governor") is None for host in known):
-        remedy = "nobody can say whether clocks were steady; on a real machine --doctor tells more"
-        yield Doubt("the clock's governor is not told", remedy, rows, _TIMED)
+def _of_hosts(
+    environments: Mapping[str, Mapping[str, Any]], timed: Sequence[Series]
+) -> Iterator[Doubt]:
+    """What is to be doubted of machines, each time of the rows of those that it holds for."""
+    measured = {str(one.row.get("host")) for one in timed}
+    hosts = {name: of for name, of in environments.items() if name in measured} or environments
+    virtual = [name for name, host in hosts.items() if host.get("virtual_machine")]
+    remedy = "use a real machine to trust the tail, or more rounds"
+    yield from _of_those(virtual, hosts, timed, "a virtual machine", remedy)
+    untold = [name for name, host in hosts.items() if host.get("governor") is None]
+    remedy = "nobody can say whether clocks were steady; on a real machine --doctor tells more"
+    yield from _of_those(untold, hosts, timed, "the clock's governor is not told", remedy)
+
+
+def _of_those(
+    those: Sequence[str], hosts: Collection[str], timed: Sequence[Series], what: str, remedy: str
+) -> Iterator[Doubt]:
+    """One doubt where it holds for all hosts, else one for each."""
+    if len(those) == len(hosts):
+        yield from [Doubt(what, remedy, len(timed), _TIMED)] if timed and those else []
+        return
+    for name in those:
+        rows = sum(one.row.get("host") == name for one in timed)
+        if rows:
+            query = f'{_TIMED} host="{name.replace(chr(34), "*")}"'
+            yield Doubt(f"{what}: {name}", remedy, rows, query)

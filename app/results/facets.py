@@ -1,4 +1,4 @@
-"""Cases beside each other -> by what they differ: runtime, model, axis, size or option."""
+"""Cases beside each other -> by what they differ: runtime, model, axis, host, size or option."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.cases.axes import AXES
 from app.cases.case import Case
 from app.results.labels import model_name
+from app.results.plain import printable
 from app.results.series import Series
 
 
@@ -24,5 +25,6 @@ def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
 def _all_of(case: Case) -> dict[str, str]:
     own = {"runtime": case.runtime, "model": model_name(case.model)}
     own |= {axis.field: axis.told(case) for axis in AXES}
+    own |= {"host": f"on {printable(case.host)}"} if case.host else {}
     own |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}
     return own | {name: f"{name}={value}" for name, value in sorted(case.options.items())}

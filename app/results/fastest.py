@@ -1,22 +1,26 @@
 """The fastest runtime of each model, and by how much: only like is compared with like.
 
-What is compared shares model, sizes, precision, threads, scenario, condition, concurrency, clock
-and boundary; only the runtime and its options differ. One is called the fastest only where each of
-the others is slower, by pairs of rounds of the run, all verdicts judged together.
+What is compared shares model, sizes, precision, threads, scenario, condition, concurrency, clock,
+boundary and host; only the runtime and its options differ. One is called the fastest only where
+each of the others is slower, by pairs of rounds of the run, all verdicts judged together. Of cases
+that several hosts measured the fastest host is told likewise, by rounds that are no pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from app.cases.column import Row
 from app.results.alike import LIKE, Key, contender, names
 from app.results.measured import Measured, confidence_of
-from app.results.verdicts import paired_difference
+from app.results.verdicts import run_difference
 from app.stats.between import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide
 
 _P50 = "p50"
+_HOST = "host"
+_LIKE_OVER_HOSTS = tuple(name for name in LIKE if name != _HOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,8 @@ class Fastest:
     Where the first is not `parted` from all others, the second is the one that is told: the
     nearest of those that it is not parted from. `what` is the model and whatever tells this
     comparison from the others. `times` is the second's median over the first's. `rounds` is the
-    number of pairs; `needed` is how many would decide it, None where it is hopeless.
+    number of pairs, or of the fewer rounds where the two were measured `apart`; `needed` is how
+    many pairs would decide it, None where it is hopeless or there are none.
     """
 
     what: str
@@ -38,25 +43,57 @@ class Fastest:
     rounds: int
     needed: int | None
     simulated: bool
+    apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Contest:
+    """Cases that are alike, the least median first; `named` says of a row who contends."""
+
+    group: Sequence[Measured]
+    called: str
+    named: Callable[[Row], str]
+
+    @property
+    def differences(self) -> list[Difference | None]:
+        first, *others = self.group
+        return [run_difference(first, other, _P50) for other in others]
 
 
 def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
-    """One for each set of alike rows in which at least two are well, in the plan's order."""
-    alike: dict[Key, list[Measured]] = {}
-    for one in measured:
-        if one.is_well and one.value_us(_P50):
-            alike.setdefault(tuple(one.row[name] for name in LIKE), []).append(one)
-    compared = {key: _by_median(group) for key, group in alike.items() if len(group) > 1}
-    tested = {
-        key: [paired_difference(first, other, _P50) for other in others]
-        for key, (first, *others) in compared.items()
-    }
-    confidence = confidence_of(one for group in compared.values() for one in group)
-    verdicts = iter(judge([d for group in tested.values() for d in group], band, confidence))
-    called = names(list(compared))
+    """One for each set of alike rows in which at least two are well, in the plan's order; then one
+    for each case that two hosts have."""
+    well = [one for one in measured if one.is_well and one.value_us(_P50)]
+    placed = [one for one in well if one.case.host and one.row["clock"] != "simulated"]
+    contests = [
+        *_contests(well, LIKE, lambda row: "", contender),
+        *_contests(placed, _LIKE_OVER_HOSTS, contender, _on_host),
+    ]
+    confidence = confidence_of(one for contest in contests for one in contest.group)
+    tested = [contest.differences for contest in contests]
+    verdicts = iter(judge([d for group in tested for d in group], band, confidence))
     return [
-        _fastest(called[key], group, tested[key], [next(verdicts) for _ in group[1:]], band)
-        for key, group in compared.items()
+        _fastest(contest, found, [next(verdicts) for _ in found], band)
+        for contest, found in zip(contests, tested, strict=True)
+    ]
+
+
+def _contests(
+    measured: Sequence[Measured],
+    columns: Sequence[str],
+    besides: Callable[[Row], str],
+    named: Callable[[Row], str],
+) -> list[_Contest]:
+    """Of each set that shares these columns, and what is told `besides`, and has two or more."""
+    alike: dict[tuple[Key, str], list[Measured]] = {}
+    for one in measured:
+        key = tuple(one.row.get(name) for name in columns)
+        alike.setdefault((key, besides(one.row)), []).append(one)
+    compared = {key: _by_median(group) for key, group in alike.items() if len(group) > 1}
+    called = names([key for key, _ in compared], columns)
+    return [
+        _Contest(group, " · ".join(filter(None, (called[key], also))), named)
+        for (key, also), group in compared.items()
     ]
 
 
@@ -64,28 +101,38 @@ def _by_median(group: Sequence[Measured]) -> list[Measured]:
     return sorted(group, key=lambda one: one.value_us(_P50) or 0.0)
 
 
+def _on_host(row: Row) -> str:
+    return f"on {row[_HOST]}"
+
+
 def _fastest(
-    what: str,
-    group: Sequence[Measured],
+    contest: _Contest,
     tested: Sequence[Difference | None],
     verdicts: Sequence[Verdict],
     band: float,
 ) -> Fastest:
-    first, *others = group
+    first, *others = contest.group
     open_ones = [place for place, verdict in enumerate(verdicts) if verdict.word != "slower"]
     told = open_ones[0] if open_ones else 0
     second, found = others[told], tested[told]
+    apart = first.turn != second.turn
     return Fastest(
-        what,
-        contender(first.row),
-        contender(second.row),
+        contest.called,
+        contest.named(first.row),
+        contest.named(second.row),
         (second.value_us(_P50) or 0.0) / (first.value_us(_P50) or 1.0),
         verdicts[told],
         not open_ones,
-        len(first.by_round(_P50).keys() & second.by_round(_P50).keys()),
-        _needed(found, band),
+        _rounds(first, second, apart),
+        None if apart else _needed(found, band),
         first.row["clock"] == "simulated",
+        apart,
     )
+
+
+def _rounds(first: Measured, second: Measured, apart: bool) -> int:
+    a, b = first.by_round(_P50).keys(), second.by_round(_P50).keys()
+    return min(len(a), len(b)) if apart else len(a & b)
 
 
 def _needed(found: Difference | None, band: float) -> int | None:

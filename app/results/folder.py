@@ -21,7 +21,7 @@ from app.cases.errors import DiskError, ResultsError
 from app.cases.reading import Reading
 from app.cases.round import RECORD, RoundResult
 from app.machine.environment import graphlap_version
-from app.results.atomic import write_atomically
+from app.results.atomic import remove_drafts, write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
 from app.results.kept_files import FOLDER as FILES
@@ -30,6 +30,7 @@ from app.results.lines import Line, Writer, written
 from app.results.manifest import (
     MANIFEST,
     Manifest,
+    manifest_text,
     read_manifest,
 )
 from app.results.run import SAMPLES
@@ -59,13 +60,13 @@ class RunFolder:
             private_folder(path)
             for folder in (path / JOURNAL, path / SAMPLES):
                 folder.mkdir(exist_ok=True)
-            lock = _locked(path)
+            lock = lock_folder(path)
             if (path / MANIFEST).exists():
                 os.close(lock)
                 refuse_occupied(path)
             for file in manifest.files:
                 _keep(path, file)
-            write_atomically(path / MANIFEST, json.dumps(to_json(manifest), indent=1).encode())
+            write_atomically(path / MANIFEST, manifest_text(manifest).encode())
             flush_folder(path)
         except OSError as error:
             raise DiskError(
@@ -74,13 +75,18 @@ class RunFolder:
         return cls(path, manifest, lock)
 
     @classmethod
-    def reopen(cls, path: Path) -> Self:
-        """Take up a run where it stopped; ResultsError if it is no run or is being written."""
-        manifest = read_manifest(path)
+    def reopen(cls, path: Path, manifest: Manifest | None = None) -> Self:
+        """Take up a run where it stopped; ResultsError if it is no run or is being written.
+
+        `manifest` is the folder's where it has been read: that of a large sweep takes a second.
+        """
+        manifest = manifest or read_manifest(path)
         try:
             for folder in (path / JOURNAL, path / SAMPLES):
                 folder.mkdir(exist_ok=True)
-            return cls(path, manifest, _locked(path))
+            lock = lock_folder(path)
+            remove_drafts(path)
+            return cls(path, manifest, lock)
         except OSError as error:
             raise ResultsError(
                 f"{path} can't be written ({error.strerror})", "make it writable, then resume"
@@ -104,23 +110,24 @@ class RunFolder:
         told = host or str(environment.get("host", ""))
         writer = self.writer(host)
         line = Writer(writer, os.getpid(), told, graphlap_version(), dict(environment))
-        self.record(line, host)
+        self.record(line, host=host)
         return line
 
-    def record(self, line: Line, host: str = "") -> None:
-        """Keep a line of a host's journal: once this returns, it is safe.
+    def record(self, *lines: Line, host: str = "") -> None:
+        """Keep lines of a host's journal: once this returns, they are safe.
 
         A round's samples are flushed before its line, and what a round without samples of
         its own has left behind is removed. Raises DiskError if something can't be written,
         or if the samples are not all there.
         """
         with _disk(self.path):
-            if isinstance(line, RoundResult):
-                if line.samples:
-                    _flush_samples(self.samples / line.samples, line)
-                else:
-                    self.drop_samples(line.case_id, line.round)
-            self._journals[host].append(written(line))
+            for line in lines:
+                if isinstance(line, RoundResult):
+                    if line.samples:
+                        _flush_samples(self.samples / line.samples, line)
+                    else:
+                        self.drop_samples(line.case_id, line.round)
+            self._journals[host].append(*map(written, lines))
 
     def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
         """Append what the devices told during a round that is in flight."""
@@ -214,7 +221,8 @@ def _keep(path: Path, file: KeptFile) -> None:
     write_atomically(path / file.kept, content)
 
 
-def _locked(path: Path) -> int:
+def lock_folder(path: Path) -> int:
+    """Hold a folder's lock; the descriptor to close. ResultsError if another process holds it."""
     descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

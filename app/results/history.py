@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> Hi
     cases: dict[str, Case] = {}
     for run in runs:
         for case, row in run.cases:
-            cases.setdefault(case.identity_id, case)
+            cases.setdefault(_identity(case), case)
             for key, point in _points(run, case, row, any_host):
                 series.setdefault(key, []).append((point, row))
     names = labels(list(cases.values()))
@@ -153,17 +153,23 @@ def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> Hi
     return History(str(folder), band, tuple(runs), tuple(trends), tuple(passed_over))
 
 
+def _identity(case: Case) -> str:
+    """What makes a case, whether or not its run tells it apart by its host: each is of one."""
+    return replace(case, host="").identity_id if case.host else case.identity_id
+
+
 def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tuple[_Key, Point]]:
     """What is well in a row, one for each percentile."""
     if row["status"] != "ok" or row["valid"] is False:
         return
-    host, cpu = str(row["host"] or ""), str(run.environment.get("cpu") or "")
+    host = str(row["host"] or "")
+    cpu = str(run.environment_of(host).get("cpu") or "")
     machine = ("", "") if any_host else (host, cpu)
     for name in PERCENTILES:
         value = number_of(row[f"latency_{name}_us"])
         if value:
             low, high = (number_of(row[f"latency_{name}_ci_{end}_us"]) for end in ("low", "high"))
-            key = _Key(case.identity_id, name, str(row["clock"] or ""), *machine)
+            key = _Key(_identity(case), name, str(row["clock"] or ""), *machine)
             yield key, Point(run, value, low, high)
 
 
@@ -174,5 +180,6 @@ def _change(series: Sequence[tuple[Point, Row]], change: ChangePoint) -> Change:
 
 
 def _told(run: PastRun, row: Row) -> Mapping[str, Any]:
-    known = {name: run.environment[name] for name in run.environment if name not in _ALWAYS_ANOTHER}
+    told = run.environment_of(str(row["host"] or ""))
+    known = {name: told[name] for name in told if name not in _ALWAYS_ANOTHER}
     return known | {name: row[name] for name in _TELLING}

@@ -29,13 +29,14 @@ class Journal:
         self._path = folder / FOLDER / f"{self.writer}.jsonl"
         self._file: int | None = None
 
-    def append(self, line: Mapping[str, Any]) -> None:
-        """Write one JSON line and flush it to the disk; OSError if that fails."""
+    def append(self, *lines: Mapping[str, Any]) -> None:
+        """Write JSON lines and flush them to the disk together; OSError if that fails."""
         if self._file is None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
             self._file = os.open(self._path, flags, 0o644)
             flush_folder(self._path.parent)
-        data = json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n"
+        texts = (json.dumps(line, separators=(",", ":"), default=str) for line in lines)
+        data = "".join(f"{text}\n" for text in texts).encode()
         while data:
             data = data[os.write(self._file, data) :]
         os.fsync(self._file)

@@ -16,21 +16,25 @@ from runtimes.registry import parse_spec
 
 NONE_LEFT_OUT: Mapping[str, str] = {}
 _BETWEEN = " · "
+_USUAL = Case("", "")
+"""A case with all at its default."""
 
 
 def case_label(case: Case) -> str:
     """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`."""
-    usual = Case(case.model, case.runtime)
-    words = [printable(file_name(case.model)), case.runtime, *_sizes(case), *_options(case)]
-    words += [axis.told(case) for axis in AXES if axis.told(case) != axis.told(usual)]
-    return " ".join(words)
+    words = [file_name(case.model), case.runtime, *_sizes(case), *_options(case)]
+    words += [told for axis in AXES if (told := axis.told(case)) != axis.told(_USUAL)]
+    return printable(" ".join([*words, *_host(case)]))
 
 
 def labels(cases: Sequence[Case]) -> dict[str, str]:
     """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`."""
     apart = differences(cases)
+    names = {model: model_name(model) for model in {case.model for case in cases}}
     return {
-        case.case_id: _BETWEEN.join([model_name(case.model), case.runtime, *apart[case.case_id]])
+        case.case_id: printable(
+            _BETWEEN.join([names[case.model], case.runtime, *apart[case.case_id]])
+        )
         for case in cases
     }
 
@@ -59,10 +63,13 @@ def differences(
     """
     found: dict[str, list[str]] = {case.case_id: [] for case in cases}
     for axis in AXES:
-        _add_differing(found, {case.case_id: ("", [axis.told(case)]) for case in cases})
+        told = {case.case_id: axis.told(case) for case in cases}
+        if len(set(told.values())) > 1:
+            _add_differing(found, {case_id: ("", [word]) for case_id, word in told.items()})
     sizes = {case.case_id: (case.model, _sizes(case, but.get(case.case_id, ""))) for case in cases}
     _add_differing(found, sizes)
     _add_differing(found, {case.case_id: (case.runtime, _options(case)) for case in cases})
+    _add_differing(found, {case.case_id: ("", _host(case)) for case in cases})
     return found
 
 
@@ -111,6 +118,10 @@ def _sizes(case: Case, but: str = "") -> list[str]:
 
 def _options(case: Case) -> list[str]:
     return [f"{name}={value}" for name, value in sorted(case.options.items())]
+
+
+def _host(case: Case) -> list[str]:
+    return [f"on {printable(case.host)}"] if case.host else []
 
 
 def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, list[str]]]) -> None:

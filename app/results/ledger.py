@@ -15,6 +15,7 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.round import RoundResult
+from app.cases.status import FAILED
 from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer
 from app.results.manifest import Manifest
 from app.results.run import Run
@@ -23,20 +24,31 @@ from exporters.types import ExportedModel
 
 @dataclass(slots=True)
 class Ledger:
-    """`take` is told where each line comes from: the lines of one writer are of one host."""
+    """`take` is told where each line comes from: the lines of one writer are of one host.
+
+    `recorded` is how many rounds there are, `failed` the cases of which one failed, `cases` are
+    those of the plan and of its searches by their ids.
+    """
 
     path: Path
     manifest: Manifest
     environments: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _writers: dict[str, str] = field(default_factory=dict)
+    recorded: int = 0
+    failed: set[str] = field(default_factory=set)
+    cases: dict[str, Case] = field(init=False)
+    _writers: dict[str, Writer] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
-    _hosts: dict[str, str] = field(default_factory=dict)
-    _void: dict[tuple[str, int], int] = field(default_factory=dict)
+    _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
+    _voided: dict[tuple[str, int], int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
+    _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
     _tried: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
     _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cases = {case.case_id: case for case in self.manifest.cases}
 
     def take(self, source: str, line: Line) -> str:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
@@ -47,20 +59,24 @@ class Ledger:
         """
         match line:
             case Writer():
-                self._writers[source] = line.host
+                self._writers[source] = line
                 self.environments.setdefault(line.host, line.environment)
             case Exported():
                 self._models[line.asked, line.precision] = line.model
+                if source in self._writers:
+                    key = (self._writers[source].writer, line.asked, line.precision)
+                    self._models_there[key] = line.model
             case RoundResult():
                 self._take_round(source, line)
                 return line.case_id
             case Voided():
-                self._take_voided(line)
+                self._void(line)
                 return line.case_id
             case AccuracyResult():
                 self._accuracies.setdefault(line.subject, line)
             case Tried():
                 self._tried.setdefault(line.case.case_id, line.case)
+                self.cases.setdefault(line.case.case_id, line.case)
                 return line.case.case_id
             case ColdStart():
                 self._cold_starts.setdefault(line.subject, {}).setdefault(line.process, line)
@@ -70,30 +86,33 @@ class Ledger:
         return ""
 
     def _take_round(self, source: str, line: RoundResult) -> None:
-        case_id = line.case_id
-        if line.attempt <= self._void.get((case_id, line.round), 0):
-            return
-        known = self._rounds.setdefault(case_id, {})
+        known = self._rounds.setdefault(line.case_id, {})
         before = known.get(line.round)
-        stands = before is None or before.status == "cancelled" or before.attempt < line.attempt
-        if not stands:
+        void = self._voided.get((line.case_id, line.round), 0)
+        later = before is None or before.status == "cancelled" or before.attempt < line.attempt
+        if line.attempt <= void or not later:
             return
-        others = [result.attempt for result in known.values() if result.status != "cancelled"]
+        self.recorded += before is None
         known[line.round] = line
-        if line.attempt > max(others, default=0):
-            self._hosts[case_id] = self._writers.get(source, "")
+        if line.status in FAILED:
+            self.failed.add(line.case_id)
+        wrote = self._wrote.setdefault(line.case_id, {})
+        wrote.pop(line.round, None)
+        if source in self._writers:
+            wrote[line.round] = self._writers[source]
 
-    def _take_voided(self, line: Voided) -> None:
+    def _void(self, line: Voided) -> None:
         known = self._rounds.get(line.case_id, {})
         before = known.get(line.round)
         if line.attempt:
             place = line.case_id, line.round
-            self._void[place] = max(line.attempt, self._void.get(place, 0))
+            self._voided[place] = max(line.attempt, self._voided.get(place, 0))
             if before is None or before.attempt > line.attempt:
                 return
-        known.pop(line.round, None)
-        if line.attempt and not known:
-            self._hosts.pop(line.case_id, None)
+        self.recorded -= known.pop(line.round, None) is not None
+        self._wrote.get(line.case_id, {}).pop(line.round, None)
+        if not any(result.status in FAILED for result in known.values()):
+            self.failed.discard(line.case_id)
 
     @property
     def run(self) -> Run:
@@ -102,10 +121,12 @@ class Ledger:
             self.path,
             self.manifest,
             self._rounds,
-            self._hosts,
+            self._wrote,
             self._models,
             self._accuracies,
             tuple(self._tried.values()),
             self._operators,
             self._cold_starts,
+            models_there=self._models_there,
+            environments=self.environments,
         )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.errors import ResultsError
+from app.cases.errors import PlanError, ResultsError
 from app.cases.round import Limits
 from app.machine.environment import graphlap_version
-from app.plan.plan import Plan
+from app.plan.plan import Plan, parse_plan
 from app.results.kept_files import KeptFile
-from exporters.codec import from_json
+from exporters.codec import from_json, to_brief_json, to_json
 
 SCHEMA_VERSION = 2
 """What is written. A later column is no new schema: readers pass over what they don't know.
@@ -26,6 +27,33 @@ SCHEMA_VERSION = 2
 """
 READABLE = (1, 2)
 MANIFEST = "manifest.json"
+MOST_ROUNDS = 2 * 10**8
+"""Of a case: 10,000 a side of 10,000 comparisons with itself."""
+_encode = json.JSONEncoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRun:
+    """One of the runs that a merged one is of: what its own manifest says, and the names of the
+    journals that are its. `folder` is what its folder was called."""
+
+    folder: str
+    run_id: str
+    name: str
+    created_at_utc: str
+    seed: int
+    rounds: int
+    time_limit_s: float
+    limits: Limits
+    plan: Mapping[str, Any]
+    graphlap_version: str
+    schema_version: int
+    writers: tuple[str, ...]
+
+    @property
+    def asked(self) -> Plan:
+        """The plan as it was given."""
+        return Plan.model_validate(self.plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +62,8 @@ class Manifest:
 
     `plan` is the validated plan as JSON values; `cases`, `rounds`, `limits` and
     `time_limit_s` are what it came to. `environment` describes the host that began the run,
-    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats.
+    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
+    `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     """
 
     run_id: str
@@ -51,6 +80,7 @@ class Manifest:
     schema_version: int = SCHEMA_VERSION
     files: tuple[KeptFile, ...] = ()
     repeats: str = ""
+    merged: tuple[MergedRun, ...] = ()
 
     @property
     def asked(self) -> Plan:
@@ -89,6 +119,21 @@ def new_manifest(
     )
 
 
+def manifest_text(manifest: Manifest) -> str:
+    """JSON with a line for each case, which tells what is not at its default: of a hundred
+    thousand cases that is a third of what all fields take."""
+    parts = []
+    for field in fields(manifest):
+        value = getattr(manifest, field.name)
+        if field.name == "cases":
+            lines = ",".join(f"\n  {_encode(to_brief_json(case))}" for case in value)
+            text = f"[{lines}\n ]"
+        else:
+            text = json.dumps(to_json(value), indent=1).replace("\n", "\n ")
+        parts.append(f' "{field.name}": {text}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a run folder; ResultsError for anything that is none of ours."""
     try:
@@ -98,8 +143,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise ResultsError(
             f"{folder} is no run folder (it has no {MANIFEST})", "give the folder of a run"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from None
+    if type(version) is not int:
+        raise _damaged(folder, ValueError(f"schema_version is {version!r:.40}, not a whole number"))
     if version not in READABLE:
         raise ResultsError(
             f"{folder} has results of schema {version} and this Graphlap reads up to "
@@ -109,7 +156,7 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         return _understood(data)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(folder, error) from None
 
 
@@ -118,7 +165,17 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
     if values["schema_version"] == 1:
         values["cases"] = [{**case, "naming": 1} for case in values["cases"]]
     manifest = from_json(Manifest, values, "manifest")
-    assert manifest.asked  # what can't be validated is told now
+    try:
+        parse_plan(dict(manifest.plan), "its plan")
+    except PlanError as fault:
+        raise ValueError(fault.cause) from None
+    if not 1 <= manifest.rounds <= MOST_ROUNDS:
+        raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MOST_ROUNDS:,}")
+    if not 0.0 < manifest.time_limit_s < math.inf:
+        raise ValueError(f"manifest.time_limit_s is {manifest.time_limit_s}, no time")
+    for case in manifest.cases:
+        if case.threads < 0:
+            raise ValueError(f"a case has {case.threads} threads")
     return manifest
 
 

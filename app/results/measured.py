@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.cases.case import Case
 from app.cases.column import Row
@@ -19,13 +19,17 @@ COMPARED = ("p50", "p99")
 class Measured:
     """`summary` is None where nothing was timed; `rounds` are the numbers of the timed rounds, in
     the order of the summary's figures, `cpu_mhz` is the mean clock in them where cores computed and
-    it is known."""
+    it is known. Rounds of cases of one `turn` alternated on one machine (`Run.turn_of`). `rates`
+    are how many runs, or queries, a second of each round held, all its lanes together, by the
+    round's number; empty where a scenario has no throughput."""
 
     case: Case
     row: Row
     summary: Summary | None
     rounds: tuple[int, ...] = ()
     cpu_mhz: float | None = None
+    turn: str = ""
+    rates: Mapping[int, float] = field(default_factory=dict)
 
     def value_us(self, name: str) -> float | None:
         """A percentile of a typical process, in microseconds; None where it is absent."""

@@ -29,7 +29,9 @@ def null_columns(plan: Plan, measured: Sequence[Measured]) -> dict[str, Row]:
 
 
 def _columns(one: Measured, twins: Mapping[str, Measured]) -> Row:
-    twin = twins[null_case(one.case).identity_id]
+    twin = twins.get(null_case(one.case).identity_id)
+    if twin is None:
+        return {}
     values: Row = {
         "null": twin.case.case_id,
         "null_p50_us": twin.value_us(_P50),
@@ -51,6 +53,8 @@ def _not_comparable(one: Measured, twin: Measured) -> str:
     for side, whose in ((one, "it"), (twin, "its null twin")):
         if not side.is_well:
             return f"{whose} is {side.row['status']}: {side.row['reason'] or 'not measured'}"
+    if one.turn != twin.turn:
+        return "its null twin was not measured in turn with it: measure both in one run"
     return ""
 
 

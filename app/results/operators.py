@@ -13,7 +13,7 @@ from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.lines import Operators
-from app.results.table import to_csv
+from app.results.table import restored, to_csv
 
 FOLDER = "operators"
 COLUMNS = (
@@ -116,11 +116,11 @@ def _operator(row: Mapping[str, str]) -> Operator:
     """A file of an earlier version has fewer columns."""
     macs, moved, roof_us = (row.get(name) for name in ("macs", "bytes_moved", "roof_us"))
     return Operator(
-        row["node"],
-        row["op"],
+        restored(row["node"]),
+        restored(row["op"]),
         float(row["time_us"]),
-        row["engine_name"],
-        tuple(row["holds"].split(_BETWEEN)) if row.get("holds") else (),
+        restored(row["engine_name"]),
+        tuple(restored(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
         int(macs) if macs else None,
         int(moved) if moved else None,
         float(roof_us) if roof_us else None,

@@ -19,22 +19,29 @@ from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
 from app.machine.environment import graphlap_version
 from app.results.folder import RESULTS, is_being_written
+from app.results.hosts import environments
 from app.results.journal import FOLDER as JOURNAL
 from app.results.manifest import MANIFEST, Manifest, read_manifest
-from app.results.reader import read_run
+from app.results.reader import read_environments, read_run
 from app.results.rows import Rows
 from app.results.table import read_rows
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One run: where it lies, when it began, on what, and its cases with their rows."""
+    """One run: where it lies, when it began, on which hosts, and its cases with their rows.
+    `merged` are the ids of the runs that it is of."""
 
     path: Path
     run_id: str
     created_at_utc: str
-    environment: Mapping[str, Any]
+    environments: Mapping[str, Mapping[str, Any]]
     cases: tuple[tuple[Case, Row], ...]
+    merged: tuple[str, ...] = ()
+
+    def environment_of(self, host: str) -> Mapping[str, Any]:
+        """What this host was; {} of one that nobody tells of."""
+        return self.environments.get(host, {})
 
 
 def past_runs(folder: Path) -> tuple[list[PastRun], list[str]]:
@@ -56,12 +63,26 @@ def past_runs(folder: Path) -> tuple[list[PastRun], list[str]]:
             passed_over.append(f"{path} is a copy of {found[run.run_id].path}")
         else:
             found[run.run_id] = run
+    passed_over += _once(found)
     if not found:
         why = f" ({passed_over[0]})" if passed_over else ""
         raise ResultsError(
             f"{folder} has no run folder that can be read{why}", "give a folder with runs in it"
         )
     return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
+
+
+def _once(found: dict[str, PastRun]) -> Iterator[str]:
+    """Leave out what is there twice, and say why: a merged run, or what is in one if not all of its
+    runs are here themselves."""
+    for run in [one for one in found.values() if one.merged]:
+        there = [run_id for run_id in run.merged if run_id in found]
+        if len(there) == len(run.merged):
+            del found[run.run_id]
+            yield f"{run.path} was merged of runs that are here themselves"
+            continue
+        for run_id in there:
+            yield f"{found.pop(run_id).path} is in {run.path}, which was merged of it and others"
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -82,8 +103,9 @@ def _read(path: Path) -> PastRun:
         path,
         manifest.run_id,
         manifest.created_at_utc,
-        manifest.environment,
+        environments(manifest, read_environments(path), rows.values()),
         tuple((case, rows[case.case_id]) for case in manifest.cases),
+        tuple(part.run_id for part in manifest.merged),
     )
 
 

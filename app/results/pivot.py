@@ -62,9 +62,11 @@ def pivot(series: Sequence[Series], down: str, across: str, figure: str, *, high
     columns = {key: (_is_simulated(one), names[1][key]) for one in shown for key in [one.key]}
     order = {name: place for place, name in enumerate(names[0])}
     across_all = sorted(set(columns.values()), key=lambda c: (c[0], order[c[1]]))
+    down_at = {name: place for place, name in enumerate(rows[0])}
+    across_at = {column: place for place, column in enumerate(across_all)}
     places: dict[tuple[int, int], list[Series]] = {}
     for one in shown:
-        place = rows[0].index(rows[1][one.key]), across_all.index(columns[one.key])
+        place = down_at[rows[1][one.key]], across_at[columns[one.key]]
         places.setdefault(place, []).append(one)
     well = {one.key for one in ranked(shown)}
     values = {one.key: number(one, figure) if one.key in well else None for one in shown}

@@ -6,13 +6,15 @@ Reads a finished run, one that is still being written and one that was killed al
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from app.cases.errors import ResultsError
 from app.results import lines
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
-from app.results.manifest import MANIFEST, read_manifest
+from app.results.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
 from app.results.run import Run
 from app.results.soundness import sound
 
@@ -27,12 +29,29 @@ def read_run(path: Path) -> Run:
     return sound(reader.ledger.run)
 
 
-class JournalReader:
-    """`poll` takes in what was added since; `ledger` is what it came to so far."""
+def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
+    """By host what it was, of the journals' first lines alone; what can't be read tells nothing."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for journal in sorted((path / FOLDER).glob("*.jsonl")):
+        try:
+            with journal.open("rb") as file:
+                line = lines.read(json.loads(file.readline()), SCHEMA_VERSION)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if isinstance(line, lines.Writer):
+            found.setdefault(line.host, line.environment)
+    return found
 
-    def __init__(self, folder: Path) -> None:
+
+class JournalReader:
+    """`poll` takes in what was added since; `ledger` is what it came to so far.
+
+    `manifest` is the folder's where it is known already.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
         self.folder = folder
-        self.ledger = Ledger(folder, read_manifest(folder))
+        self.ledger = Ledger(folder, manifest or read_manifest(folder))
         self._read: dict[Path, tuple[int, int]] = {}  # bytes and lines of each journal
         self._damage: ResultsError | None = None
 
@@ -76,7 +95,7 @@ class JournalReader:
     def _understood(self, path: Path, number: int, text: bytes) -> lines.Line | None:
         try:
             return lines.read(json.loads(text), self.ledger.manifest.schema_version)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
             self._damage = ResultsError(
                 f"line {number} of {path} is damaged ({told})",

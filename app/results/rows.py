@@ -6,7 +6,7 @@ Timings are raw in the folder; each figure of a row is computed here, when it is
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,7 +14,7 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.chosen_columns import chosen_names
-from app.cases.column import Row, Value
+from app.cases.column import Blank, Row, Value
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.percentiles import shown
 from app.cases.round import RoundResult
@@ -28,6 +28,7 @@ from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.engine import engine_columns, engine_warnings
 from app.results.gpu import gpu_columns, gpu_warnings
+from app.results.hosts import host_warnings
 from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
@@ -41,11 +42,17 @@ from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.ratios import ratio_columns
 from app.results.run import Run
+from app.results.scaling import is_multiplied, scaling_columns
 from app.results.shapes import shape_columns
 from app.results.stopping import ended_by, rounds_wanted, shortfall
 from app.results.sustained import sustained_columns, sustained_warnings
 from app.results.telemetry import device_columns
-from app.results.throughput import block_columns, throughput_columns
+from app.results.throughput import (
+    block_columns,
+    block_rate,
+    rates_by_round,
+    throughput_columns,
+)
 from app.results.warned import joined, sentences
 from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
@@ -69,11 +76,23 @@ UNFINISHED = "rounds were measured: --resume the run"
 NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 
 
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """What a case's timed rounds give: the statistics, what held around them, sentences of that,
+    and how much each of them did in a second."""
+
+    summary: Summary | None
+    around: Row
+    disturbed: list[str]
+    rates: tuple[float, ...]
+
+
 @dataclass(slots=True)
 class Rows:
     """The rows of a run; a case's samples are read again only after a new round of it."""
 
-    _summaries: dict[str, tuple[int, Summary | None, Row, list[str]]] = field(default_factory=dict)
+    _summaries: dict[str, tuple[int, _Summed]] = field(default_factory=dict)
+    _plans: dict[str, Plan] = field(default_factory=dict)
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
@@ -82,72 +101,99 @@ class Rows:
     def measured(self, run: Run) -> list[Measured]:
         """The same with what the rows are made of."""
         asked = run.manifest.asked
-        found = [
-            Measured(
-                case,
-                self._row(run, case, asked),
-                self._summary(run, case, run.rounds_of(case), asked)[0],
-                timed_rounds(run, case),
-                mean_clock_mhz(run, case),
-            )
-            for case in run.cases
-        ]
-        for told in (baseline_columns(asked, found), null_columns(asked, found)):
+        found = [self._measured(run, case) for case in run.cases]
+        for told in (
+            baseline_columns(asked, found),
+            null_columns(asked, found),
+            scaling_columns(found),
+        ):
             for one in found:
                 one.row.update(told.get(one.case.case_id, {}))
         return found
 
+    def each(self, run: Run) -> Iterator[Row]:
+        """The same rows one after the other, so that a large run need not be held whole.
+
+        Where rows are compared with each other, the first comes when all are there.
+        """
+        asked = run.manifest.asked
+        if asked.baseline or asked.null or any(is_multiplied(case) for case in run.cases):
+            yield from self.of(run)
+        else:
+            yield from (self._row(run, case) for case in run.cases)
+
+    def _measured(self, run: Run, case: Case) -> Measured:
+        row, rounds = self._row(run, case), run.rounds_of(case)
+        if not rounds:
+            return Measured(case, row, None)
+        summed = self._summed(run, case, rounds, self._plan(run, case))
+        numbers, rates = timed_rounds(run, case), summed.rates
+        return Measured(
+            case,
+            row,
+            summed.summary,
+            numbers,
+            mean_clock_mhz(run, case),
+            run.turn_of(case),
+            dict(zip(numbers, rates, strict=True)) if len(numbers) == len(rates) else {},
+        )
+
     def summary(self, run: Run, case: Case) -> Summary | None:
         """The statistics that the case's row is made of; None where nothing was timed."""
-        return self._summary(run, case, run.rounds_of(case), run.manifest.asked)[0]
+        return self._summed(run, case, run.rounds_of(case), self._plan(run, case)).summary
 
-    def _row(self, run: Run, case: Case, asked: Plan) -> Row:
-        rounds = run.rounds_of(case)
-        summary, around, disturbed = self._summary(run, case, rounds, asked)
-        rule, planned = asked.stopping, run.manifest.rounds
+    def _plan(self, run: Run, case: Case) -> Plan:
+        """What the case was measured under, with the percentiles that all rows of the run tell."""
+        planned = run.planned(case)
+        if planned.run_id not in self._plans:
+            told = {"percentiles": run.manifest.asked.percentiles}
+            self._plans[planned.run_id] = planned.asked.model_copy(update=told)
+        return self._plans[planned.run_id]
+
+    def _row(self, run: Run, case: Case) -> Row:
+        rounds, asked = run.rounds_of(case), self._plan(run, case)
+        if not rounds:
+            return _blank(run, case, asked)
+        summed = self._summed(run, case, rounds, asked)
+        summary = summed.summary
+        rule, planned = asked.stopping, run.planned(case).rounds
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
-        model = run.models.get((case.model, case.precision))
-        names = (*NAMES, *chosen_names(asked.percentiles))
+        model = run.model_of(case)
+        names = row_names(asked)
         values: Row = dict.fromkeys(names)
-        values |= _identity(run, case, rounds)
-        values |= _model_columns(case, model)
+        values |= _known(run, case, rounds, asked)
         values |= _verdict(case, rounds, planned, run.damaged.get(case.case_id, {}))
-        if rounds and model is not None:
+        if model is not None:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
             )
-        values |= _setting_columns(run, case) | engine_columns(case, rounds)
-        values["profile"] = None if asked.check else run.manifest.plan.get("profile")
         values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
-        if rounds:
-            values |= _round_columns(rounds)
-            values |= around | load_columns(rounds, summary) | placing_columns(rounds)
-            values |= gpu_columns(rounds)
-            if summary is not None:
-                values |= _latency_columns(case, summary, values)
-                values |= ratio_columns(values)
-                values |= gap_columns(case, summary)
-                values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
-                said = [*sentences(values["warnings"]), *summary.warnings]
-                said += [*gap_warnings(case, values), *engine_warnings(rounds), *disturbed]
-                said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
-                said += operator_warnings(run.operators.get(case.case_id), values)
-                said += [shortfall(rule, rounds, summary)] if rule is not None else []
-                values["warnings"] = joined(said)
-                if rule is not None:
-                    why = ended_by(rule, rounds, summary)
-                    values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
-                    values["ci_method"] = LOOKED if values["ci_method"] else None
-            values |= doubted(case, rounds, values)
-            values |= imported_columns(rounds, values)
+        values |= _round_columns(rounds)
+        values |= summed.around | load_columns(rounds, summary) | placing_columns(rounds)
+        values |= gpu_columns(rounds)
+        if summary is not None:
+            values |= _latency_columns(case, summary, values)
+            values |= ratio_columns(values)
+            values |= gap_columns(case, summary)
+            values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
+            said = [*sentences(values["warnings"]), *summary.warnings]
+            said += [*gap_warnings(case, values), *engine_warnings(rounds), *summed.disturbed]
+            said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
+            said += operator_warnings(run.operators.get(case.case_id), values)
+            said += host_warnings(run, case)
+            said += [shortfall(rule, rounds, summary)] if rule is not None else []
+            values["warnings"] = joined(said)
+            if rule is not None:
+                why = ended_by(rule, rounds, summary)
+                values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
+                values["ci_method"] = LOOKED if values["ci_method"] else None
+        values |= doubted(case, rounds, values)
+        values |= imported_columns(rounds, values)
         return {name: values[name] for name in names}
 
-    def _summary(
-        self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan
-    ) -> tuple[Summary | None, Row, list[str]]:
-        """What the timed rounds give: the statistics, what held around them, sentences of that."""
+    def _summed(self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> _Summed:
         timed = [result for result in rounds if result.samples]
         known = self._summaries.get(case.case_id)
         if known is None or known[0] != len(timed):
@@ -156,19 +202,48 @@ class Rows:
             confidence = CONFIDENCE if rule is None else rule.confidence
             counts = outlier_counts(timed, samples)
             around = device_columns(run.path, timed) | interference_columns(timed, counts)
-            model = run.models.get((case.model, case.precision))
+            model = run.model_of(case)
             if case.scenario.kind != "ahead":
                 around |= late_columns(asked.deadline_us, samples, confidence)
-            around |= block_columns(case, samples, _model_columns(case, model)["batch_size"])
+            blocks = block_rate(case, samples)
+            around |= block_columns(blocks, _model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
             around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             summary = as_told(summary, timed)
-            known = len(timed), summary, around, disturbed
+            rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
+            known = len(timed), _Summed(summary, around, disturbed, rates)
             self._summaries[case.case_id] = known
-        return known[1:]
+        return known[1]
+
+
+def row_names(asked: Plan) -> tuple[str, ...]:
+    """The columns that each row of a run of this plan has."""
+    return (*NAMES, *chosen_names(asked.percentiles))
+
+
+def _known(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> Row:
+    """What there is to say of a case however far it came."""
+    model = run.model_of(case)
+    return {
+        **_identity(run, case, rounds),
+        **_model_columns(case, model),
+        **_setting_columns(run, case),
+        **engine_columns(case, rounds),
+        "profile": None if asked.check else asked.profile,
+    }
+
+
+def _blank(run: Run, case: Case, asked: Plan) -> Row:
+    """The row of a case that came to no round; its cold starts and accuracy may be another's, of
+    which it is told too."""
+    row = Blank(_known(run, case, (), asked))
+    row |= _verdict(case, (), 0, run.damaged.get(case.case_id, {}))
+    row |= cold_columns(run, case)
+    row |= _accuracy_columns(run.accuracy_of(case), row["warnings"])
+    return Blank({name: value for name, value in row.items() if value is not None})
 
 
 def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
@@ -177,15 +252,15 @@ def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
 
 
 def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
-    manifest = run.manifest
+    manifest, planned = run.manifest, run.planned(case)
     return {
         "schema_version": manifest.schema_version,
-        "graphlap_version": manifest.graphlap_version,
+        "graphlap_version": planned.graphlap_version,
         "run_id": manifest.run_id,
         "case_id": case.case_id,
-        "host": case.host or run.hosts.get(case.case_id) or manifest.environment.get("host"),
+        "host": run.host_of(case) or None,
         "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),
-        "seed": manifest.seed,
+        "seed": planned.seed,
     }
 
 

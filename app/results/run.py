@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from app.cases.cold_start import ColdStart
 from app.cases.cold_start import subject_of as cold_subject_of
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult
-from app.results.lines import Operators
-from app.results.manifest import Manifest
+from app.results.lines import Operators, Writer
+from app.results.manifest import Manifest, MergedRun
 from exporters.types import ExportedModel
 from runtimes.execution import Clock, Samples
 
@@ -24,25 +25,28 @@ SAMPLES = "samples"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`rounds` maps a case's id to its finished rounds by number, `hosts` to who measured it.
+    """`rounds` maps a case's id to its finished rounds by number, `writers` to who wrote each of
+    them, as far as journals say it.
 
     `models` are keyed by the model as the cases name it and the precision asked for,
-    `accuracies` by the id of their subject, `operators` by the case,
-    `cold_starts` by the id of their subject and by process. `tried` are the cases
-    that a search added to those of the plan. `damaged` are rounds that are left out, by the id of
-    their case and by number, with what is wrong with their samples.
+    `models_there` by the writer before these; `environments` are by host. `accuracies` are by the
+    id of their subject, `operators` by the case, `cold_starts` by the id of their subject and by
+    process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
+    that are left out, by the id of their case and by number, with what is wrong with their samples.
     """
 
     path: Path
     manifest: Manifest
     rounds: Mapping[str, Mapping[int, RoundResult]]
-    hosts: Mapping[str, str]
+    writers: Mapping[str, Mapping[int, Writer]]
     models: Mapping[tuple[str, str], ExportedModel]
     accuracies: Mapping[str, AccuracyResult] = field(default_factory=dict)
     tried: tuple[Case, ...] = ()
     operators: Mapping[str, Operators] = field(default_factory=dict)
     cold_starts: Mapping[str, Mapping[int, ColdStart]] = field(default_factory=dict)
     damaged: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
+    environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -54,20 +58,55 @@ class Run:
         rounds = self.rounds.get(case.case_id, {})
         return tuple(rounds[number] for number in sorted(rounds))
 
+    def writer_of(self, case: Case) -> Writer | None:
+        """Who wrote the last of a case's rounds; None where nobody did, or none says it."""
+        known = self.writers.get(case.case_id)
+        return known[max(known)] if known else None
+
+    def host_of(self, case: Case) -> str:
+        """The machine that measured a case, or is to; "" where nobody says it."""
+        writer = self.writer_of(case)
+        told = case.host or (writer.host if writer is not None else "")
+        return told or str(self.manifest.environment.get("host") or "")
+
+    def environment_of(self, case: Case) -> Mapping[str, Any]:
+        """What that machine was when it measured the case."""
+        writer = self.writer_of(case)
+        return self.manifest.environment if writer is None else writer.environment
+
+    def planned(self, case: Case) -> Manifest | MergedRun:
+        """What the case was measured under: of a merged run, one of those that it is of."""
+        writer = self.writer_of(case)
+        own = (of for of in self.manifest.merged if writer and writer.writer in of.writers)
+        return next(own, self.manifest)
+
+    def turn_of(self, case: Case) -> str:
+        """The same of all cases whose rounds alternated on one machine: those of one number are
+        pairs."""
+        return f"{self.planned(case).run_id} {self.host_of(case)}"
+
+    def model_of(self, case: Case) -> ExportedModel | None:
+        """The model as the case's rounds had it; None until it was exported."""
+        writer = self.writer_of(case)
+        there = (writer.writer if writer is not None else "", case.model, case.precision)
+        return self.models_there.get(there) or self.models.get((case.model, case.precision))
+
     def accuracy_of(self, case: Case) -> AccuracyResult | None:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
-        model = self.models.get((case.model, case.precision))
+        model = self.model_of(case) if self.accuracies else None
         return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
 
     def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
         """The processes that started cold for a case, in their order; cases share them where only
         their later runs differ."""
+        if not self.cold_starts:
+            return ()
         known = self.cold_starts.get(cold_subject_of(case).case_id, {})
         return tuple(known[number] for number in sorted(known))
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
-        records = read_records(self.path / SAMPLES / result.samples)
+        records = read_records(self.path.joinpath(SAMPLES, result.samples))
         measured = records[records["phase"] == MEASURED]
         samples = as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
         if "shapes_sha256" not in result.facts:

@@ -47,7 +47,7 @@ class Series:
     `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
     the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
     is of a rate that a search has come to, `ladder` of the default that a search over options
-    began with. `watched` is what was recorded beside each of `rounds`.
+    began with. `watched` is what was recorded beside each of `rounds`; `turn` is `Run.turn_of`.
     """
 
     key: str
@@ -68,12 +68,13 @@ class Series:
     sought: RateAnswer | None = None
     watched: tuple[Watched, ...] = ()
     ladder: TuneAnswer | None = None
+    turn: str = ""
 
     @property
     def measured(self) -> Measured:
         """The same as comparisons take it."""
         row = {**self.row, "clock": self.clock}
-        return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz)
+        return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz, self.turn)
 
     def has(self, part: Part) -> bool:
         """Whether its runs have this part: nothing queues unless runs are due at fixed times."""

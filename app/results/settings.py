@@ -24,6 +24,7 @@ TELLING: tuple[str, ...] = (
     "wait_policy",
     "condition",
     "batcher",
+    "host",
 )
 """The columns that a sweep may vary beside model, runtime, precision and batch."""
 _USUAL = ("model", "runtime", "precision", "batch_size")

@@ -20,7 +20,7 @@ def damage(run: Path, result: RoundResult) -> str:
     """What is wrong with a round's samples, in words that follow the file's name; else ""."""
     if not result.samples:
         return ""
-    path = run / SAMPLES / result.samples
+    path = run.joinpath(SAMPLES, result.samples)
     try:
         records = read_records(path)
     except GraphlapError as error:
@@ -30,13 +30,16 @@ def damage(run: Path, result: RoundResult) -> str:
         return f"holds {len(records):,} of {wanted:,} samples"
     phases = records["phase"]
     # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
-    known = np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
-    if not known or np.sum(phases == MEASURED) != result.iterations:
+    measured = np.count_nonzero(phases == MEASURED)
+    known = measured == len(phases) or np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
+    if not known or measured != result.iterations:
         return "has other measured runs than the journal counted"
     if (records["finished_ns"] < records["started_ns"]).any():
         return "has runs that end before they start"
     by_shape = "shapes_sha256" in result.facts
-    if not by_shape and not np.isin(records["lane"], np.arange(result.concurrency)).all():
+    lanes = records["lane"]
+    within = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
+    if not by_shape and not within:
         return f"has lanes beyond the {result.concurrency} that there were"
     if result.samples_crc32 is not None and zlib.crc32(records.data) != result.samples_crc32:
         return "is not what was measured: its checksum differs"

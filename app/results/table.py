@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.cases.chosen_columns import all_names, column
@@ -15,7 +15,9 @@ from app.results.plain import storable
 
 _QUOTE = '"'
 _SPECIAL = re.compile(r'[,"\r\n]')
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
+"""What a spreadsheet may run: OWASP's list (owasp.org/www-community/attacks/CSV_Injection), the
+full-width forms among it, behind blanks too; and behind apostrophes, so that ours is told apart."""
 
 
 def to_csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> bytes:
@@ -24,8 +26,27 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> bytes:
     Without `columns`, those of every row and what else these rows have.
     """
     names = columns or all_names(rows)
-    lines = [names, *([_cell(row.get(name)) for name in names] for row in rows)]
-    return "".join(",".join(map(_quoted, line)) + "\n" for line in lines).encode("utf-8")
+    return "".join((header(names), *map(line_of(names), rows))).encode("utf-8")
+
+
+def header(names: Sequence[str]) -> str:
+    """The first line of such a file."""
+    return ",".join(map(_quoted, names)) + "\n"
+
+
+def line_of(names: Sequence[str]) -> Callable[[Row], str]:
+    """What makes a line of a row; most cells of most rows are empty."""
+    places = {name: place for place, name in enumerate(names)}
+    empty = [""] * len(names)
+
+    def line(row: Row) -> str:
+        cells = empty.copy()
+        for name, value in row.items():
+            if value is not None and name in places:
+                cells[places[name]] = _quoted(_cell(value))
+        return ",".join(cells) + "\n"
+
+    return line
 
 
 def read_rows(path: Path) -> dict[str, Row]:
@@ -53,12 +74,15 @@ def rows_of(text: str) -> dict[str, Row]:
 
 def neutralised(text: str) -> str:
     """The text with a leading apostrophe where a spreadsheet would run it as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def restored(cell: str) -> str:
+    """The text of which `neutralised` made a cell."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
 def _cell(value: Value) -> str:
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -76,7 +100,7 @@ def _value(column: Column, cell: str) -> Value:
     if cell == "":
         return None
     if column.kind == "text":
-        return cell[1:] if cell[0] == "'" and cell[1:].startswith(_FORMULA_STARTS) else cell
+        return restored(cell)
     if column.kind == "flag":
         return {"true": True, "false": False}.get(cell)
     try:

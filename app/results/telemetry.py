@@ -63,7 +63,8 @@ def read_readings(path: Path) -> list[Reading]:
 
 
 def _of_round(run: Path, result: RoundResult) -> Row:
-    readings = read_readings(run / TELEMETRY / telemetry_name(result.case_id, result.round))
+    named = telemetry_name(result.case_id, result.round)
+    readings = read_readings(run.joinpath(TELEMETRY, named))
     gpu = [reading for reading in readings if reading.device != CPU_DEVICE]
     readings = gpu or readings
     memory = [r.process_memory_mb for r in readings if r.process_memory_mb is not None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.cases.case import Case
 from app.cases.column import Row
 from app.stats.summary import MEAN, Summary
-from app.stats.throughput import rate_of
+from app.stats.throughput import Rate, rate_of
 from runtimes.execution import Samples
 
 OF_ARRIVAL = (
@@ -35,9 +35,13 @@ def throughput_columns(case: Case, summary: Summary, known: Row) -> Row:
     return values
 
 
-def block_columns(case: Case, rounds: Sequence[Samples], batch_size: object) -> Row:
-    """Of offline: a block's inputs over its time, with all its lanes together."""
-    rate = rate_of(rounds) if case.scenario.kind == "offline" else None
+def block_rate(case: Case, rounds: Sequence[Samples]) -> Rate | None:
+    """Of offline the runs of its blocks in a second; None of any other scenario."""
+    return rate_of(rounds) if case.scenario.kind == "offline" else None
+
+
+def block_columns(rate: Rate | None, batch_size: object) -> Row:
+    """A block's inputs over its time, with all its lanes together."""
     if rate is None or not isinstance(batch_size, int):
         return {}
     values: Row = {"throughput_per_s": batch_size * rate.per_s}
@@ -45,6 +49,21 @@ def block_columns(case: Case, rounds: Sequence[Samples], batch_size: object) -> 
         values["throughput_ci_low_per_s"] = batch_size * rate.interval.low
         values["throughput_ci_high_per_s"] = batch_size * rate.interval.high
     return values
+
+
+def rates_by_round(
+    case: Case, rate: Rate | None, summary: Summary | None, lanes: int
+) -> tuple[float, ...]:
+    """What a second holds in each timed round, in any one unit: runs, or queries of so many.
+
+    Of offline its blocks' `rate`; of what has a mean of a run the lanes over it. () of the rest.
+    """
+    if rate is not None:
+        return rate.by_round
+    if summary is None or case.scenario.kind not in ("closed_loop", "multistream", "ahead"):
+        return ()
+    at_once = lanes if case.scenario.kind != "multistream" else 1
+    return tuple(at_once * 1e6 / mean_us for mean_us in summary.figures[MEAN].by_round)
 
 
 def _inputs_at_once(case: Case, known: Row) -> int | None:

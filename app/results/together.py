@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from math import prod
 
 from app.cases.axes import AXES
@@ -13,41 +16,63 @@ from app.results.labels import labels, model_labels
 _MOST_VALUES = 6
 _MOST_GROUPS = 4
 _MOST_EXCEPTED = 2
+_MOST_SORTED = 5_000
 
 Traits = Mapping[str, str]
 
 
 class Together:
-    """The cases of a run, of which any can be told together by what sets them apart."""
+    """The cases of a run, of which any can be told together by what sets them apart.
+
+    Of a run of many thousands nothing is worked out before it is asked for.
+    """
 
     def __init__(self, among: Sequence[Case]) -> None:
-        self._labels = labels(among)
-        models = model_labels(case.model for case in among)
-        traits = {case.case_id: _traits(case, models[case.model]) for case in among}
-        sizes = _sizes(among)
-        # A size that only one model has tells nothing, unless it is varied there.
-        apart = [name for name in _that_differ(list(traits.values())) if sizes.get(name, 2) > 1]
-        self._traits = {
-            case_id: {name: told.get(name, "") for name in apart}
-            for case_id, told in traits.items()
-        }
+        self._cases = {case.case_id: case for case in among}
 
     def text(self, case_ids: Sequence[str]) -> str:
         """`8 cases (bert.onnx; ort-cpu, torch-cpu; batch 1, 8; threads 2)`.
 
-        Cases that are no whole grid are told as several that are one each.
+        Cases that are no whole grid are told as several that are one each, and many thousands by
+        their number.
         """
-        count, all_of_them = len(case_ids), len(self._labels)
+        count, all_of_them = len(case_ids), len(self._cases)
         if count == 1:
             return self._labels[case_ids[0]]
         if all_of_them - count <= _MOST_EXCEPTED < count:
             known = set(case_ids)
-            others = [label for case_id, label in self._labels.items() if case_id not in known]
+            others = [self._labels[case_id] for case_id in self._cases if case_id not in known]
             return f"all {all_of_them} cases" + (f" but {' and '.join(others)}" if others else "")
-        grids = list(_grids([self._traits[case_id] for case_id in case_ids]))
-        told = [_grid_text(grid) for grid in grids[:_MOST_GROUPS]]
-        left = sum(map(len, grids[_MOST_GROUPS:]))
-        return f"{count} cases ({' | '.join(told)}{f' and {left} more' if left else ''})"
+        if count > _MOST_SORTED:
+            return f"{count:,} of {all_of_them:,} cases"
+        told = [self._traits_of(self._cases[case_id]) for case_id in case_ids]
+        grids = list(islice(_grids(told), _MOST_GROUPS))
+        left = count - sum(map(len, grids))
+        told_of = " | ".join(map(_grid_text, grids))
+        return f"{count} cases ({told_of}{f' and {left} more' if left else ''})"
+
+    @cached_property
+    def _labels(self) -> Mapping[str, str]:
+        return labels(list(self._cases.values()))
+
+    @cached_property
+    def _models(self) -> Mapping[str, str]:
+        return model_labels(case.model for case in self._cases.values())
+
+    @cached_property
+    def _apart(self) -> Sequence[str]:
+        """The traits by which cases of the run differ.
+
+        A size that only one model has tells nothing, unless it is varied there.
+        """
+        cases = self._cases.values()
+        differing = _that_differ(_traits(case, self._models[case.model]) for case in cases)
+        sizes = _sizes(cases)
+        return [name for name in differing if sizes.get(name, 2) > 1]
+
+    def _traits_of(self, case: Case) -> Traits:
+        told = _traits(case, self._models[case.model])
+        return {name: told.get(name, "") for name in self._apart}
 
 
 def _traits(case: Case, model: str) -> Traits:
@@ -60,6 +85,7 @@ def _traits(case: Case, model: str) -> Traits:
         "wait": case.wait_policy,
         **{name: str(value) for name, value in case.options.items()},
         "given": str(case.given),
+        "on": case.host,
     }
 
 
@@ -69,7 +95,7 @@ def _word(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _sizes(among: Sequence[Case]) -> dict[str, int]:
+def _sizes(among: Iterable[Case]) -> dict[str, int]:
     """How many sizes each axis of the models is given."""
     found: dict[str, set[int]] = {}
     for case in among:
@@ -78,9 +104,20 @@ def _sizes(among: Sequence[Case]) -> dict[str, int]:
     return {name: len(sizes) for name, sizes in found.items()}
 
 
-def _that_differ(traits: Sequence[Traits]) -> list[str]:
-    names = dict.fromkeys(name for told in traits for name in told)
-    return [name for name in names if len({told.get(name, "") for told in traits}) > 1]
+def _that_differ(traits: Iterable[Traits]) -> list[str]:
+    """In the order in which they appear; a trait that some lack differs."""
+    values: dict[str, set[str]] = {}
+    having, count = Counter[str](), 0
+    for told in traits:
+        count += 1
+        having.update(told.keys())
+        for name, value in told.items():
+            values.setdefault(name, set()).add(value)
+    return [
+        name
+        for name, found in values.items()
+        if len(found) > 1 or (having[name] < count and found != {""})
+    ]
 
 
 def _grids(traits: Sequence[Traits]) -> Iterator[Sequence[Traits]]:

@@ -117,7 +117,7 @@ def _plan(asked: Plan, chosen: list[Case]) -> Plan:
 
 def _programs(run: Run, case: Case) -> Iterator[tuple[str, str]]:
     """How the runtime says that a program uses these settings, as far as it does."""
-    model = run.models.get((case.model, case.precision))
+    model = run.model_of(case)
     if model is None:
         return
     known = runtime(parse_spec(case.runtime).name)

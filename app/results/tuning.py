@@ -236,7 +236,7 @@ def _missing(block: Block, seen: SeenInRun) -> tuple[Case, int] | None:
 
 def _batch(run: Run, case: Case) -> int:
     """How many inputs a run has; 1 of a model that has no batch."""
-    model = run.models.get((case.model, case.precision))
+    model = run.model_of(case)
     if model is None:
         return 1
     size = (

@@ -76,8 +76,8 @@ def judged(
 ) -> tuple[Compared, ...]:
     """A verdict for every percentile of `names` that both sides of a pair have.
 
-    In turn, rounds of the same number are one observation. Of two runs, what only the clock of the
-    cores changed is told so.
+    In turn, rounds of the same number are one observation, but where the two are of different
+    hosts or merged runs. Of two runs, what only the clock of the cores changed is told so.
     """
     found: list[tuple[int, str, float, float]] = []
     tested: list[Difference | None] = []
@@ -116,15 +116,18 @@ def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
     return replace(verdict, word="undecided", why=why)
 
 
-def paired_difference(first: Measured, second: Measured, name: str) -> Difference | None:
-    """Of one percentile over the rounds that both have: rounds of one number are a pair."""
+def run_difference(first: Measured, second: Measured, name: str) -> Difference | None:
+    """Of one percentile of two cases of a run: over the rounds that both have, which are pairs by
+    their numbers, where the rounds of both alternated; else over all of each."""
     a, b = first.by_round(name), second.by_round(name)
+    if first.turn != second.turn:
+        return difference(tuple(a.values()), tuple(b.values()), in_turn=False)
     both = [number for number in a if number in b]
     return difference([a[number] for number in both], [b[number] for number in both], in_turn=True)
 
 
 def _difference(pair: Pair, name: str, in_turn: bool) -> Difference | None:
     if in_turn:
-        return paired_difference(pair.first, pair.second, name)
+        return run_difference(pair.first, pair.second, name)
     a, b = pair.first.by_round(name), pair.second.by_round(name)
     return difference(tuple(a.values()), tuple(b.values()), in_turn=False)

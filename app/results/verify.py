@@ -115,7 +115,7 @@ def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
     for number, text in enumerate(whole, 1):
         try:
             yield lines.read(json.loads(text), schema)
-        except (CodecError, ValueError, KeyError, TypeError) as error:
+        except (CodecError, ValueError, KeyError, TypeError, RecursionError) as error:
             told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
             yield Finding(
                 name,

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.special import stdtrit
 
-from app.stats.quantiles import CONFIDENCE, Interval
+from app.stats.quantiles import CONFIDENCE, Interval, mean
 
 LEAST_ROUNDS = 3
 """With two rounds Student's t has one degree of freedom and reaches 12.7 standard errors."""
@@ -20,7 +20,7 @@ LEAST_ROUNDS = 3
 
 def typical(per_round: np.ndarray) -> float:
     """The geometric mean: the exponential of the mean logarithm."""
-    return float(np.exp(np.mean(np.log(per_round))))
+    return math.exp(mean(np.log(per_round)))
 
 
 def interval_between(per_round: np.ndarray, confidence: float = CONFIDENCE) -> Interval | None:
@@ -33,11 +33,11 @@ def interval_between(per_round: np.ndarray, confidence: float = CONFIDENCE) -> I
     Soc. B 54, 1992, section 2). None with fewer than three rounds.
     """
     rounds = len(per_round)
-    if rounds < LEAST_ROUNDS or np.any(per_round <= 0.0):
+    if rounds < LEAST_ROUNDS or per_round.min() <= 0.0:
         return None
     logarithms = np.log(per_round)
-    middle = float(np.mean(logarithms))
-    error = float(np.std(logarithms, ddof=1)) / math.sqrt(rounds)
+    middle = mean(logarithms)
+    error = deviation(logarithms) / math.sqrt(rounds)
     if error == 0.0:
         return Interval(float(per_round[0]), float(per_round[0]))
     below, above = reaches(rounds, skewness_of(logarithms), confidence)
@@ -54,8 +54,15 @@ def reaches(rounds: int, skewness: float, confidence: float) -> tuple[float, flo
 
 def skewness_of(logarithms: np.ndarray) -> float:
     """The third standardised moment of numbers that are not all alike."""
-    apart = logarithms - np.mean(logarithms)
-    return float(np.mean(apart**3)) / float(np.var(logarithms)) ** 1.5
+    apart = logarithms - mean(logarithms)
+    squared = apart * apart
+    return mean(apart * squared) / mean(squared) ** 1.5
+
+
+def deviation(values: np.ndarray) -> float:
+    """The standard deviation with n - 1 degrees of freedom."""
+    apart = values - mean(values)
+    return math.sqrt(float(np.add.reduce(apart * apart)) / (len(values) - 1))
 
 
 def _without_skewness(reach: float, skewness: float) -> float:

@@ -17,11 +17,18 @@ def extremal_index(latencies: np.ndarray, threshold: float) -> float:
     the gaps between neighbouring exceedances of one round, its latencies in order of time.
     1 below two exceedances: nothing then speaks against it.
     """
-    gaps = np.diff(np.flatnonzero(latencies > threshold)).astype(float)
-    if not len(gaps):
+    return clustering(latencies > threshold)
+
+
+def clustering(beyond: np.ndarray) -> float:
+    """The same of who is beyond the threshold, booleans [n]."""
+    places = beyond.nonzero()[0]
+    if len(places) < 2:
         return 1.0
-    if gaps.max() <= 2:
-        ratio = 2.0 * gaps.sum() ** 2 / (len(gaps) * (gaps**2).sum())
-    else:
-        ratio = 2.0 * (gaps - 1).sum() ** 2 / (len(gaps) * ((gaps - 1) * (gaps - 2)).sum())
-    return min(1.0, float(ratio))
+    gaps = places[1:] - places[:-1]
+    # Whole numbers, and three sums of them, so that a run of thousands of cases takes seconds.
+    count, total, squares = len(gaps), int(places[-1] - places[0]), int(gaps @ gaps)
+    if int(gaps.max()) <= 2:
+        return min(1.0, 2.0 * total**2 / (count * squares))
+    fewer = total - count
+    return min(1.0, 2.0 * fewer**2 / (count * (squares - 3 * total + 2 * count)))

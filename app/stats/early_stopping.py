@@ -7,7 +7,7 @@ others, which those of one process are not: `bound.py` has the bound to trust.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import bdtr
@@ -50,6 +50,7 @@ def early_stopping(ascending: np.ndarray, quantile: float) -> EarlyStopping:
     return EarlyStopping(float(ascending[count - most_above(count, quantile)]), count, needed)
 
 
+@lru_cache(maxsize=4096)
 def most_above(count: int, quantile: float) -> int:
     """The rules' t: how many of so many samples may lie above the quantile; -1 for not even none.
 

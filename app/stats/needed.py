@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.stats.between import LEAST_ROUNDS, reaches, skewness_of
+from app.stats.between import LEAST_ROUNDS, deviation, reaches, skewness_of
 from app.stats.quantiles import CONFIDENCE, needed_samples
 
 NARROW = 0.05
@@ -33,7 +33,7 @@ def rounds_needed(
     if len(figures) < LEAST_ROUNDS:
         return None
     logarithms = np.log(np.array(figures))
-    spread = float(np.std(logarithms, ddof=1))
+    spread = deviation(logarithms)
     if not spread:
         return LEAST_ROUNDS
     skewness, edge = skewness_of(logarithms), math.log1p(share)

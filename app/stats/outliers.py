@@ -34,9 +34,19 @@ def fence(ascending: np.ndarray) -> float:
 def outlying(samples: Samples) -> np.ndarray:
     """Which of one round's runs are beyond the fence of their shape, booleans [n]."""
     service = samples.service_ns
+    if samples.shapes is None:
+        return _beyond(service)
     found = np.zeros(len(service), bool)
     for own in _alike(samples):
-        found[own] = service[own] > fence(np.sort(service[own]))
+        found[own] = _beyond(service[own])
+    return found
+
+
+def _beyond(service: np.ndarray) -> np.ndarray:
+    """Of runs that are alike; none of no runs."""
+    if not len(service):
+        return np.zeros(0, bool)
+    found: np.ndarray = service > fence(np.sort(service))
     return found
 
 

@@ -15,6 +15,8 @@ from typing import Literal
 
 import numpy as np
 
+from app.stats.quantiles import mean
+
 Word = Literal["flat", "warmed up", "slowed down", "level moves"]
 
 SETTLED_WINDOWS = 10
@@ -26,6 +28,8 @@ _MOVED = 0.02
 """A change of the level that matters, as a share of it."""
 _STEP_Z = 4.0
 """Standard errors of a step. It is the largest of all places where it may be, hence above 1.96."""
+_FEW = 256
+"""So many numbers are sorted before they are parted."""
 _TREND_5, _TREND_1 = 1.96, 2.576
 """Two-sided bounds of a standard normal at 5 and 1 %."""
 
@@ -73,8 +77,8 @@ def movement(medians: Sequence[float] | np.ndarray) -> Movement | None:
     drift = slope(windows) * (count - 1) / level
     drifts = abs(trend_z(windows)) > _TREND_1 and abs(drift) > _MOVED
     place, step_z = step(windows)
-    before, after = windows[:place].mean(), windows[place:].mean()
-    shift = float(after - before) / level
+    before, after = mean(windows[:place]), mean(windows[place:])
+    shift = (after - before) / level
     shifts = abs(step_z) > _STEP_Z and abs(shift) > _MOVED
     if drifts and shifts:
         line = slope(windows) * np.arange(count)
@@ -92,7 +96,8 @@ def noise(windows: np.ndarray) -> float:
     The root of half the mean squared first difference (von Neumann, Ann. Math. Statist. 12,
     1941): a step is in one difference only.
     """
-    return math.sqrt(float(np.mean(np.diff(windows) ** 2)) / 2.0)
+    steps = windows[1:] - windows[:-1]
+    return math.sqrt(mean(steps * steps) / 2.0)
 
 
 def slope(windows: np.ndarray) -> float:
@@ -121,7 +126,7 @@ def step(windows: np.ndarray) -> tuple[int, float]:
     by noise sqrt(k (n - k) / n), is largest there.
     """
     count = len(windows)
-    sums = np.cumsum(windows - windows.mean())[:-1]
+    sums = np.cumsum(windows - mean(windows))[:-1]
     places = np.arange(1, count)
     spread = noise(windows) or 1e-9 * float(np.abs(windows).max())
     scores = -sums / (spread * np.sqrt(places * (count - places) / count))
@@ -140,17 +145,22 @@ def window_medians(
     if windows < 1:
         return np.empty(0)
     edges = np.linspace(started_ns[0], started_ns[-1], windows + 1)[1:-1]
-    parts = np.split(latency_ns, np.searchsorted(started_ns, edges))
+    ends = [*np.searchsorted(started_ns, edges).tolist(), len(latency_ns)]
+    parts = (latency_ns[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
     return np.array([median(part) for part in parts if len(part)])
 
 
 def median(values: np.ndarray) -> float:
     """As `np.median` of finite values, without what that looks at first: there are many windows."""
-    middle = len(values) // 2
-    if len(values) % 2:
-        return float(np.partition(values, middle)[middle])
-    low, high = np.partition(values, (middle - 1, middle))[middle - 1 : middle + 1]
-    return float((low + high) / 2)
+    count, middle = len(values), len(values) // 2
+    ordered = values.copy()
+    if count < _FEW:
+        ordered.sort()
+    else:
+        ordered.partition((middle - 1, middle))
+    if count % 2:
+        return float(ordered[middle])
+    return float((ordered[middle - 1] + ordered[middle]) / 2)
 
 
 @lru_cache(maxsize=64)

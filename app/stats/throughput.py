@@ -14,16 +14,20 @@ from runtimes.execution import Samples
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Runs in a second of a typical process; `interval` is None with fewer than three rounds."""
+    """Runs in a second of a typical process, and of each; `interval` is None with fewer than three
+    rounds."""
 
     per_s: float
     interval: Interval | None
+    by_round: tuple[float, ...]
 
 
 def rate_of(rounds: Sequence[Samples], confidence: float = CONFIDENCE) -> Rate | None:
     """The geometric mean of the rounds' own rates, and its interval; None without samples."""
     own = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
-    return Rate(typical(own), interval_between(own, confidence)) if len(own) else None
+    if not len(own):
+        return None
+    return Rate(typical(own), interval_between(own, confidence), tuple(own.tolist()))
 
 
 def runs_per_s(samples: Samples) -> float:

@@ -9,16 +9,17 @@ uncertain; where they differ, processes are.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from app.stats.between import LEAST_ROUNDS, interval_between, typical
-from app.stats.dependence import extremal_index
+from app.stats.dependence import clustering
 from app.stats.quantiles import (
     CONFIDENCE,
     Interval,
+    mean,
     needed_samples,
     order_statistic,
     rank_interval,
@@ -61,6 +62,9 @@ class Rounds:
     in_time: tuple[np.ndarray, ...]
     ascending: tuple[np.ndarray, ...]
     pooled: np.ndarray
+    _independent: dict[float, tuple[int, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @staticmethod
     def of(in_time: Sequence[np.ndarray]) -> Rounds:
@@ -73,17 +77,19 @@ class Rounds:
 
         For quantiles that are no tail, as many as it has.
         """
-        if not is_tail(quantile):
-            return tuple(map(len, self.ascending))
-        # The fastest runs come in clusters as the slowest do.
-        side = 1.0 if quantile > TAIL else -1.0
-        return tuple(
-            int(
-                len(latencies)
-                * extremal_index(side * latencies, side * order_statistic(ascending, quantile))
-            )
-            for latencies, ascending in zip(self.in_time, self.ascending, strict=True)
-        )
+        if quantile not in self._independent:
+            self._independent[quantile] = tuple(self._counted(quantile))
+        return self._independent[quantile]
+
+    def _counted(self, quantile: float) -> Iterator[int]:
+        for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
+            if not is_tail(quantile):
+                yield len(ascending)
+                continue
+            own = order_statistic(ascending, quantile)
+            # The fastest runs come in clusters as the slowest do.
+            beyond = latencies > own if quantile > TAIL else latencies < own
+            yield int(len(latencies) * clustering(beyond))
 
 
 def is_tail(quantile: float) -> bool:
@@ -122,7 +128,7 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
 
 def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of a typical process, and its interval over the rounds."""
-    own = np.array([ascending.mean() for ascending in rounds.ascending])
+    own = np.array([mean(ascending) for ascending in rounds.ascending])
     by_round = tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
         return Estimate(typical(own), None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)

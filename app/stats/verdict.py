@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import betaincinv, stdtr, stdtrit
 
 from app.cases.verdict import BAND, Word
-from app.stats.between import LEAST_ROUNDS
+from app.stats.between import LEAST_ROUNDS, deviation
 from app.stats.quantiles import CONFIDENCE, Interval
 
 APART = 0.05
@@ -127,7 +127,7 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
     rounds = len(figures)
     if rounds < LEAST_ROUNDS:
         return None
-    spread = float(np.std(np.log(np.array(figures)), ddof=1))
+    spread = deviation(np.log(np.array(figures)))
     return smallest_change(spread * math.sqrt(2.0 / rounds), 2 * rounds - 2, band)
 
 

@@ -15,6 +15,9 @@ from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, T
 from app.sweep.place import ThisMachine
 from app.sweep.work.base import CPU, Source, Work
 
+SETTLED_AT_ONCE = 200
+"""So much that needs no worker is told in one poll: a hundred thousand refusals would keep whoever
+steers waiting."""
 LOOK_EVERY_S = 0.2
 """A worker whose descendants hold its pipes open ends silently, so its end is looked for."""
 
@@ -98,7 +101,8 @@ class Engine:
 
     def _start_what_fits(self) -> list[Event]:
         events: list[Event] = []
-        while not self._paused and not self._stopping:
+        settled = 0
+        while settled < SETTLED_AT_ONCE and not self._paused and not self._stopping:
             work, self._waiting = self._waiting or self._next(), None
             if work is None:
                 if not self._running:
@@ -113,6 +117,7 @@ class Engine:
             work.start(self._place)
             events.append(Started(work))
             if work.over:  # known beforehand how it ends
+                settled += 1
                 self._over.append(work)
                 events.append(Ended(work, 0.0))
             else:

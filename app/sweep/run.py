@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from types import TracebackType
 from typing import Any, Self
@@ -20,14 +18,13 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import DiskError
 from app.cases.round import RoundResult
-from app.cases.status import FAILED
 from app.machine.telemetry import Telemetry
 from app.results.folder import RESULTS, RunFolder
 from app.results.lines import Line, Voided
 from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
 from app.results.reader import JournalReader
-from app.results.rows import Rows
+from app.results.rows import Rows, row_names
 from app.results.run import Run
 from app.results.soundness import sound
 from app.results.stopping import looked_at
@@ -36,6 +33,7 @@ from app.sweep.cluster import Cluster, benches_of
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
 from app.sweep.place import ThisMachine
+from app.sweep.refreshing import Refresher
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
@@ -44,9 +42,6 @@ from app.sweep.work.checking import MOST_CHECKS, CheckWork
 from app.sweep.work.export import MOST_EXPORTERS
 from app.sweep.work.round import RoundWork
 
-REFRESH_S = 2.0
-REFRESH_SHARE = 0.02
-"""`results.csv` is rewritten between rounds, and may take this share of the sweep's time."""
 EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""
 CHECK_S = 1.0
@@ -68,15 +63,14 @@ class SweepRun:
     ) -> None:
         self.folder = folder
         self.stopped = False
-        reader = JournalReader(folder.path)
+        reader = JournalReader(folder.path, folder.manifest)
         reader.poll()
         self._ledger = reader.ledger
         self._rows = Rows()
-        self._kind = CheckWork.kind if folder.manifest.asked.check else RoundWork.kind
-        self._told: dict[str, Row] = {}
+        asked = folder.manifest.asked
+        self._kind = CheckWork.kind if asked.check else RoundWork.kind
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
-        asked = folder.manifest.asked
         here = place or ThisMachine(
             Telemetry.of_this_machine(),
             cores=() if cluster else asked.chosen_cores,
@@ -86,15 +80,14 @@ class SweepRun:
         benches = benches_of(cluster, here.ring) if cluster else ()
         self.said = tuple(chain.from_iterable(cluster.said.values())) if cluster else ()
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
+        self._rule = asked.stopping
         self._engine = Engine(source, here)
-        self._seconds: defaultdict[str, list[float]] = defaultdict(list)
-        self._refreshed_at = time.monotonic()
-        self._refresh_pause_s = REFRESH_S
-        self._stale = False
+        self._seconds: dict[str, Mean] = {}
+        self._refresher = Refresher(folder, row_names(asked))
         self._live_file = LiveFile(folder)
         self.live = Live(
             pid=os.getpid(),
-            cases_total=len(self.run.cases),
+            cases_total=len(self._ledger.cases),
             exports_total=self._rounds.exports_left,
         )
         self._count()
@@ -112,7 +105,7 @@ class SweepRun:
     @property
     def cases(self) -> Mapping[str, Case]:
         """The cases by their ids; a search adds to them."""
-        return {case.case_id: case for case in self.run.cases}
+        return self._ledger.cases
 
     def rows(self) -> list[Row]:
         """The rows as they stand."""
@@ -124,7 +117,7 @@ class SweepRun:
 
     def told(self, case_id: str) -> Row:
         """The case's row as `results.csv` has it by now; empty before it is there."""
-        return self._told.get(case_id, {})
+        return self._refresher.told.get(case_id, {})
 
     def wanted(self, case: Case) -> int:
         """How many rounds the case is to have, as far as is known now."""
@@ -132,7 +125,7 @@ class SweepRun:
 
     def look(self, case: Case) -> str:
         """What a precise case has reached, if it was looked at after its last round; else ""."""
-        rule, rounds = self.folder.manifest.asked.stopping, self.run.rounds_of(case)
+        rule, rounds = self._rule, self.run.rounds_of(case)
         if rule is None or len(rounds) not in rule.looks:
             return ""
         summary = self._rows.summary(self.run, case)
@@ -146,10 +139,18 @@ class SweepRun:
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
-        for event in events:
-            self._take(event)
-        if self._stale and self._between_rounds(events):
-            self._refresh_results()
+        lines: dict[str, list[Line]] = {}
+        try:
+            for event in events:
+                host = "" if isinstance(event, Paused | Finished) else event.work.host
+                lines.setdefault(host, []).extend(self._take(event))
+        finally:  # what has ended is kept, even if what follows says that the disk is full
+            for host, told in lines.items():
+                self._record(told, host)
+        if any(isinstance(event, Ended | Finished) for event in events):
+            self._count()
+            if not self._engine.quiet_matters and not self.finished:
+                self._refresher.go_on(self._rows.each(self.run))
         self._live_file.write(self.live, always=self.finished)
         return events
 
@@ -167,10 +168,13 @@ class SweepRun:
         self.live.state = "stopping"
         self._engine.stop(now)
 
-    def close(self, exit_code: int) -> None:
-        """End all that was started, and leave the final `results.csv` and `live.json`."""
+    def close(self, exit_code: int, rows: Sequence[Row] | None = None) -> None:
+        """End all that was started, and leave the final `results.csv` and `live.json`.
+
+        `rows` are the run's where somebody has them.
+        """
         self._engine.close()
-        self.folder.write(RESULTS, to_csv(self.rows()))
+        self.folder.write(RESULTS, to_csv(self.rows() if rows is None else rows))
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
@@ -196,20 +200,19 @@ class SweepRun:
                 self._ledger.take(self.folder.writer(), line)
                 yield line
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event) -> Iterable[Line]:
+        """The lines that the journal is to have of it."""
         match event:
             case Started(work):
-                self._record(work.begun(self.folder, self.live), work.host)
                 if isinstance(work, RoundWork):
                     self.live.begin(work.job.case_id, work.job.round)
+                return work.begun(self.folder, self.live)
             case Told(work):
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
-                self._record(work.ended(self.folder, self.live), work.host)
+                self._seconds.setdefault(work.kind, Mean()).add(seconds)
                 self._land(work)
-                if seconds:
-                    self._seconds[work.kind].append(seconds)
-                self._count()
+                return work.ended(self.folder, self.live)
             case Dropped(work):
                 work.dropped(self.folder)
                 self._land(work)
@@ -217,18 +220,21 @@ class SweepRun:
                 self.live.state = "paused"
             case Finished(stopped):
                 self.stopped = stopped
-                self._count()
+        return ()
 
     def _land(self, work: Work) -> None:
         if isinstance(work, RoundWork) and work.over:
             self.live.end(work.job.case_id, work.job.round)
 
-    def _record(self, lines: Iterable[Line], host: str) -> None:
+    def _record(self, lines: Sequence[Line], host: str) -> None:
+        """Keep what one step came to of a host: the disk is waited for once."""
+        if not lines:
+            return
+        self._begin_journal(host)
+        self.folder.record(*lines, host=host)
+        self._refresher.is_stale = True
         for line in lines:
-            self._begin_journal(host)
-            self.folder.record(line, host)
             self._ledger.take(self.folder.writer(host), line)
-            self._stale = True
             if isinstance(line, RoundResult):
                 self._rounds.take(line)
 
@@ -240,16 +246,12 @@ class SweepRun:
             self._ledger.take(writer.writer, writer)
 
     def _count(self) -> None:
-        run, live = self.run, self.live
+        live = self.live
         left = self._rounds.all_rounds_left()
-        recorded = sum(map(len, run.rounds.values()))
-        live.cases_total = len(run.cases)
-        live.rounds_total = self._rounds.rounds_total(recorded)
+        live.cases_total = len(self._ledger.cases)
+        live.rounds_total = self._rounds.rounds_total(self._ledger.recorded)
         live.rounds_done = live.rounds_total - left
-        live.cases_failed = sum(
-            any(result.status in FAILED for result in rounds.values())
-            for rounds in run.rounds.values()
-        )
+        live.cases_failed = len(self._ledger.failed)
         live.exports_eta_s = self._exports_left_s()
         schedule = self._rounds.schedule
         checks = self._kind == CheckWork.kind
@@ -268,23 +270,28 @@ class SweepRun:
 
     def _usual_s(self, kind: str, guess_s: float) -> float:
         """What work of this kind has taken in this run, start and compilation included."""
-        known = self._seconds[kind]
-        return sum(known) / len(known) if known else guess_s
+        known = self._seconds.get(kind)
+        return known.value if known else guess_s
 
-    def _between_rounds(self, events: Sequence[Event]) -> bool:
-        """Whether the parent may work now without disturbing a measurement."""
-        ended = any(isinstance(event, Ended) for event in events)
-        due = time.monotonic() - self._refreshed_at >= self._refresh_pause_s
-        return ended and due and not self._engine.quiet_matters
 
-    def _refresh_results(self) -> None:
-        begun = time.monotonic()
-        rows = self.rows()
-        self._told = {str(row["case_id"]): row for row in rows}
-        self.folder.write(RESULTS, to_csv(rows), durable=False)
-        self._refreshed_at = time.monotonic()
-        self._refresh_pause_s = max(REFRESH_S, (self._refreshed_at - begun) / REFRESH_SHARE)
-        self._stale = False
+@dataclass(slots=True)
+class Mean:
+    """Of what was added so far; what took no time was known beforehand and does not count."""
+
+    sum: float = 0.0
+    count: int = 0
+
+    def add(self, seconds: float) -> None:
+        if seconds:
+            self.sum += seconds
+            self.count += 1
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    @property
+    def value(self) -> float:
+        return self.sum / self.count
 
 
 def close_quietly(run: SweepRun, exit_code: int, error: DiskError) -> None:

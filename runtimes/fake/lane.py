@@ -20,6 +20,7 @@ from runtimes.session.host import HostLane, aligned_empty, input_buffers
 _DRAWN = 4096
 _SECOND_MODE_SHARE = 0.2
 _PAUSE_NS = 5_000_000
+_NOISE, _NOISE_BYTES = b"?" * (1 << 16), 1 << 24
 
 
 class FakeLane(HostLane):
@@ -55,7 +56,7 @@ class FakeLane(HostLane):
         latencies = cycle((latencies_ns(script) + per_run_ns).tolist())
         failure = _FAILURES.get(str(script["fail"]))
         spin = script["wait"] == "spin"
-        wrong = script["fail"] == "wrong"
+        spoil = _SPOILING.get(str(script["fail"]))
         left, runs = int(script["fail_after"]), 0
         slowing_per_ns = float(script["slowing"]) * 1e-9
         after_pause_ns = int(float(script["after_pause_us"]) * 1e3)
@@ -77,8 +78,8 @@ class FakeLane(HostLane):
                 failure()
             for name, buffer in buffers.items():
                 np.copyto(buffer, expected[name])
-                if wrong and failing:
-                    _spoil(buffer)
+                if spoil is not None and failing:
+                    spoil(buffer)
             if not spin:
                 time.sleep(max(0, until - time.perf_counter_ns()) * 1e-9)
             while (ended_ns := time.perf_counter_ns()) < until:
@@ -109,6 +110,14 @@ def _spoil(buffer: np.ndarray) -> None:
         np.add(buffer, 1 + np.abs(buffer), out=buffer, casting="unsafe")
 
 
+def _fill_with_nan(buffer: np.ndarray) -> None:
+    """Where the type has it; all else is spoiled."""
+    if buffer.dtype.kind == "f":
+        buffer.fill(np.nan)
+    else:
+        _spoil(buffer)
+
+
 def _fail_run() -> NoReturn:
     raise RunFault("fake was told to fail this run", "use fail=none")
 
@@ -121,6 +130,22 @@ def crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def abort() -> None:
+    """As an engine's failed assertion does."""
+    os.abort()
+
+
+def leave() -> NoReturn:
+    """End the process as if all were well, without a word."""
+    os._exit(0)
+
+
+def be_noisy() -> None:
+    """Sixteen megabytes on standard error, in one line without an end."""
+    for _ in range(_NOISE_BYTES // len(_NOISE)):
+        os.write(2, _NOISE)
+
+
 def hang() -> NoReturn:
     while True:
         time.sleep(3600)
@@ -130,5 +155,8 @@ _FAILURES: dict[str, Callable[[], None]] = {
     "run": _fail_run,
     "oom": _run_out_of_memory,
     "crash": crash,
+    "abort": abort,
+    "exit": leave,
     "hang": hang,
 }
+_SPOILING: dict[str, Callable[[np.ndarray], None]] = {"wrong": _spoil, "nan": _fill_with_nan}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from exporters.types import axes_key
 from runtimes.base import Availability, Available, Runtime, Session
-from runtimes.fake.lane import crash, hang
+from runtimes.fake.lane import be_noisy, crash, hang
 from runtimes.fake.session import FakeSession
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
 from runtimes.options import SESSIONS, Option
@@ -55,7 +55,8 @@ OPTIONS = (
     Option(
         "fail",
         "none",
-        "what goes wrong: before a session, in compiling, in a run, or when it is closed",
+        "what goes wrong: before a session, in compiling, in a run, or when it is closed; noise is "
+        "megabytes on standard error, and nothing else",
         (
             "none",
             "unavailable",
@@ -64,8 +65,12 @@ OPTIONS = (
             "run",
             "oom",
             "wrong",
+            "nan",
             "crash",
+            "abort",
+            "exit",
             "hang",
+            "noise",
             "compile_crash",
             "compile_hang",
             "close_crash",
@@ -113,6 +118,8 @@ class Fake(Runtime):
             crash()
         if script["fail"] == "compile_hang":
             hang()
+        if script["fail"] == "noise":
+            be_noisy()
         try:
             reference = request.reference()
         except (KeyError, OSError, ValueError) as error:

@@ -17,7 +17,8 @@ from runtimes.fpga.card.timing import idle_cycles
 from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
 from runtimes.fpga.explain import explain
 from runtimes.fpga.graph.importer import load
-from runtimes.fpga.schedule_json import answer_line
+from runtimes.fpga.plain import plain
+from runtimes.fpga.schedule_json import answer_lines
 from runtimes.fpga.timeline_svg import timeline_svg
 
 
@@ -25,15 +26,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0, or 1 with one sentence on standard error."""
     chosen = _parser().parse_args(arguments)
     if chosen.command == "schedule":
-        answer_line(sys.stdin, sys.stdout)
+        answer_lines(sys.stdin, sys.stdout)
         return 0
     try:
         sys.stdout.write(_explained(chosen))
     except GraphlapError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{plain(str(error))}\n")
         return 1
     except OSError as error:
-        sys.stderr.write(f"{chosen.svg} can't be written ({error.strerror})\n")
+        told = plain(f"{chosen.svg} can't be written ({error.strerror})")
+        sys.stderr.write(f"{told}\n")
         return 1
     return 0
 
@@ -52,12 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m {own.module_name('runtimes.fpga')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     _add_explain(commands.add_parser("explain", help="where the cycles of a graph go on a card"))
-    schedule = commands.add_parser("schedule", help="the same for programs: a question, an answer")
+    schedule = commands.add_parser(
+        "schedule", help="the same for programs: an answer to each question"
+    )
     schedule.add_argument(
         "--json",
         action="store_true",
         required=True,
-        help="one JSON line from standard input to one on standard output",
+        help="a JSON line on standard output for each of standard input",
     )
     return parser
 

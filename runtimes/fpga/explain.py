@@ -12,6 +12,7 @@ from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
 from runtimes.fpga.card.timing import fidelity, io_us, latency_us
 from runtimes.fpga.lower.steps import MatrixStep
+from runtimes.fpga.plain import plain
 
 _COLUMNS = 72
 _NAME = 34
@@ -48,7 +49,7 @@ def _summary(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
     card, placement, lowered = compiled.card, compiled.placement, compiled.lowered
     trust = fidelity(compiled)
     yield (
-        f"{lowered.name or 'graph'} on {card.name} at {compiled.release.name}: "
+        f"{plain(lowered.name) or 'graph'} on {card.name} at {compiled.release.name}: "
         f"{card.clock_mhz:g} MHz, {card.cores} cores, blocks of {card.block}"
     )
     share = placement.used / placement.total
@@ -124,4 +125,5 @@ def _timeline(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
 
 
 def _short(name: str) -> str:
+    name = plain(name)
     return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."

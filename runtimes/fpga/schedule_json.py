@@ -14,17 +14,19 @@ from runtimes.fpga.cards.target import read_target
 from runtimes.fpga.graph import importer
 
 
-def answer_line(questions: TextIO, answers: TextIO) -> None:
-    """Read one question, a JSON line, and write its answer as another.
+def answer_lines(questions: TextIO, answers: TextIO) -> None:
+    """Read questions, each a JSON line, until there are no more, and write each one's answer.
 
     What can't be answered is `{"problem": {"cause": ..., "remedy": ...}}`.
     """
     os.nice(19)  # who asks may be measuring
-    try:
-        answer = schedule(json.loads(questions.readline()))
-    except GraphlapError as error:
-        answer = {"problem": {"cause": error.cause, "remedy": error.remedy}}
-    answers.write(json.dumps(answer) + "\n")
+    for question in questions:
+        try:
+            answer = schedule(json.loads(question))
+        except GraphlapError as error:
+            answer = {"problem": {"cause": error.cause, "remedy": error.remedy}}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
 
 
 def schedule(question: dict[str, Any]) -> dict[str, Any]:

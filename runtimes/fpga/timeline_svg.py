@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
 from runtimes.fpga.card.timing import io_us
+from runtimes.fpga.plain import plain
 
 _WIDTH, _LEFT, _RIGHT, _LANE, _TOP = 1000, 90, 40, 56, 48
 _COLOURS = {"matrix": "#1f5f99", "element": "#b35c00"}
@@ -28,7 +29,7 @@ def timeline_svg(compiled: Compiled, schedule: Schedule) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         'font-family="sans-serif" font-size="13">',
         f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-        f'<text x="10" y="24">{escape(caption)}</text>',
+        f'<text x="10" y="24">{escape(plain(caption))}</text>',
     ]
     for lane, (unit, colour) in enumerate(_COLOURS.items()):
         top = _TOP + lane * _LANE
@@ -37,7 +38,7 @@ def timeline_svg(compiled: Compiled, schedule: Schedule) -> str:
             instruction = compiled.program[event.instruction]
             if instruction.unit != unit:
                 continue
-            label = f"{instruction.name}: cycles {event.begun} to {event.done}"
+            label = f"{plain(instruction.name)}: cycles {event.begun} to {event.done}"
             parts.append(f"<g aria-label={quoteattr(label)}><title>{escape(label)}</title>")
             for begin, end, opacity in (
                 (event.begun, event.issued, "1"),

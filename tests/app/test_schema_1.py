@@ -117,6 +117,7 @@ def test_it_opens_in_the_window(folder: Path) -> None:
     assert all(one.operators for one in state.details.values() if one.case.runtime == "ort-cpu")
 
 
+@pytest.mark.rare
 def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
     before = read_run(folder / "killed")
     known = {case_id: dict(rounds) for case_id, rounds in before.rounds.items()}

@@ -10,25 +10,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.checkout import ROOT
 from tests.desktop.drag_source import SIDE
-
-_USUAL_DPI = 96
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A screen in the window's own pixels, `scale` of its own to each, and the font's size."""
-
-    name: str
-    width: int
-    height: int
-    scale: int = 1
-    font: float = 1.0
+from tests.desktop.looks import Look
 
 
 @contextmanager
@@ -65,10 +52,7 @@ class Program:
             **os.environ,
             "DISPLAY": display,
             "QT_QPA_PLATFORM": "xcb",
-            "QT_SCALE_FACTOR": str(look.scale),
-            # The font alone: Qt would take the same for a scale of everything.
-            "QT_FONT_DPI": str(round(_USUAL_DPI * look.font)),
-            "QT_ENABLE_HIGHDPI_SCALING": str(int(look.font == 1.0)),
+            **look.env,
             "XDG_CONFIG_HOME": str(home),
             "XDG_DATA_HOME": str(home),
         }

@@ -17,21 +17,14 @@ from pathlib import Path
 
 from app.gui.views import PAGES, VIEWS
 from tests.checkout import ROOT
-from tests.desktop.program import Look, Program, screen
+from tests.desktop.looks import LOOKS, THEMES, USUAL
+from tests.desktop.program import Program, screen
 
 _NAMES = """
 xvfb xdotool libxcb-icccm4 libxcb-keysyms1 libxcb-cursor0 libxkbcommon-x11-0 libegl1
 libxcb-image0 libxcb-render-util0 libxcb-shape0 fonts-dejavu-core
 """
 PACKAGES = tuple(_NAMES.split())
-USUAL = Look("1280x800", 1280, 800)
-LOOKS = (
-    Look("900x560-large-font", 900, 560, font=1.75),
-    USUAL,
-    Look("1920x1080", 1920, 1080),
-    Look("4k", 1920, 1080, scale=2),
-)
-THEMES = ("light", "dark")
 _SIX = ("--models", "cnn_tiny,lstm_tiny", "--runtimes", "ort-cpu,openvino-cpu,fpga:v80")
 RUNS = {
     "one": ("--models", "mlp", "--runtimes", "ort-cpu", "--rounds", "3"),

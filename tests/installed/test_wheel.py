@@ -49,6 +49,7 @@ def test_it_holds_what_was_compiled(wheel: Path, name: str) -> None:
         assert any(f"graphlap/runtimes/{name}{COMPILED}" in n for n in archive.namelist())
 
 
+@pytest.mark.rare
 def test_a_source_distribution_builds_the_same_wheel(
     sources: Path, wheel: Path, tmp_path: Path
 ) -> None:

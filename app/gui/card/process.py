@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
-from app.gui.card.run import CardRun
-from app.machine.available import clock_of
 from app.machine.child import Child
+from app.results.card_run import COMMAND, CardRun, answered, ended, question
 from app.results.follow.details import CaseDetails
-from exporters import own
 from exporters.types import GraphlapError
-from runtimes.registry import parse_spec
-
-_COMMAND = own.command("runtimes.fpga", "schedule", "--json")
 
 
 class CardProcess:
@@ -24,22 +17,11 @@ class CardProcess:
     def ask(self, details: CaseDetails) -> bool:
         """Start on a case; False if it does not run on a card."""
         self.close()
-        case, model = details.case, details.model.at(details.case.axes)
-        spec = parse_spec(case.runtime)
-        if clock_of(case.runtime) != "simulated":
+        line = question(details.case, details.model)
+        if not line:
             return False
-        self._child = Child(_COMMAND)
-        question = {
-            "model": model.name,
-            "path": model.path,
-            "axes": {name: model.axes[name] for name in model.open_axes},
-            "states": [[pair.input, pair.output] for pair in model.states],
-            "card": spec.device,
-            "release": spec.release,
-            "options": dict(case.options),
-            "gap_us": case.scenario.gap_us,
-        }
-        self._child.send(json.dumps(question))
+        self._child = Child(COMMAND)
+        self._child.send(line)
         return True
 
     @property
@@ -50,22 +32,16 @@ class CardProcess:
         """The answer once it is there, an error if there is none to be had, else None."""
         if self._child is None:
             return None
-        ended = self._child.ended()
+        gone = self._child.ended()
         lines = self._child.lines()
         if not lines:
-            if not ended:
+            if not gone:
                 return None
             how = self._child.how_it_ended()
             self.close()
-            return GraphlapError(
-                f"the card's compiler ended with {how}",
-                "choose the case again, and report it if it ends so again",
-            )
+            return ended(how)
         self.close()
-        answer = json.loads(lines[0])
-        if "problem" in answer:
-            return GraphlapError(**answer["problem"])
-        return CardRun.from_json(answer)
+        return answered(lines[0])
 
     def close(self) -> None:
         if self._child is not None:

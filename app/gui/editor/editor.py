@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
@@ -33,6 +32,7 @@ from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
+from app.gui.look.words import Words
 from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
 from app.plan.estimate import Estimate, check_plan, estimate
 from app.plan.plan import Plan, Sweep, load_plan
@@ -120,7 +120,7 @@ class SweepEditor(QWidget):
         layout.addWidget(self._footer())
 
     def _footer(self) -> QWidget:
-        self.verdict = QLabel(wordWrap=True)
+        self.verdict = Words(wrap=True)
         self.verdict.setAccessibleName("number of cases and expected time")
         self.run_button = QPushButton("Run sweep")
         self.run_button.setObjectName("primary")

@@ -44,6 +44,7 @@ class GridForm(QWidget):
         self.batch = SizesField("batch sizes")
         self.sequence = SizesField("sequence lengths")
         self.threads = SizesField("threads", least=0, empty=(1,))
+        self.replicas = SizesField("replicas")
         self.axes = AxesField()
         self.scenarios = ScenarioField()
         self.wait_policy = QComboBox()
@@ -58,6 +59,7 @@ class GridForm(QWidget):
             "sequence_length": self.sequence,
             "axes": self.axes,
             "threads": self.threads,
+            "replicas": self.replicas,
             "scenarios": self.scenarios,
             "options": self.options,
         }
@@ -90,6 +92,7 @@ class GridForm(QWidget):
             ("&Batch", self.batch, "batch"),
             ("&Sequence", self.sequence, "sequence"),
             ("&Threads", self.threads, "threads"),
+            ("Replicas", self.replicas, "replicas"),
             ("Other axes", self.axes, "axes"),
             ("&Precision", self.precisions, "precision"),
         ):
@@ -97,6 +100,7 @@ class GridForm(QWidget):
         self.batch.setPlaceholderText("1, 2, 4 … (the model's own)")
         self.sequence.setPlaceholderText("16, 64 … (the model's own)")
         self.threads.setPlaceholderText("1")
+        self.replicas.setPlaceholderText("2, 4 … (one)")
         layout.addWidget(_group("Work", work))
         scenario = QFormLayout()
         scenario.addRow(self.scenarios)

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.look.words import Words, plain_tip
 from exporters.models import catalogue
 from exporters.types import Definition, GraphlapError
 
@@ -78,7 +79,7 @@ class ModelPicker(QWidget):
         self.tree = ModelTree()
         self.count = QLabel()
         self.count.setProperty("muted", True)
-        self.fault = QLabel(wordWrap=True)
+        self.fault = Words(wrap=True)
         self.fault.setProperty("wrong", True)
         self.fault.setAccessibleName("models that can't be read")
         self.fault.hide()
@@ -155,7 +156,7 @@ class ModelPicker(QWidget):
             for name in self._chosen:
                 if name not in self._items:
                     self._add(self._own, name, Path(name).name, "")
-                    self._items[name].setToolTip(0, name)
+                    self._items[name].setToolTip(0, plain_tip(name))
                     self._own.setHidden(False)
                     self._own.setExpanded(True)
             for name, item in self._items.items():
@@ -199,7 +200,7 @@ class ModelPicker(QWidget):
             for item in _children(self._own):
                 name = item.data(0, _NAME)
                 item.setIcon(0, mark if name in faults else QIcon())
-                item.setToolTip(0, f"{name}\n{faults[name]}" if name in faults else name)
+                item.setToolTip(0, plain_tip(f"{name}\n{faults[name]}" if name in faults else name))
         self._tell_fault()
 
     def _tell_fault(self) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
 from app.gui.editor.fields import ChoicesField, ValuesField, option_field
+from app.gui.look.words import Words, plain_tip
 from app.machine import available
 from runtimes import registry
 from runtimes.options import Option, OptionValue
@@ -73,10 +74,10 @@ class OptionsForm(QWidget):
         for option in options:
             key = f"{name}.{option.name}"
             field = option_field(f"{name} {option.name}", option)
-            label = QLabel(option.name.replace("_", " "))
+            label = Words(option.name.replace("_", " "))
             label.setBuddy(field)
             for widget in (label, field):
-                widget.setToolTip(_tooltip(option))
+                widget.setToolTip(plain_tip(_tooltip(option)))
             field.edited.connect(lambda values, key=key: self._edited(key, values))
             form.addRow(label, field)
             self.fields[key] = field

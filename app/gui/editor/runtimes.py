@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.terms import TERMS
+from app.gui.look.words import plain_tip
 from app.machine import available
 from runtimes import registry
 from runtimes.base import Availability, Available, Device
@@ -99,7 +100,7 @@ class RuntimePicker(QWidget):
                 for column in (0, 1):
                     item.setForeground(column, muted)
             for column in (0, 1):
-                item.setToolTip(column, tooltip)
+                item.setToolTip(column, plain_tip(tooltip))
             for device in facts.devices:
                 spec = f"{facts.name}:{device.key}"
                 if spec not in self._items:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -11,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from app.gui.follow.follower import Follower
 from app.results.baselined import Baseline
 from app.results.follow.state import RunState
+from app.results.hosts import the_same
 
 
 class Baselines(QObject):
@@ -28,6 +30,7 @@ class Baselines(QObject):
         self._own: tuple[str, ...] = ()
         self._identities: frozenset[str] = frozenset()
         self._asked: set[Path] = set()
+        self._given: Mapping[str, str] = {}
         self._told: tuple[object, ...] = ()
         """Of what was told last: kept, so that `is` tells whether it is still that."""
 
@@ -54,6 +57,11 @@ class Baselines(QObject):
             self.needed.emit()
         self.moved.emit()
 
+    def name(self, given: Mapping[str, str]) -> None:
+        """Call those with these keys so from now on; all others go by their own names."""
+        self._given = dict(given)
+        self.moved.emit()
+
     def close(self) -> None:
         """Have none, and follow no other run."""
         for folder in self.runs:
@@ -69,28 +77,30 @@ class Baselines(QObject):
             if newest is not None and newest.problem is None:
                 self._states[folder] = newest
         own = [one for key in self._own if (one := state.of(key)) is not None]
-        now = (*own, *self._states.values())
+        now = (*own, *self._states.values(), self._given)
         if len(now) == len(self._told) and all(map(operator.is_, now, self._told)):
             return None
         self._told = now
-        found = [Baseline(one.label, own=one) for one in own]
-        names = _names(tuple(self._states))
-        found += [
-            Baseline(names[folder], others=there.series) for folder, there in self._states.items()
+        names, home = _names(tuple(self._states)), _key(state.folder)
+        told = [Baseline(f"{home}#{one.key}", one.label, own=one) for one in own]
+        told += [
+            Baseline(_key(folder), names[folder], others=there.series)
+            for folder, there in self._states.items()
         ]
-        return tuple(found)
+        return tuple(replace(one, name=self._given.get(one.key, one.name)) for one in told)
 
     def _show_alike(self, state: RunState) -> None:
         """Have each run read the samples of the cases that are shown of the open one."""
         shown = {one.key: one for one in state.series if one.key in state.shown}
         identities = frozenset(one.case.identity_id for one in shown.values())
+        same = the_same((one.case, one.row.get("host")) for one in shown.values())
         there = {folder for folder in self._runs if folder in self._states}
         if identities == self._identities and there == self._asked:
             return
         self._identities, self._asked = identities, there
         for folder in there:
             cases = self._states[folder].series
-            keys = [one.key for one in cases if one.case.identity_id in identities]
+            keys = [one.key for one in cases if same(one.case, one.row.get("host"))]
             self._runs[folder].choose(keys)
 
     def _drop(self, folder: Path) -> None:
@@ -104,6 +114,10 @@ class Baselines(QObject):
             if follower is self.sender():
                 self._drop(folder)
                 self.failed.emit(error)
+
+
+def _key(folder: Path) -> str:
+    return str(folder.resolve())
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -12,6 +10,7 @@ from app.gui.follow.follower import Follower
 from app.results.compare import RunSide
 from app.results.figures import ranked
 from app.results.follow.state import RunState
+from app.results.hosts import environments
 from exporters.types import GraphlapError
 
 
@@ -86,10 +85,5 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 def _side(name: str, state: RunState) -> RunSide:
     cases = tuple(one.measured for one in ranked(state.series))
     plan = state.manifest.asked
-    return RunSide(name, cases, _environment(state), plan.percentiles, plan.band)
-
-
-def _environment(state: RunState) -> Mapping[str, Any]:
-    """Of the host that measured; of several, each under its name."""
-    hosts = state.environments or {"": state.manifest.environment}
-    return next(iter(hosts.values())) if len(hosts) == 1 else hosts
+    where = environments(state.manifest, state.environments, (one.row for one in cases))
+    return RunSide(name, cases, where, plan.percentiles, plan.band)

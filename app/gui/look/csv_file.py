@@ -27,8 +27,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows([[_cell(value) for value in row] for row in rows])
+            writer.writerows([_cell(value) for value in row] for row in (header, *rows))
     except OSError as error:
         raise NotWritten(path) from error
 

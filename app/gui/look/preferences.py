@@ -6,7 +6,8 @@ may have come or gone; everything else is kept and read defensively.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -19,6 +20,8 @@ _RENAMED = {"profile": "operators"}
 """Docks by the names that they had in layouts kept earlier."""
 
 RECENT = 12
+NAMED = 200
+"""So many baselines keep the names that were given to them, those named last."""
 
 
 class Preferences:
@@ -80,6 +83,18 @@ class Preferences:
 
     def clear_recent(self) -> None:
         self._store.remove("recent_runs")
+
+    def baseline_names(self) -> dict[str, str]:
+        """By the keys of baselines the names that the user gave them."""
+        try:
+            kept = json.loads(self._text("baseline_names") or "{}")
+        except ValueError:
+            kept = None
+        named = kept.items() if isinstance(kept, dict) else ()
+        return {key: name for key, name in named if isinstance(name, str)}
+
+    def save_baseline_names(self, names: Mapping[str, str]) -> None:
+        self._store.setValue("baseline_names", json.dumps(dict([*names.items()][-NAMED:])))
 
     def presets(self) -> dict[str, str]:
         """Name -> plan as TOML, of the sweeps that the user kept."""

@@ -49,6 +49,8 @@ TERMS: dict[str, str] = {
     "sequence": "How many time steps a sequence model is given at once.",
     "axes": "Sizes of the axes that a model of your own leaves open, each name with its values.",
     "threads": "How many threads the engine may compute with; 0 leaves the number to the engine.",
+    "replicas": "How many sessions share the work of the scenario offline, each in a thread of its "
+    "own. One alone is measured too, so that the rows tell how well it scales.",
     "precision": "The number format that the graph is exported in. What the engine really "
     "executes is read from the compiled graph and shown beside it.",
     "seed": "Draws the order of the rounds and everything random, so that a sweep can be repeated.",

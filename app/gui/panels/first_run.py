@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.icon import icon_bytes
+from app.gui.look.words import Words, caption, plain_tip
 from app.results.brief import brief
 
 _MOST_RECENT = 5
@@ -101,12 +102,12 @@ class FirstRunPanel(QWidget):
                 button.deleteLater()
         for folder in folders[:_MOST_RECENT]:
             told = brief(folder)
-            recent = QPushButton(folder.name, flat=True)
-            recent.setToolTip(f"{told}\n{folder}" if told else str(folder))
+            recent = QPushButton(caption(folder.name), flat=True)
+            recent.setToolTip(plain_tip(f"{told}\n{folder}" if told else str(folder)))
             recent.setAccessibleDescription(told)
             recent.clicked.connect(partial(self.open_asked.emit, folder))
             self._recent.addWidget(recent)
-            line = QLabel(told, wordWrap=True)
+            line = Words(told, wrap=True)
             line.setProperty("muted", True)
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             line.setVisible(bool(told))

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QDialog,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.fuzzy import best
+from app.gui.look.words import Words, plain_tip
 
 _MOST = 60
 """Who has not found it among so many types another letter."""
@@ -66,7 +66,7 @@ class Palette(QDialog):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in (1, 2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        self.hint = QLabel(wordWrap=True)
+        self.hint = Words(wrap=True)
         self.hint.setProperty("muted", True)
         self.hint.setAccessibleName("what it does")
         self.hint.setMinimumHeight(2 * self.fontMetrics().height())
@@ -106,7 +106,7 @@ class Palette(QDialog):
             entry = self._entries[place]
             item = QTreeWidgetItem(self.found, [entry.text, entry.kind, entry.keys])
             item.setData(0, Qt.ItemDataRole.UserRole, place)
-            item.setToolTip(0, entry.hint or entry.text)
+            item.setToolTip(0, plain_tip(entry.hint or entry.text))
             muted = self.palette().placeholderText()
             for column in (1, 2) if entry.enabled else (0, 1, 2):
                 item.setForeground(column, muted)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.terms import TERMS
+from app.gui.look.words import Words, plain_tip
 from app.gui.panels.round_bar import RoundBar
 from app.results.follow.ending import Ending, ending
 from app.results.follow.state import RunState
@@ -75,7 +76,7 @@ class ProgressLine(QStatusBar):
             self._parts[key] = self._part(key, heading, term)
             row.addWidget(self._parts[key], 1 if key == "case" else 0)
         self.line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.word = QLabel()
+        self.word = Words()
         self.word.setObjectName("standing")
         self.word.setAccessibleName("how the run stands")
         self.bar = RoundBar()
@@ -89,7 +90,7 @@ class ProgressLine(QStatusBar):
         row = QHBoxLayout(part)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
-        value = QLabel(NOT_MEASURED, textFormat=Qt.TextFormat.PlainText)
+        value = Words(NOT_MEASURED)
         value.setAccessibleName(heading or key.capitalize())
         value.setToolTip(TERMS[term])
         if heading:
@@ -231,7 +232,7 @@ class ProgressLine(QStatusBar):
         name = self._texts.get("case", NOT_MEASURED)
         width = max(least, room - wide + least)
         case.setText(case.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, width))
-        case.setToolTip(name if case.text() != name else TERMS["case"])
+        case.setToolTip(plain_tip(name) if case.text() != name else TERMS["case"])
 
 
 def _phase(live: Live) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
+from app.gui.look.words import plain_tip
+
 _LARGEST_SHARE = 0.46
 """Of the status bar: what is left says which case is measured."""
 
@@ -26,7 +28,7 @@ class RoundBar(QProgressBar):
         if shown != self.format():
             self.setFormat(shown)
             self.setAccessibleDescription(text)
-            self.setToolTip(text)
+            self.setToolTip(plain_tip(text))
             self.updateGeometry()
         if tone != self.property("tone"):
             self.setProperty("tone", tone)

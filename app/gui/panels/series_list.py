@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 
 from app.gui.look.choice import Choice
 from app.gui.look.theme import LIGHT, Theme
+from app.gui.look.words import Words
+from app.gui.panels.baseline_list import BaselineList
 from app.gui.panels.series_rows import Line, SeriesRows
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.marks import percentiles
@@ -59,11 +61,10 @@ class SeriesList(QWidget):
         self.rows.soloed.connect(self.solo)
         self.rows.pointed.connect(self._light)
         self.rows.ordered.connect(self._order)
-        self.shared_label = QLabel(wordWrap=True)
+        self.shared_label = Words(wrap=True)
         self.shared_label.setProperty("muted", True)
-        self.baselines_label = QLabel(wordWrap=True)
-        self.baselines_label.setProperty("muted", True)
-        self.baselines_label.hide()
+        self.baselines = BaselineList()
+        self.baselines.hide()
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -80,7 +81,7 @@ class SeriesList(QWidget):
         column.addLayout(controls)
         column.addWidget(self.shared_label)
         column.addWidget(self.rows, 1)
-        column.addWidget(self.baselines_label)
+        column.addWidget(self.baselines)
 
     def set_series(self, series: Sequence[Series]) -> None:
         """List these; what was hidden or moved stays so where it is still there."""
@@ -93,6 +94,7 @@ class SeriesList(QWidget):
 
     def apply_theme(self, theme: Theme) -> None:
         self.theme = theme
+        self.baselines.show_baselines(self.arrangement.baselines, theme)
         self._show()
 
     def show_all(self) -> None:
@@ -115,9 +117,8 @@ class SeriesList(QWidget):
 
     def set_baselines(self, baselines: Sequence[Baseline]) -> None:
         """Name those that the series are held against, and have them drawn behind."""
-        names = ", ".join(one.name for one in baselines)
-        self.baselines_label.setText(f"Baselines, in grey: {names}" if names else "")
-        self.baselines_label.setVisible(bool(names))
+        self.baselines.show_baselines(baselines, self.theme)
+        self.baselines.setVisible(bool(baselines))
         self._arrange(baselines=tuple(baselines))
 
     def _check(self, key: str, shown: bool) -> None:

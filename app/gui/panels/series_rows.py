@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTree
 
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import Theme
+from app.gui.look.words import plain_tip
 from app.gui.plots.style import SeriesStyle
 
 NAME, P50, P99 = range(3)
@@ -141,7 +142,7 @@ class SeriesRows(QTreeWidget):
         item.setIcon(NAME, picture)
         for column, text in ((NAME, line.text), (P50, line.p50), (P99, line.p99)):
             item.setText(column, text)
-            item.setToolTip(column, line.whole)
+            item.setToolTip(column, plain_tip(line.whole))
         item.setCheckState(NAME, Qt.CheckState.Checked if line.shown else Qt.CheckState.Unchecked)
         item.setData(NAME, Qt.ItemDataRole.AccessibleTextRole, line.spoken)
 

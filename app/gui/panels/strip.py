@@ -12,6 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolBar, QToolButton, QWidget
 
+from app.gui.look.words import caption, plain_tip
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -68,9 +70,10 @@ class Strip(QToolBar):
     def _button(self, word: Word) -> QToolButton:
         button = QToolButton()
         elide = button.fontMetrics().elidedText
-        button.setText(elide(word.text, Qt.TextElideMode.ElideRight, self._widest_px))
+        shown = elide(word.text, Qt.TextElideMode.ElideRight, self._widest_px)
+        button.setText(caption(shown))
         button.setAccessibleName(word.text)
-        button.setToolTip(word.tip)
+        button.setToolTip(plain_tip(word.tip))
         button.setProperty("tone", word.tone)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.clicked.connect(lambda _: word.act())
@@ -90,6 +93,8 @@ class Strip(QToolBar):
             button.setVisible(fits)
             if not fits:
                 left_out += 1
-                self._menu.addAction(word.in_menu).triggered.connect(lambda _, w=word: w.act())
+                self._menu.addAction(caption(word.in_menu)).triggered.connect(
+                    lambda _, w=word: w.act()
+                )
         self.more.setText(f"and {left_out} more")
         self.more.setVisible(bool(left_out))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QSizePolicy
+from PySide6.QtWidgets import QSizePolicy
 
+from app.gui.look.words import Words, plain_tip
 from app.gui.panels.strip import Strip, Word
 from app.results.doubts import Doubt, doubts
 from app.results.follow.state import RunState
@@ -23,7 +24,7 @@ class TrustStrip(Strip):
         self._cases = 0
         self._query = ""
         self._told: tuple[object, ...] = ()
-        self.remedy = QLabel()
+        self.remedy = Words()
         self.remedy.setProperty("muted", True)
         self.remedy.setAccessibleName("remedy")
         self.remedy.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -34,7 +35,9 @@ class TrustStrip(Strip):
         stamp = (state.folder, state.revision, state.alive)
         if stamp != self._told:
             self._told = stamp
-            self._show(doubts(state.series, state.environments, not state.alive), len(state.series))
+            over, merged = not state.alive, state.manifest.merged
+            found = doubts(state.series, state.environments, over, merged)
+            self._show(found, len(state.series))
 
     def show_query(self, query: str) -> None:
         """What the table is filtered by now: the doubt that says the same is pressed."""
@@ -43,7 +46,7 @@ class TrustStrip(Strip):
             button.setChecked(bool(query) and doubt.query == query)
         chosen = [doubt for doubt in self._doubts if doubt.query == query] or self._doubts
         self.remedy.setText(chosen[0].remedy if chosen else "")
-        self.remedy.setToolTip(self.remedy.text())
+        self.remedy.setToolTip(plain_tip(self.remedy.text()))
 
     def _show(self, found: list[Doubt], cases: int) -> None:
         if (found, cases) == (self._doubts, self._cases):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from html import escape
 from typing import ClassVar, TypeVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
@@ -21,6 +22,7 @@ from app.gui.look.flow import FlowLayout
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
+from app.gui.look.words import Words
 from app.gui.plots.arranged import ArrangedView
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend
@@ -79,9 +81,8 @@ class PlotView(ArrangedView):
         self.make_readable(self.canvas)
         self.crosshair.scrolled.connect(self._stop_following)
 
-        self._missing = QLabel(self.canvas)
+        self._missing = Words(parent=self.canvas, wrap=True)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._missing.setWordWrap(True)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         over = QVBoxLayout(self.canvas)
         over.setContentsMargins(40, 0, 40, 0)
@@ -239,7 +240,8 @@ class PlotView(ArrangedView):
         plot.hideButtons()
         plot.showGrid(x=True, y=True, alpha=0.35)
         if name:
-            plot.setTitle(name, color=self.theme.text, size=f"{plot_font().pointSizeF():.1f}pt")
+            size = f"{plot_font().pointSizeF():.1f}pt"
+            plot.setTitle(escape(name), color=self.theme.text, size=size)
         for side, label in (("bottom", x_label), ("left", y_label)):
             axis = axes[side]
             axis.setPen(QColor(self.theme.grid))
@@ -248,7 +250,7 @@ class PlotView(ArrangedView):
             axis.ground = QColor(self.theme.base)
             axis.setZValue(-100)
             if label:
-                axis.setLabel(label, color=self.theme.muted)
+                axis.setLabel(escape(label), color=self.theme.muted)
         plot.getViewBox().sigRangeChangedManually.connect(self._stop_following)
         self.plots.append(plot)
         return plot

@@ -35,13 +35,13 @@ def behind(
     found: list[Behind] = []
     lit = [one for one in shown if how.lit in (None, one.key)] or list(shown)
     for place, baseline in enumerate(how.baselines):
-        style = SeriesStyle(_grey(place, len(how.baselines), theme), simulated=False)
+        style = SeriesStyle(grey(place, len(how.baselines), theme), simulated=False)
         seen: set[str] = set()
         for one in lit:
             beside = baseline.beside(one)
             if beside is None or not beside.counts.any():
                 continue
-            own = f"{baseline.name}\n{beside.key}" + (f"\n{one.key}" if each else "")
+            own = f"{baseline.key}\n{beside.key}" + (f"\n{one.key}" if each else "")
             if own not in seen:
                 seen.add(own)
                 copy = replace(beside, key=own, label=f"baseline {baseline.name}")
@@ -52,10 +52,10 @@ def behind(
 
 def behind_entries(found: Sequence[Behind]) -> list[Entry]:
     """One line of a legend for each baseline."""
-    looks = {one.series.label: one.style for one in found}
-    return [Entry(label, style.pen(1.8)) for label, style in looks.items()]
+    looks = {one.baseline.key: one for one in found}
+    return [Entry(one.series.label, one.style.pen(1.8)) for one in looks.values()]
 
 
-def _grey(place: int, of: int, theme: Theme) -> QColor:
+def grey(place: int, of: int, theme: Theme) -> QColor:
     """The quiet colour of the theme, paler for each further baseline."""
     return mixed(QColor(theme.muted), QColor(theme.base), 0.15 + 0.45 * place / max(1, of - 1))

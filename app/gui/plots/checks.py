@@ -117,7 +117,7 @@ class PlaceLayer(TileOverlay):
         theme, font = self._theme, plot_font()
         metrics = QFontMetricsF(font)
         painter.setFont(font)
-        for place in self._places:
+        for place in self.in_sight(self._places):
             rect = self.rect_of(place.row, place.column)
             if place.tone is None:
                 painter.setPen(QPen(QColor(theme.border), 1, Qt.PenStyle.DashLine))

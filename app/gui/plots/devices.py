@@ -1,4 +1,4 @@
-"""Throughput per device: one bar for each runtime that ran a chosen model.
+"""Throughput per device: one bar for each runtime that ran a chosen model, on each host.
 
 What is simulated is a group below what is measured, over a scale of its own.
 """
@@ -83,7 +83,8 @@ class DevicesView(BarView):
         return ""
 
     def table(self) -> Table:
-        columns = ["model", "runtime", "device_name", "clock", "batch_size", "throughput_per_s"]
+        columns = ["model", "runtime", "host", "device_name", "clock", "batch_size"]
+        columns += ["throughput_per_s"]
         columns += interval_columns("throughput_per_s")
         return columns, [[one.row.get(name) for name in columns] for one in ranked(self.series)]
 

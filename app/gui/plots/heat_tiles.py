@@ -59,10 +59,8 @@ class TileLayer(TileOverlay):
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         seen = self.boundingRect()
-        for tile in self._tiles:
-            rect = self.rect_of(tile.row, tile.column)
-            if rect.intersects(seen):
-                self._paint_tile(painter, tile, rect)
+        for tile in self.in_sight(self._tiles):
+            self._paint_tile(painter, tile, self.rect_of(tile.row, tile.column))
         if self._rule is not None:
             x = self.x_px(self._rule - 0.5)
             painter.setPen(QPen(QColor(self._theme.text), 2.0))

@@ -9,7 +9,6 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.gui.card.run import CardEvent, CardRun
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
@@ -18,6 +17,7 @@ from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import ROW, Spot, SpotReader
+from app.results.card_run import CardEvent, CardRun, placed
 from app.results.text import significant, time_text
 
 _UNIT_HEIGHT, _FIT_ROW = 76, 30
@@ -67,7 +67,7 @@ class ScheduleView(PlotView):
     def _draw_units(
         self, run: CardRun, color: QColor, kept: tuple[list[float], list[float]] | None
     ) -> None:
-        units = list(dict.fromkeys(event.unit for event in run.events))
+        units = list(run.units)
         rows = NamesAxis()
         rows.set_names(units)
         plot = self.add_plot(0, 0, None, rows, x_label="Cycles after the request arrived")
@@ -148,15 +148,9 @@ class EventLayer(Overlay):
             self._place(row, [event for event in events if event.unit == unit])
 
     def _place(self, row: int, events: Sequence[CardEvent]) -> None:
-        """The first line of the row that is free again; at most four."""
-        free = [0] * 4
-        placed = []
-        for event in sorted(events, key=lambda e: e.begun):
-            line = next((k for k, until in enumerate(free) if until <= event.begun), 0)
-            free[line] = max(free[line], event.done)
-            placed.append((event, line))
-        lines = max((line for _, line in placed), default=0) + 1
-        for event, line in placed:
+        found = placed(events)
+        lines = max((line for _, line in found), default=0) + 1
+        for event, line in found:
             self._placed.append((event, row - 0.5 + (line + 0.5) / lines))
         self._lines = max(self._lines, lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
@@ -18,6 +19,19 @@ from app.gui.plots.headings import HeadingsAxis
 _WIDEST_FIGURE = "1,000 µs"
 _LEAST_HEIGHT, _MOST_HEIGHT = 26.0, 60.0
 _NOTCH = 120
+
+
+class Placed(Protocol):
+    """What has a row and a column of a grid."""
+
+    @property
+    def row(self) -> int: ...
+
+    @property
+    def column(self) -> int: ...
+
+
+TileT = TypeVar("TileT", bound=Placed)
 
 
 class TileGrid(PlotView):
@@ -129,6 +143,16 @@ class TileGrid(PlotView):
 
 class TileOverlay(Overlay):
     """Paints tiles, of which each has its row and its column."""
+
+    def in_sight(self, tiles: Sequence[TileT]) -> list[TileT]:
+        """Those of which some part is: of thousands only they cost anything."""
+        (left, right), (top, bottom) = self._box.viewRange()
+        return [
+            tile
+            for tile in tiles
+            if left < tile.column + 0.5 and tile.column - 0.5 < right
+            and top < tile.row + 0.5 and tile.row - 0.5 < bottom
+        ]  # fmt: skip
 
     def rect_of(self, row: int, column: int) -> QRectF:
         """Where a tile lies, in this item's pixels."""

@@ -50,7 +50,7 @@ def delta_columns(
             how = "pairs of rounds" if baseline.in_turn else "two runs, measured apart"
             columns.append(
                 DeltaColumn(
-                    f"over:{baseline.name}:{name}",
+                    f"over:{baseline.key}:{name}",
                     f"{told} / {baseline.name}",
                     f"The {told} over that of the baseline {baseline.name}, from {how}, with its "
                     "95 % interval and its verdict.",

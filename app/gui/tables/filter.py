@@ -9,6 +9,7 @@ from __future__ import annotations
 from PySide6.QtCore import QAbstractProxyModel, QModelIndex, Qt
 
 from app.cases.status import STATUSES, WELL
+from app.gui.look.words import plain_tip
 from app.gui.tables.groups import Group, groups
 from app.gui.tables.model import Index, ResultsModel
 from app.gui.tables.query import Term, terms
@@ -193,8 +194,10 @@ class ResultsFilter(QAbstractProxyModel):
             return self._model.answer(shown, index.column(), role)
         if role == GROUP_ROLE:
             return shown
-        if role in (Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
+        if role == Qt.ItemDataRole.AccessibleTextRole:
             return shown.told
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(shown.told)
         if role == Qt.ItemDataRole.DisplayRole and index.column() == 0:
             return f"{_CLOSED if shown.value in self._closed else _OPEN} {shown.told}"
         return None

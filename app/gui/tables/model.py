@@ -16,6 +16,7 @@ from app.cases.status import FAILED, WELL
 from app.cases.verdict import BAND
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
+from app.gui.look.words import plain_tip
 from app.gui.tables.columns import COLUMNS, Column, columns_of
 from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
@@ -243,10 +244,11 @@ class ResultsModel(QAbstractTableModel):
         sides = self._sides(series, column)
         if sides is not None:
             within = f"a change within {100 * self._band:g}% is none"
-            return f"{sides.verdict.word}: {sides.verdict.why or within}"
+            return plain_tip(f"{sides.verdict.word}: {sides.verdict.why or within}")
         if column.key == "status" and series.row.get("warnings"):
-            return "\n".join(sentences(series.row["warnings"]))
-        return column.raw(series) if column.kind == "text" else None
+            return plain_tip("\n".join(sentences(series.row["warnings"])))
+        told = column.raw(series) if column.kind == "text" else None
+        return plain_tip(told) if isinstance(told, str) else told
 
     @property
     def typed(self) -> Mapping[str, str]:

@@ -29,6 +29,7 @@ from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
 from app.results.baselined import Baseline
 from app.results.series import Series
+from app.results.table import neutralised
 
 
 class ResultsTable(QWidget):
@@ -261,10 +262,8 @@ class ResultsTable(QWidget):
     def copy(self, *_: object) -> None:
         """The selected rows, or all, with a header: tab-separated raw values."""
         header, rows = self._raw(self._selected() or self._all())
-        lines = [header, *(["" if v is None else str(v) for v in row] for row in rows)]
-        clean = [
-            "\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in line) for line in lines
-        ]
+        lines: list[list[object]] = [[*header], *rows]
+        clean = ["\t".join(map(_cell, line)) for line in lines]
         QGuiApplication.clipboard().setText("\n".join(clean) + "\n")
 
     def table(self) -> Table:
@@ -308,3 +307,10 @@ class ResultsTable(QWidget):
         shown, total = self.filter.cases, len(self.model.series)
         told = f"{total:,} cases" if shown == total else f"{shown:,} of {total:,} cases"
         self.count_label.setText(told)
+
+
+def _cell(value: object) -> str:
+    """Of the clipboard: a spreadsheet runs there what it would run in a file."""
+    text = "" if value is None else str(value)
+    plain = " ".join(text.splitlines()).replace("\t", " ")
+    return neutralised(plain) if isinstance(value, str) else plain

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.results.atomic import write_atomically
+from app.results.exports.lines import lines, numbers, words
 from app.results.exports.records import NAMES, PHASES, recorded
 from app.results.folder import RESULTS
 from app.results.measured import Measured
@@ -13,7 +14,7 @@ from app.results.run import Run
 from app.results.table import to_csv
 
 SAMPLES_FILE = "samples.csv"
-_AT_ONCE = 1 << 16
+_AT_ONCE = 1 << 14
 
 
 def export_csv(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
@@ -21,17 +22,14 @@ def export_csv(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     rows = [one.row for one in measured]
     results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
     write_atomically(results, to_csv(rows))
-    with samples.open("w", encoding="utf-8") as file:
-        file.write(",".join(NAMES) + "\n")
+    with samples.open("wb") as file:
+        file.write(f"{','.join(NAMES)}\n".encode())
         for one in recorded(run):
-            # An id is 12 hex digits and a phase one of two words: nothing needs quotes.
-            named = [f"{one.result.case_id},{one.result.round},{phase}," for phase in PHASES]
-            times = (one.records[name] for name in NAMES[3:-1])
-            columns = (one.records["phase"], *times, one.latency_ns)
+            # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.
+            named = [f"{one.result.case_id},{one.result.round},{phase}" for phase in PHASES]
+            columns = (*(one.records[name] for name in NAMES[3:-1]), one.latency_ns)
             for begin in range(0, len(one.records), _AT_ONCE):
-                part = (column[begin : begin + _AT_ONCE].tolist() for column in columns)
-                file.writelines(
-                    f"{named[phase]}{lane},{due},{started},{finished},{latency}\n"
-                    for phase, lane, due, started, finished, latency in zip(*part, strict=True)
-                )
+                part = slice(begin, begin + _AT_ONCE)
+                phases = words(named, one.records["phase"][part])
+                file.write(lines([phases, *(numbers(column[part]) for column in columns)]))
     return results, samples

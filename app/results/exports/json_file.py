@@ -21,6 +21,7 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     Stable keys: what is added later is a new key.
     """
     rows = [one.row for one in measured]
+    names = all_names(rows)
     manifest = run.manifest
     told = {
         "format": "graphlap-results",
@@ -30,13 +31,15 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
         "created_at_utc": manifest.created_at_utc,
         "graphlap_version": manifest.graphlap_version,
         "environment": manifest.environment,
+        "environments": run.environments,
         "plan": manifest.plan,
-        "columns": [_column(name) for name in all_names(rows)],
+        "columns": [_column(name) for name in names],
     }
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
     head = _text(told, indent=1).removesuffix("\n}")
-    text = f'{head},\n "rows": [\n  ' + ",\n  ".join(map(_text, rows)) + "\n ]\n}\n"
+    whole = (_text({name: row.get(name) for name in names}) for row in rows)
+    text = f'{head},\n "rows": [\n  ' + ",\n  ".join(whole) + "\n ]\n}\n"
     write_atomically(path, text.encode(errors="backslashreplace"))
     return (path,)
 

@@ -31,14 +31,16 @@ def export_parquet(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     parquet.write_table(pa.table(columns), results)
     kinds = (pa.string(), pa.int32(), pa.string(), pa.int32(), *(pa.int64(),) * 4)
     schema = pa.schema(list(zip(NAMES, kinds, strict=True)))
-    with parquet.ParquetWriter(samples, schema) as writer:
+    # Times hardly repeat: a dictionary of them is only looked for in vain.
+    repeated = [name for name in NAMES if not name.endswith("_ns")]
+    with parquet.ParquetWriter(samples, schema, use_dictionary=repeated) as writer:
         for one in recorded(run):
             count = len(one.records)
             writer.write_table(
                 pa.table(
                     [
-                        pa.array([one.result.case_id] * count, pa.string()),
-                        pa.array([one.result.round] * count, pa.int32()),
+                        pa.repeat(pa.scalar(one.result.case_id, pa.string()), count),
+                        pa.repeat(pa.scalar(one.result.round, pa.int32()), count),
                         pa.array(PHASES).take(pa.array(one.records["phase"])),
                         *(pa.array(one.records[name]) for name in NAMES[3:-1]),
                         pa.array(one.latency_ns),

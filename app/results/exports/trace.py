@@ -163,4 +163,4 @@ def _named(what: str, thread: int, name: str) -> str:
 
 
 def _json(**event: Any) -> str:
-    return json.dumps(event, ensure_ascii=False)
+    return json.dumps(event)

@@ -33,7 +33,7 @@ class CaseDetails:
 
 def details(run: Run, case: Case, operators: OperatorTimes | None = None) -> CaseDetails | None:
     """None until the case's model was exported."""
-    model = run.models.get((case.model, case.precision))
+    model = run.model_of(case)
     if model is None:
         return None
     rounds = run.rounds_of(case)

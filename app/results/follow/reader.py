@@ -311,6 +311,7 @@ class RunReader:
             batch_axis=self._batch_axis(case),
             timed=timed_rounds(self._journal.ledger.run, case),
             cpu_mhz=mean_clock_mhz(self._journal.ledger.run, case),
+            turn=self._journal.ledger.run.turn_of(case),
             label=self._labels[key],
             model=model_name(case.model),
             runtime=case.runtime,
@@ -339,7 +340,7 @@ class RunReader:
         return self._sought.get(case.case_id, begun)
 
     def _batch_axis(self, case: Case) -> str:
-        model = self._journal.ledger.run.models.get((case.model, case.precision))
+        model = self._journal.ledger.run.model_of(case)
         return model.batch if model is not None and isinstance(model.batch, str) else "batch"
 
     def _status(
@@ -368,6 +369,7 @@ def _asked_for(case: Case) -> Row:
         "suite": case.suite or None,
         "model": case.model,
         "runtime": case.runtime,
+        "host": case.host or None,
         "batch_size": case.axes.get("batch"),
         "sequence_length": case.axes.get("sequence"),
         **{name: value for axis in AXES for name, value in axis.row(case).items()},

@@ -38,10 +38,13 @@ _OF_SETTINGS: tuple[Rule, ...] = (
 )
 
 
-def noticed(measured: Iterable[Measured]) -> list[Notice]:
-    """The sentences in the order in which to read them; none for a run that has nothing to say."""
+def noticed(measured: Iterable[Measured], together: Together | None = None) -> list[Notice]:
+    """The sentences in the order in which to read them; none for a run that has nothing to say.
+
+    `together` tells its cases, where somebody has it.
+    """
     measured = list(measured)
-    found, together = facts(measured), Together([one.case for one in measured])
+    found, together = facts(measured), together or Together([one.case for one in measured])
     of_shape = [notice for rule in _OF_SHAPE for notice in rule(found, together)]
     rest = [notice for rule in _OF_SETTINGS for notice in rule(found, together)]
     rest = _one_of_each_first(rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from app.cases.accuracy import AccuracyJob, subject_of
@@ -36,27 +36,29 @@ class WithAccuracy(Afterwards):
         later: Callable[[], Iterable[Case]] = tuple,
     ) -> None:
         super().__init__(source, ran, time_limit_s)
-        self._waiting = deque((case, data_for(case.model, given)) for case in cases)
         self._given, self._later = given, later
+        self._waiting: deque[tuple[Case, str]] = deque()
+        self._subjects = Counter[tuple[object, ...]]()
         self._done = set(done)
+        self._await(cases)
 
     @property
     def left(self) -> int:
-        return len({_shared(case) for case, data in self._waiting if data})
+        return len(self._subjects)
 
     def _next_of_ours(self) -> Work | None:
         found, self._later = self._later(), tuple
-        self._waiting.extend((case, data_for(case.model, self._given)) for case in found)
+        self._await(found)
         while self._waiting:
             case, data = self._waiting[0]
-            if not data or case.case_id not in self._ran:
-                self._waiting.popleft()
+            if case.case_id not in self._ran:
+                self._drop_first()
                 continue
             reply = self._models.get((case.model, case.precision))
             if reply is None:
                 # A resumed run whose rounds are all there has exported nothing yet.
                 return self._export(case, [case.axes])
-            self._waiting.popleft()
+            self._drop_first()
             if reply.model is None:
                 continue
             subject = subject_of(case, reply.model)
@@ -65,6 +67,23 @@ class WithAccuracy(Afterwards):
                 job = AccuracyJob(subject, reply.model, data, str(engines.folder()))
                 return AccuracyWork(job, case.case_id, self._time_limit_s)
         return None
+
+    def _await(self, cases: Iterable[Case]) -> None:
+        """Take those of the cases whose models have labelled data."""
+        data: dict[str, str] = {}
+        for case in cases:
+            if case.model not in data:
+                data[case.model] = data_for(case.model, self._given)
+            if data[case.model]:
+                self._waiting.append((case, data[case.model]))
+                self._subjects[_shared(case)] += 1
+
+    def _drop_first(self) -> None:
+        case, _ = self._waiting.popleft()
+        subject = _shared(case)
+        self._subjects[subject] -= 1
+        if not self._subjects[subject]:
+            del self._subjects[subject]
 
 
 def _shared(case: Case) -> tuple[object, ...]:

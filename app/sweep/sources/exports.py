@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from app.cases.case import Case
 from app.sweep.sources.batches import points as batch_points
@@ -37,9 +38,9 @@ class Exports:
 
     def queue(self, cases: Sequence[Case]) -> None:
         """Each model once, with all its points; a null twin is made of what its model became."""
-        originals = [(replace(c, model=original_of(c.model)), batch_points(c)) for c in cases]
-        neighbours = [(case, [case.axes]) for case in filter(None, map(neighbour_case, cases))]
-        for case, points in models_of([*originals, *neighbours]):
+        originals = ((_original(case), batch_points(case)) for case in cases)
+        neighbours = ((case, [case.axes]) for case in filter(None, map(neighbour_case, cases)))
+        for case, points in models_of(chain(originals, neighbours)):
             self._waiting.append(model_export(self.schedule, case, points))
         for twin, points in models_of((c, batch_points(c)) for c in cases if is_null(c.model)):
             self._twins[original_of(twin.model), twin.precision] = (twin, points)
@@ -88,3 +89,8 @@ class Exports:
             self.models[case.model, case.precision] = reply
         else:
             self._waiting.append(null_export(self.schedule, case, points, reply.model))
+
+
+def _original(case: Case) -> Case:
+    """The case itself, or that whose null twin it is."""
+    return replace(case, model=original_of(case.model)) if is_null(case.model) else case

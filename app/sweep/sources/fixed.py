@@ -25,8 +25,10 @@ from app.sweep.sources.rounds import (
     round_work,
     settled,
 )
+from app.sweep.sources.tally import Tally
 from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork, SettledRound
+from exporters.types import Precision
 
 
 @dataclass(slots=True)
@@ -36,12 +38,10 @@ class FixedSweep:
     schedule: Schedule
     done: Mapping[str, Mapping[int, Status]]
     enough: Enough
-    _ended: set[str] = field(default_factory=set)
-    _known: dict[str, set[int]] = field(default_factory=dict)
-    _wanted: dict[str, int] = field(default_factory=dict)
-    _open: dict[str, Case] = field(default_factory=dict)
     _exports: Exports = field(init=False)
-    _settled: deque[SettledRound] = field(default_factory=deque)
+    _tally: Tally = field(default_factory=Tally)
+    _open: dict[str, Case] = field(default_factory=dict)
+    _refused: deque[tuple[Case, Status, str]] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
     _next_number: int = 0
     _measuring: int = 0
@@ -52,16 +52,18 @@ class FixedSweep:
         self._exports = Exports(schedule)
         for case in schedule.cases:
             known = self.done.get(case.case_id, {})
-            if not ENDED.isdisjoint(known.values()):
-                self._ended.add(case.case_id)
-            self._known[case.case_id] = set(known)
-            self._wanted[case.case_id] = self.enough.wanted(case)
+            ended = not ENDED.isdisjoint(known.values())
+            self._tally.add(case.case_id, self.enough.wanted(case), known, ended)
         self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
+        refusals: dict[tuple[str, Precision], tuple[Status, str] | None] = {}
         for case in self._open.values():
-            refused = refused_without_model(schedule, case)
-            if refused is not None:
-                self._settle(case, *refused)
-        self._exports.queue([c for c in self._open.values() if c.case_id not in self._ended])
+            asked = case.runtime, case.precision
+            if asked not in refusals:
+                refusals[asked] = refused_without_model(schedule, case)
+            if (refusal := refusals[asked]) is not None:
+                self._refused.append((case, *refusal))
+                self._tally.end(case.case_id)
+        self._exports.queue([c for c in self._open.values() if self.rounds_left(c)])
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         for work in finished:
@@ -72,8 +74,10 @@ class FixedSweep:
                     self._measuring -= 1
                     seconds = time.monotonic() - self._handed_out_s
                     self.schedule.budget.learn(work.result.case_id, seconds)
-        if self._settled:
-            return self._settled.popleft()
+        if self._refused:
+            case, status, reason = self._refused.popleft()
+            number = self._tally.first_missing(case.case_id)
+            return settled(self.schedule, case, number, status, reason)
         if (export := self._exports.next()) is not None:
             return export
         if self._exports.in_flight:
@@ -81,12 +85,12 @@ class FixedSweep:
         while self._rounds or self._queue_rounds():
             case, number = self._rounds.popleft()
             known = self._exports.of(case)
-            if case.case_id in self._ended or known is None:
+            if self._tally.has_ended(case.case_id) or known is None:
                 continue
             reply, beside = known
             work = round_work(self.schedule, case, number, reply, beside=beside)
             if isinstance(work, SettledRound):
-                self._ended.add(case.case_id)
+                self._tally.end(case.case_id)
             elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
                 continue
             else:
@@ -97,11 +101,11 @@ class FixedSweep:
 
     def rounds_left(self, case: Case) -> int:
         """How many processes this case still needs; 0 once it has failed."""
-        return 0 if case.case_id in self._ended else len(self._missing(case))
+        return self._tally.left_of(case.case_id)
 
     def wanted(self, case: Case) -> int:
         """How many rounds the case is to have, as far as is known now."""
-        return self._wanted[case.case_id]
+        return self._tally.wanted_of(case.case_id)
 
     @property
     def exports_left(self) -> int:
@@ -110,11 +114,11 @@ class FixedSweep:
 
     def all_rounds_left(self) -> int:
         """How many rounds of all cases are still to be measured."""
-        return sum(map(self.rounds_left, self.schedule.cases))
+        return self._tally.left
 
     def rounds_total(self, recorded: int) -> int:
         """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
-        return sum(self._wanted.values())
+        return self._tally.wanted
 
     def _guess_s(self, case: Case) -> float:
         """How long a round takes of which nothing is known."""
@@ -123,29 +127,18 @@ class FixedSweep:
 
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""
-        known = self._known[result.case_id]
-        if result.round in known:
+        if not self._tally.take(result.case_id, result.round):
             return
-        known.add(result.round)
         if result.status in ENDED:
-            self._ended.add(result.case_id)
+            self._tally.end(result.case_id)
         else:
-            self._wanted[result.case_id] = self.enough.wanted(self._open[result.case_id])
+            self._tally.want(result.case_id, self.enough.wanted(self._open[result.case_id]))
 
     def _queue_rounds(self) -> bool:
         """Queue the next round of all that want it, once all rounds before it have ended."""
         while not self._rounds and not self._measuring and self._next_number < self.schedule.rounds:
             number, self._next_number = self._next_number, self._next_number + 1
-            order = [case for case in self._open.values() if number in self._missing(case)]
+            order = [c for c in self._open.values() if self._tally.lacks(c.case_id, number)]
             random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
             self._rounds.extend((case, number) for case in order)
         return bool(self._rounds)
-
-    def _missing(self, case: Case) -> set[int]:
-        """The numbers of the rounds that the case is to have and has not."""
-        return set(range(self._wanted[case.case_id])) - self._known[case.case_id]
-
-    def _settle(self, case: Case, status: Status, reason: str) -> None:
-        self._ended.add(case.case_id)
-        number = min(self._missing(case))
-        self._settled.append(settled(self.schedule, case, number, status, reason))

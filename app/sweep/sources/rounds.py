@@ -27,7 +27,7 @@ from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
-from exporters.types import ExportedModel, Precision
+from exporters.types import ExportedModel, Precision, axes_key
 from runtimes.base import Availability, Available, Runtime, Unavailable
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
@@ -177,11 +177,12 @@ def models_of(
     wanted: Iterable[tuple[Case, Iterable[Mapping[str, int]]]],
 ) -> list[tuple[Case, list[Mapping[str, int]]]]:
     """Each model once, by the first case that has it, with all the points that its cases want."""
-    models: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = {}
+    models: dict[ModelKey, tuple[Case, dict[str, Mapping[str, int]]]] = {}
     for case, points in wanted:
-        _, known = models.setdefault((case.model, case.precision), (case, []))
-        known += [point for point in points if point not in known]
-    return list(models.values())
+        _, known = models.setdefault((case.model, case.precision), (case, {}))
+        for point in points:
+            known.setdefault(axes_key(point), point)
+    return [(case, list(known.values())) for case, known in models.values()]
 
 
 def export_work(

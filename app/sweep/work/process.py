@@ -100,12 +100,12 @@ class ProcessWork(Work):
     def _hear(self, line: str) -> bool:
         message = json_line(line)
         event = message.pop("event", "")
-        if event == "result":
-            self._kill_at = time.monotonic() + GRACE_S
         try:
             self._take(event, message)
         except CodecError:
             return False  # an engine printed what looks like an event; ours are well formed
+        if event == "result":
+            self._kill_at = time.monotonic() + GRACE_S
         return bool(event)
 
     def _watch(self, now: float) -> None:

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QLineEdit,
-    QMenu,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -30,8 +29,10 @@ from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, Sweep
 from exporters import own
+from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen
+from tests.app.results.merging.machines import LARGE, machine, made
 
 PLAN = Plan(
     rounds=2,
@@ -54,15 +55,6 @@ def run(tmp_path: Path) -> Path:
         for place, case in enumerate(CASES):
             record_round(folder, case, 0, records([50.0 + place + k % 7 for k in range(400)]))
     return tmp_path / "monday"
-
-
-def palette(window: MainWindow) -> Palette:
-    """Opened by its key, as it is on the screen."""
-    window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
-    QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    (found,) = [one for one in window.findChildren(Palette) if one.isVisible()]
-    return found
 
 
 def rows(found: Palette) -> list[tuple[str, str, str]]:
@@ -138,29 +130,6 @@ def test_the_palette_is_moved_through_by_arrows_and_read_aloud(window: MainWindo
     QTest.keyClick(opened.line, Qt.Key.Key_Return)
     assert opened.isVisible() and "can't be done now" in opened.hint.text()
     opened.reject()
-
-
-def menu_of(qtbot: QtBot) -> QMenu:
-    def opened() -> list[QMenu]:
-        return [w for w in QApplication.topLevelWidgets() if isinstance(w, QMenu) and w.isVisible()]
-
-    qtbot.waitUntil(lambda: len(opened()) == 1, timeout=5_000)
-    return opened()[0]
-
-
-def words(menu: QMenu) -> list[str]:
-    return [action.text().replace("&", "") for action in menu.actions()]
-
-
-def do(menu: QMenu, beginning: str) -> None:
-    """Trigger the action whose words begin so, by the keyboard's way into a menu."""
-    action = next(a for a in menu.actions() if a.text().replace("&", "").startswith(beginning))
-    menu.setActiveAction(action)
-    QTest.keyClick(menu, Qt.Key.Key_Return)
-
-
-def asked_for_menu(widget: QWidget, reason: QContextMenuEvent.Reason, at: QPoint) -> None:
-    QApplication.sendEvent(widget, QContextMenuEvent(reason, at, widget.mapToGlobal(at)))
 
 
 def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
@@ -330,6 +299,26 @@ def _inner(widget: QWidget) -> bool:
     """A part of a control that speaks for it, or of Qt's own."""
     inside = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
     return inside or widget.objectName().startswith("qt_")
+
+
+def test_runs_that_were_dropped_together_become_one(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    window.actions_by_key["merge_runs"].trigger()
+    assert "there is no run to merge" in dialogs(window)[0].text
+    dialogs(window)[0].close()
+    hosts = (("a", machine("board")), ("b", machine("server", LARGE)))
+    window.files.open_paths([made(tmp_path / name, host) for name, host in hosts])
+    qtbot.waitUntil(lambda: window.feed.folder == tmp_path / "a", timeout=10_000)
+    window.preferences.runs_folder = tmp_path / "runs"
+    window.actions_by_key["merge_runs"].trigger()
+    there = lambda: window.feed.folder is not None and window.feed.folder.parent.name == "runs"  # noqa: E731
+    qtbot.waitUntil(there, timeout=60_000)
+    qtbot.waitUntil(lambda: len(window.table.model.series) == 2, timeout=10_000)
+    window.table.filter_by("host:board")
+    shown = window.table.view.model()
+    assert (len(window.table.model.series), shown.rowCount()) == (2, 1)
+    assert not window.actions_by_key["resume_run"].isEnabled()
 
 
 def test_a_report_of_the_open_run_is_one_page(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTabBar
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -165,7 +165,7 @@ def test_one_view_has_the_whole_window_and_gives_it_back(
 FIRST = """
 import sys
 from pathlib import Path
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTabBar
 app = QApplication([])
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
@@ -198,3 +198,21 @@ def test_the_first_start_fits_the_screen(
         check=False,
     )
     assert done.stdout.startswith(told), (done.stdout, done.stderr)
+
+
+def test_a_second_start_with_a_kept_arrangement_leaves_the_menus_free(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    window.close()
+    later = MainWindow(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(later)
+    later.show()
+    # Without a loop Qt deletes nothing later: what an arrangement that is gone leaves is seen.
+    for _ in range(10):
+        QApplication.processEvents()
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    bars = [bar for bar in later.findChildren(QTabBar, options=direct) if bar.isVisible()]
+    over = [bar for bar in bars if bar.geometry().intersects(later.menuBar().geometry())]
+    assert not over, "tab bars of an arrangement that is gone stand over the menus"
+    assert any(later.rect().contains(bar.geometry()) for bar in bars), "those of this one are there"
+    later.close()

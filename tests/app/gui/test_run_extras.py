@@ -25,6 +25,7 @@ def _measure(window: MainWindow, qtbot: QtBot, plan: Plan) -> Path:
     return folder
 
 
+@pytest.mark.rare
 def test_operator_times_of_a_real_run_are_shown(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from tests.app.headless.batch import FAKE, kill, launch, recorded, run, wait_for
 ASKED = ("--headless", "--models", "add.onnx", *FAKE, "--aa", "2")
 
 
+@pytest.mark.rare
 def test_a_killed_run_of_comparisons_goes_on_and_tells_wrong_verdicts(work: Path) -> None:
     process = launch(*ASKED, "--rounds", "3", "--out", "run")
     wait_for_rounds(work / "run", 3, process)

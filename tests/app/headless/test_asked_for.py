@@ -79,6 +79,7 @@ def build():
 """
 
 
+@pytest.mark.rare
 def test_runtimes_stand_side_by_side_by_the_nodes_of_the_file(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +147,7 @@ def build():
 """
 
 
+@pytest.mark.rare
 def test_sessions_at_once_are_an_option_of_the_sweep(work: Path) -> None:
     (work / "net.py").write_text(MODULE)
     options = ("ort-cpu.sessions=1,2", "openvino-cpu.sessions=2", "torch-cpu.sessions=2")

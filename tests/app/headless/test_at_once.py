@@ -44,6 +44,23 @@ def test_queries_blocks_and_late_runs_have_their_figures(work: Path) -> None:
         assert float(row["late_share_ci_low"]) <= float(row["late_share"])
 
 
+def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
+    code, out, errors = run(*MEASURED, "--replicas", "2", "--rounds", "3", "--out", "run")
+    assert code == 0, errors
+    assert "scaling" in out and "efficiency 95 %" in out
+    alone, two = rows(work / "run")
+    assert (alone["scenario"], two["scenario"]) == ("offline", "offline")
+    assert (two["scaling_base"], two["concurrency"]) == (alone["case_id"], "2")
+    speedup = float(two["throughput_per_s"]) / float(alone["throughput_per_s"])
+    # Each run sleeps at least 2 ms.
+    assert 0 < float(two["throughput_per_s"]) <= 2 * int(two["batch_size"]) / 2000e-6
+    assert float(two["scaling_efficiency"]) == pytest.approx(speedup / 2)
+    low, high = (float(two[f"scaling_efficiency_ci_{end}"]) for end in ("low", "high"))
+    assert low <= speedup / 2 <= high
+    assert alone["scaling_efficiency"] == ""
+
+
+@pytest.mark.rare
 def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) -> None:
     flags = ("--scenario", "ahead:4,closed_loop", "--option", "fake.queue=1")
     code, out, errors = run(*MEASURED, *flags, "--deadline", "1ms", "--rounds", "3", "--out", "run")

@@ -14,6 +14,7 @@ MEASURED = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "4")
 TWICE = ("--option", "fake.latency_us=200,400", "--baseline", "fake.latency_us=200")
 
 
+@pytest.mark.rare
 def test_a_resumed_run_keeps_its_baseline_and_what_is_slower_fails_the_job_that_asked_for_it(
     work: Path,
 ) -> None:
@@ -80,6 +81,7 @@ def test_what_can_not_be_compared_is_one_sentence_and_writes_nothing(
     assert not (work / "run").exists()
 
 
+@pytest.mark.rare
 def test_a_stored_run_is_compared_with_when_the_new_one_ends(work: Path) -> None:
     one = ("--option", "fake.latency_us=200")
     assert run(*MEASURED, *one, "--out", "before")[0] == 0

@@ -46,6 +46,7 @@ def test_fresh_processes_are_a_distribution_with_its_interval(work: Path) -> Non
     assert "6 processes each; page cache warm" in out
 
 
+@pytest.mark.rare
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it drops files on Linux alone")
 def test_files_that_are_dropped_are_seen_to_be(work: Path) -> None:
     code, _, errors = run(
@@ -57,6 +58,7 @@ def test_files_that_are_dropped_are_seen_to_be(work: Path) -> None:
     assert all(one.kept_share is not None for one in told.values())
 
 
+@pytest.mark.rare
 def test_a_resumed_run_starts_only_what_is_missing(work: Path) -> None:
     process = launch(
         *SHORT, *FAKE, "--option", "fake.latency_us=50,60", "--cold-start", "4", "--out", "run"

@@ -82,6 +82,7 @@ def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> N
     assert "was asked for" not in twin["warnings"]
 
 
+@pytest.mark.rare
 def test_a_resumed_run_measures_the_twins_that_it_lacks(work: Path) -> None:
     process = launch(*SHORT, *INTERVAL, "--models", "add.onnx", *FAKE, "--null", "--out", "run")
     wait_for_rounds(work / "run", 3, process)
@@ -104,6 +105,7 @@ def test_a_model_that_is_no_graph_has_no_twin_either(work: Path) -> None:
     assert len(found) == 2
 
 
+@pytest.mark.rare
 def test_what_comes_after_the_rounds_is_of_models_alone(work: Path) -> None:
     code, out, _ = run(
         *SHORT, "--models", "add.onnx", "--runtimes", "ort-cpu", "--null", "--profile-ops",

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from app.results.labels import unusual_options
 from tests.app.headless.batch import FAKE, rows, run
 
 
@@ -40,28 +39,6 @@ def test_files_that_are_no_models_are_rows_with_their_reason(work: Path) -> None
         assert found[name]["status"] == "export_failed"
         assert name in found[name]["reason"]
         assert found[name]["latency_p50_us"] == ""
-
-
-@pytest.mark.alone
-def test_failures_are_rows_and_decide_the_exit_code(work: Path) -> None:
-    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--time-limit", "3")
-    code, out, _ = run(
-        *base, "--option", "fake.fail=crash,hang,wrong,run,unsupported,none", "--out", "run"
-    )
-    assert code == 1
-    found = {unusual_options("fake", row["options"]): row for row in rows(work / "run")}
-    statuses = {options: row["status"] for options, row in found.items()}
-    assert statuses == {
-        "fail=crash": "crashed",
-        "fail=hang": "timeout",
-        "fail=wrong": "wrong_output",
-        "fail=run": "run_failed",
-        "fail=unsupported": "unsupported",
-        "": "ok",
-    }
-    assert found["fail=crash"]["stop_reason"] == ""
-    assert found["fail=wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
-    assert "SIGSEGV" in out
 
 
 def test_what_is_only_unsupported_fails_under_strict_alone(work: Path) -> None:

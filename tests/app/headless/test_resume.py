@@ -15,7 +15,7 @@ import pytest
 
 from app.cases.round import RECORD
 from app.results.reader import read_run
-from app.results.rows import Rows
+from app.results.rows import NOT_REACHED, Rows
 from tests.app.headless.batch import (
     FAKE,
     launch,
@@ -25,6 +25,7 @@ from tests.app.headless.batch import (
     samples_of,
     wait_for_rounds,
 )
+from tests.app.sweep.sweeps import write_add_graph
 
 
 def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> None:
@@ -62,6 +63,27 @@ def test_resuming_a_finished_run_measures_nothing(work: Path) -> None:
     before = samples_of(work / "run")
     assert run("--resume", "run")[0] == 0
     assert samples_of(work / "run") == before
+
+
+def test_a_large_sweep_that_is_interrupted_tells_nothing_of_what_was_not_begun(work: Path) -> None:
+    write_add_graph(work / "open.onnx", ("batch", 3))
+    many = ",".join(map(str, range(1, 101)))
+    process = launch(
+        *("--headless", "--models", "open.onnx", *FAKE, "--rounds", "2", "--out", "run"),
+        *("--threads", many, "--option", f"fake.seed={many}"),
+        *("--batch", "1"),
+    )
+    while not any('"round"' in p.read_text() for p in (work / "run" / "journal").glob("*")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+    out, log = process.communicate(timeout=120)
+    assert process.returncode == 130, (out, log)
+    assert len(rows(work / "run")) == 10_000
+    told = (out + log).splitlines()
+    assert len(told) < 60, "a line for each would take a minute"
+    assert sum(NOT_REACHED in line for line in told) == 1
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP, None])
@@ -184,6 +206,7 @@ def test_a_second_run_does_not_overwrite_the_first(work: Path) -> None:
     assert (work / "run" / "results.csv").read_bytes() == before
 
 
+@pytest.mark.rare
 def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(work: Path) -> None:
     base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
     children = [launch(*base) for _ in range(4)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.app.headless.batch import FAKE, launch, recorded, rows, run, samples_of, wait_for_rounds
 
 LONGEST_S = 60
@@ -13,6 +15,7 @@ SHORT = ("--profile", "glance", "--rounds", "4")
 SEARCH = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--wait", "sleep", *SHORT)
 
 
+@pytest.mark.rare
 def test_a_search_that_was_stopped_goes_on_where_it_was(work: Path) -> None:
     """To its end in `python -m tests.benchmarks search`, which takes minutes."""
     process = launch(*SEARCH, "--slo", "p90=1ms", "--out", "run")

@@ -64,6 +64,21 @@ def test_devices_are_beside_each_other_the_fastest_first_and_the_simulated_named
     assert "simulated" in bars[0].y[0]
 
 
+def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> None:
+    two, four = (replace(ORT, options={"sessions": count}) for count in (2, 4))
+    with RunFolder.create(tmp_path / "run", manifest_of((ORT, two, four), rounds=1)) as folder:
+        folder.record(Exported("net", "fp32", MODEL))
+        record(folder, ORT, 0, [10.0] * 400)
+        for case, latency_us in ((two, 10.0), (four, 20.0)):
+            count = int(case.options["sessions"])
+            record(folder, case, 0, [latency_us] * 400, concurrency=count)
+    together, perfect = open_run(tmp_path / "run").replicas().data
+    assert list(together.x) == list(perfect.x) == [1.0, 2.0, 4.0]
+    # Batch 4 in 10 us alone; two take as long, four twice as long.
+    assert [round(rate) for rate in together.y] == [400_000, 800_000, 800_000]
+    assert [round(rate) for rate in perfect.y] == [400_000, 800_000, 1_600_000]
+
+
 def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) -> None:
     run = open_run(path)
     assert [point.y[0] for point in run.accuracy().data] == [90.0, 80.0]
@@ -85,6 +100,7 @@ def test_what_a_run_has_not_is_said_and_not_on_its_page(path: Path) -> None:
     run = open_run(path)
     for draw, why in (
         (run.largest_batch, "no such search"),
+        (run.replicas, "no case was measured alone and with several"),
         (lambda: run.operators(OV.case_id), "its operators were not timed"),
     ):
         with pytest.raises(Exception, match=why):

@@ -28,7 +28,9 @@ from exporters.types import ExportedModel
 from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
-NEVER_FILLED = {"ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent"}
+NEVER_FILLED = {
+    *("ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent", "scaling_absent"),
+}
 """They tell what is empty."""
 OPEN_LOOP = OpenLoop("a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3)
 ROUNDS = 5

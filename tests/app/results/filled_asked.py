@@ -41,10 +41,10 @@ THEIRS = Imported("trtexec", "10.0", "times.json", "c" * 64, "CUDA events", "cop
 SHAPES = Shapes(("batch",), ((1,), (8,)), (3.0, 1.0))
 
 
-def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case, Case]:
+def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case, Case, Case]:
     """A batcher's, a sustained one, one beside another, one of several shapes, one that jumps
-    between two levels and stalls at a beat, and one that another program measured; each case of the
-    folder has a twin."""
+    between two levels and stalls at a beat, two sessions of one, and one that another program
+    measured; each case of the folder has a twin."""
     arriving = replace(plain, scenario=Scenario.parse("poisson:2000/s"))
     return (
         replace(arriving, batcher=Batcher(2, 100.0)),
@@ -52,17 +52,19 @@ def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case, Case]:
         replace(plain, condition=Condition.parse("with:mlp")),
         replace(plain, axes={}, condition=Condition("shapes", file="mix.csv", shapes=SHAPES)),
         replace(plain, threads=3),
+        replace(plain, options={"sessions": 2}),
         Case("net", "imported:trtexec"),
     )
 
 
 def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: float) -> None:
-    batched, sustained, beside, shaped, jumping, theirs = cases_asked_for(plain)
+    batched, sustained, beside, shaped, jumping, replicas, theirs = cases_asked_for(plain)
     two_levels = [latency_us, 1.5 * latency_us] * 600
     for number in range(rounds):
         stalled = [(9 * us if k % 50 == 0 else us) + k % 7 for k, us in enumerate(two_levels)]
         record(folder, jumping, number, stalled)
         record(folder, null_case(plain), number, [latency_us / 10] * 600)
+        record(folder, replicas, number, [1.1 * latency_us] * 600, concurrency=2)
         _record_batches(folder, batched, number)
     slower = [latency_us] * 1700 + [1.2 * latency_us] * 1700
     record(folder, sustained, 0, slower, facts=ENDS)

@@ -38,7 +38,7 @@ def test_rounds_of_several_writers_are_merged(tmp_path: Path) -> None:
         record(folder, CASE, 1, [10.0] * 8)
     run = read_run(tmp_path / "run")
     assert [result.round for result in run.rounds_of(CASE)] == [0, 1]
-    assert run.hosts[CASE.case_id] == "testhost"
+    assert run.host_of(CASE) == "testhost"
     assert len(list((tmp_path / "run" / "journal").iterdir())) == 2
 
 

@@ -18,6 +18,7 @@ from app.results.itself import ALL, ComparedWithItself, with_itself
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.stats.verdict import binomial_interval, smallest_change
+from tests.app.hostile import formulas
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 COMPARISONS, ROUNDS = 40, 4
@@ -69,6 +70,7 @@ def test_the_table_has_each_case_and_all_together(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(itself.as_csv(found))))
     assert [row["case_id"] for row in rows].count("") == len(found.together) == 2
     assert {row["percentile"] for row in rows} == {"p50", "all"}, "21 runs tell no p99"
+    assert not formulas(itself.as_csv(found).encode()), "and no name is a spreadsheet's formula"
     told = itself.as_json(found)
     assert told["comparisons_asked"] == COMPARISONS and told["rounds"] == ROUNDS
     for row, one in zip(rows, [*told["cases"], *told["together"]], strict=True):

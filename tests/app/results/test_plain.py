@@ -20,7 +20,8 @@ from app.results.labels import case_label, labels, model_labels
 from app.results.plain import one_line, printable, storable
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import read_rows, to_csv
+from app.results.table import read_rows, rows_of, to_csv
+from tests.app.hostile import formulas
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 NAMES = (
@@ -50,6 +51,17 @@ def test_a_terminal_gets_nothing_that_steers_it(text: str, shown: str) -> None:
 
 def test_a_message_in_several_lines_is_one(text: str = "it failed\n\tin 'a\x1b'\r\n") -> None:
     assert one_line(text) == r"it failed in 'a\x1b'"
+
+
+@pytest.mark.parametrize(
+    "begun", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", " =", "'=", "''-", "\n @"]
+)
+def test_a_spreadsheet_runs_no_text_and_numbers_stay_numbers(begun: str) -> None:
+    rows: list[Row] = [{"case_id": "a", "model": f"{begun}1+1", "latency_p50_us": -1.5}]
+    written = to_csv(rows, ("case_id", "model", "latency_p50_us"))
+    assert not formulas(written)
+    assert b",-1.5" in written
+    assert rows_of(written.decode())["a"] == rows[0], "and is read back as it was"
 
 
 @given(st.text(st.characters()))

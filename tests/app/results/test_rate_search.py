@@ -61,6 +61,7 @@ def test_every_rate_of_the_curve_is_below_the_answer_and_judged_once(tmp_path: P
     assert rates == sorted(set(rates), key=lambda hz: hz or 0.0)
 
 
+@pytest.mark.rare
 def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path) -> None:
     with new_search(tmp_path / "whole", SLO) as folder:
         (whole,) = play(folder, Script())

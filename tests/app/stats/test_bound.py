@@ -13,15 +13,17 @@ from scipy.special import stdtrit
 
 from app.stats.bound import upper_bound
 from app.stats.typical import Rounds, typical_quantile
+from tests.seldom import seldom_but
 from tests.simulated.bound_streams import FRESH
 from tests.simulated.bounds import bounded
 from tests.simulated.streams import UNSEEN, Stream
 
 TRIES = 300
 CONTINUOUS = [*FRESH, *(stream for stream in UNSEEN if stream.kind == "continuous")]
+QUICK = ("queue", "Weibull, AR 0.7", "log-logistic", "widths by process")
 
 
-@pytest.mark.parametrize("stream", CONTINUOUS, ids=lambda stream: stream.name)
+@pytest.mark.parametrize("stream", seldom_but(QUICK, CONTINUOUS, lambda stream: stream.name))
 def test_a_tail_is_at_most_its_bound(stream: Stream) -> None:
     least = 0.98 - 3.0 * math.sqrt(0.98 * 0.02 / TRIES)
     cells = bounded(stream, 5, 3000, (0.9, 0.99), TRIES)

@@ -56,6 +56,7 @@ def test_right_answers_are_counted_beyond_whole_batches(
     assert (result["top1"], result["images"], result["batch_size"]) == (0.75, 100, 64)
 
 
+@pytest.mark.rare
 def test_the_torch_module_and_its_graph_answer_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def berts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("form", FORMS)
 def test_a_bert_is_right_on_every_engine_of_the_host(
     berts: Path, form: str, tmp_path: Path

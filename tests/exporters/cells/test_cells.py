@@ -23,6 +23,7 @@ from exporters.types import Definition
 from tests.checkout import ROOT
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess
+from tests.seldom import seldom_but
 
 
 def _run(name: str, module: nn.Module | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -79,6 +80,10 @@ def _identity_block(filters: int) -> int:
 
 
 # Name, output without the batch, weights with every norm's four vectors; from the drawings.
+QUICK = (
+    *("skip_concat_2", "skip_add_2", "resnet_conv_block_64", "resnet_identity_block_64"),
+    *("densenet_block_2d_32", "inception_reduced_2d", "mobilenet_block_32", "classifier_globalavg"),
+)
 DRAWN = [
     ("skip_concat_2", (64, 32, 32), _conv(32, 32, 9, True)),
     ("skip_add_2", (32, 32, 32), _conv(32, 32, 9, True)),
@@ -220,7 +225,7 @@ def test_the_published_drawings_are_those_of_the_code() -> None:
     assert [line for line in lines if line not in readme] == []
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda definition: definition.name)
+@pytest.mark.parametrize("definition", seldom_but(QUICK, DEFINITIONS, lambda one: one.name))
 def test_every_cell_exports_with_a_symbolic_batch(
     worker: WorkerProcess, definition: Definition
 ) -> None:

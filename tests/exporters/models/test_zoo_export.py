@@ -38,8 +38,8 @@ def test_each_family_is_walked() -> None:
     }  # fmt: skip
 
 
-DEEP = ("densenet", "inception")
-"""Families of hundreds of nodes, each of which takes half a minute."""
+DEEP = ("densenet", "inception", "mobilenetv2", "resnet18_v2")
+"""Families that take longest, up to half a minute each; the others stand for them."""
 
 
 @pytest.mark.parametrize(

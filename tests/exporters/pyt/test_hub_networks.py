@@ -104,6 +104,7 @@ def test_weights_that_are_a_pickle_are_refused_and_not_read(
     assert not trace.exists()
 
 
+@pytest.mark.rare
 def test_a_folder_of_a_model_that_sees_has_a_place_for_each_feature_of_its_picture(
     worker: WorkerProcess, tmp_path: Path
 ) -> None:

@@ -184,6 +184,7 @@ def test_inputs_follow_their_seed_and_their_range() -> None:
     assert first["level"].max() < 3.0
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("name", ["mobilenet0.25", "lstm_tiny"])
 def test_what_is_repeated_for_a_large_batch_is_what_the_module_computes(
     worker: WorkerProcess, name: str

@@ -113,6 +113,7 @@ def test_a_factory_that_gives_something_else_is_told_in_one_sentence(
     assert "\n" not in reply.reason
 
 
+@pytest.mark.rare
 def test_inputs_of_the_users_win_over_the_example(worker: WorkerProcess, tmp_path: Path) -> None:
     file = tmp_path / "ids.npz"
     np.savez(file, ids=np.array([[1, 2, 3]]))

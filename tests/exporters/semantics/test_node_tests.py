@@ -53,6 +53,7 @@ def test_each_node_test_holds_at_its_own_opset(cases: list[Any]) -> None:
     assert wrong.keys() == KNOWN.keys(), {n: f for n, f in wrong.items() if n not in KNOWN}
 
 
+@pytest.mark.rare
 def test_each_node_test_holds_at_the_older_opsets_that_take_its_node(cases: list[Any]) -> None:
     wrong = {
         case.name: f"at {opset}: {fault}"

@@ -24,7 +24,7 @@ from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, referen
 
 FAILURES = (
     *("unavailable", "unsupported", "compile", "compile_crash", "compile_hang"),
-    *("run", "oom", "wrong", "crash", "hang", "close_crash"),
+    *("run", "oom", "wrong", "nan", "crash", "abort", "exit", "hang", "noise", "close_crash"),
 )
 
 

@@ -103,6 +103,7 @@ def assert_runs_whole(proto: onnx.ModelProto, inputs: Sequence[torch.Tensor]) ->
     assert compiled.scheduler.after_idle(0).cycles > 0
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("case", CASES)
 def test_attention_of_torchs_exporter_runs_whole(case: str) -> None:
     made, inputs = CASES[case]

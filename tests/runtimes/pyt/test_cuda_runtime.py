@@ -338,6 +338,7 @@ def test_cudnn_is_told_whether_to_time_its_algorithms(graphs: Graphs) -> None:
             assert torch.backends.cudnn.benchmark == benchmark
 
 
+@pytest.mark.rare
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
 def test_a_mode_that_records_no_graph_where_it_should_is_unsupported(graphs: Graphs) -> None:
     """The host has none, and torch goes on without a word."""

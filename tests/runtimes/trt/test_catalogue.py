@@ -11,6 +11,7 @@ from exporters.request import ExportRequest
 from runtimes import registry
 from runtimes.options import Settings
 from tests.exporters.support import WorkerProcess
+from tests.seldom import seldom_but
 
 VOLLO = (
     *("cnn_tiny", "cnn_small", "cnn_med"),
@@ -21,6 +22,8 @@ LAYERS = (
     *("avgpool2d_k4_s2", "maxpool1d_k2_s1", "batchnorm_3d", "activation_relu6", "pad2d_reflect"),
 )
 
+USUAL = ("cnn_tiny", "lstm_tiny", "conv2d_f64_k7", "dense_128_32", "batchnorm_3d")
+
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
@@ -30,7 +33,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
 
 
 @pytest.mark.usefixtures("rtx")
-@pytest.mark.parametrize("name", [*VOLLO, *LAYERS])
+@pytest.mark.parametrize("name", seldom_but(USUAL, [*VOLLO, *LAYERS]))
 def test_it_becomes_an_engine_that_holds_its_weights(worker: WorkerProcess, name: str) -> None:
     model = worker.ask(ExportRequest(name)).model
     assert model is not None

@@ -9,7 +9,7 @@ import pytest
 
 from app.cases.case import Case
 from app.gui.card.process import CardProcess
-from app.gui.card.run import CardRun
+from app.results.card_run import CardRun
 from app.results.follow.details import CaseDetails
 from exporters.types import GraphlapError
 from tests.runtimes.graphs import Graphs

@@ -123,7 +123,7 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
         window.docks.show(view)
         shown = window.views.by_key[view]
         qtbot.waitUntil(partial(_has_plots, shown), timeout=20_000)
-        assert "tuesday" in window.series_list.baselines_label.text()
+        assert [one.name for one in window.series_list.baselines.baselines] == ["tuesday"]
     window.docks.show("histogram")
     qtbot.waitUntil(lambda: any(_told(window, "p50 / tuesday")), timeout=60_000)
     ratio = float(_told(window, "p50 / tuesday")[0].split()[0])

@@ -41,6 +41,7 @@ def test_lines_and_texts_stand_out_from_the_ground(theme: Theme) -> None:
         assert _contrast(runtime_color(name, theme), base) >= 2.9, name
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
 def test_the_shades_of_a_runtime_stand_out_from_the_ground_and_differ(theme: Theme) -> None:
     base = QColor(theme.base)

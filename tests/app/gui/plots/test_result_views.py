@@ -8,7 +8,6 @@ import pytest
 from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
-from app.gui.card.run import CardRun
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
@@ -21,6 +20,7 @@ from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.points import NameLayer
+from app.results.card_run import CardRun
 from app.results.compare import compare_runs, differences
 from app.results.figures import number, ranked, variants
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side

@@ -12,7 +12,6 @@ from onnx import TensorProto, helper
 from PySide6.QtCore import QThreadPool
 from pytestqt.qtbot import QtBot
 
-from app.gui.card.run import CardRun
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.against import AgainstView
 from app.gui.plots.base import PlotView
@@ -33,6 +32,7 @@ from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
+from app.results.card_run import CardRun
 from app.results.compare import RunSide
 from app.results.history import read_history
 from app.results.series import ReferenceLine, Series, Standing
@@ -49,7 +49,7 @@ ViewT = TypeVar("ViewT", bound=PlotView)
 
 def side(name: str, cases: Sequence[Series], environment: Mapping[str, Any]) -> RunSide:
     """A run as the view of two runs takes it."""
-    return RunSide(name, tuple(one.measured for one in cases), environment)
+    return RunSide(name, tuple(one.measured for one in cases), {"": environment})
 
 
 def on_screen(qtbot: QtBot, view: ViewT, cases: Sequence[Series] = ()) -> ViewT:

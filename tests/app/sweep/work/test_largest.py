@@ -54,6 +54,7 @@ def run_search(
     return found, source
 
 
+@pytest.mark.rare
 def test_a_real_search_ends_where_the_limit_is(tmp_path: Path, samples: Path) -> None:
     path = write_wide_graph(tmp_path / "wide.onnx")
     case = Case(model=str(path), runtime="ort-cpu", axes={"batch": 32})

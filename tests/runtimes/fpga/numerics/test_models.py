@@ -17,17 +17,21 @@ from exporters.types import axes_key, load_reference
 from exporters.worker.export import export
 from runtimes.fpga import provider
 from tests.runtimes.fpga.ort_sessions import CPU, disagreement, quiet_options, taken
+from tests.seldom import seldom_but
 
 A_FEW = (
     *("conv3d_f32_s2", "depthwise2d_f32_s2", "batchnorm_4d", "pad2d_symmetric", "maxpool2d_k4_s2"),
-    *("mobilenet_block_32", "densenet_block_1d_32", "cnn_tiny", "lstm_tiny_seq"),
+    *("mobilenet_block_32", "densenet_block_1d_32", "cnn_tiny"),
 )
+SELDOM = ("lstm_tiny_seq",)
 ALL = tuple(d.name for suite, group in by_suite().items() if suite != "zoo" for d in group)
 LARGE_CARD = {"tiles": "100000"}
 """More tiles than any real card has: what fits is not this test's question."""
 
 
-@pytest.mark.parametrize("name", ALL if os.environ.get("GRAPHLAP_ALL_MODELS") else A_FEW)
+@pytest.mark.parametrize(
+    "name", ALL if os.environ.get("GRAPHLAP_ALL_MODELS") else seldom_but(A_FEW, A_FEW + SELDOM)
+)
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_card_agrees_with_torch(name: str, cache: Path) -> None:

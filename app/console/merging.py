@@ -1,0 +1,58 @@
+"""`--merge A B --out C`: runs of several machines, made apart, as one run folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.cases.errors import PlanError
+from app.console.exporting import export, formats_of
+from app.console.rates import write_rates
+from app.console.row_columns import sort_column
+from app.console.stored import told_of
+from app.plan.plan import Plan
+from app.results.folder import RunFolder
+from app.results.merging.merge import merge
+from app.results.merging.sources import Source, read_source
+from app.results.plans_together import together
+from app.results.rates_found import rates_found
+from app.results.rows import Rows
+from app.sweep.begin import new_path
+
+OK, LEFT_OUT = 0, 1
+
+
+def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
+    """Make the run; what is to be told of it, in so many columns, and the exit code, which is 1
+    where something damaged was left out.
+
+    Raises PlanError or ResultsError before anything is written, DiskError if it can't be.
+    """
+    formats = formats_of(flags.export)
+    sources = [_source(word) for word in flags.merge]
+    asked = together([part for source in sources for part in source.parts])
+    sort = sort_column(flags.sort, asked.percentiles) if flags.sort is not None else ""
+
+    def place(plan: Plan) -> Path:
+        return Path(flags.out) if flags.out else new_path(plan)
+
+    made = merge(sources, place)
+    measured = Rows().measured(made.run)
+    rates = rates_found(made.run)
+    if rates is not None:
+        with RunFolder.reopen(made.run.path) as folder:
+            write_rates(folder, rates)
+    export(made.run, measured, formats)
+    left_out = [f"damaged and left out: {one}" for one in made.lost]
+    told = told_of(made.run, measured, width, sort, (*left_out, *made.sentences))
+    return told, LEFT_OUT if left_out else OK
+
+
+def _source(word: str) -> Source:
+    """A run folder, and the name of its host where one is given: `NAME=FOLDER`."""
+    name, equals, path = word.partition("=")
+    if not equals or Path(word).exists():
+        return read_source(Path(word))
+    if not (name and path):
+        raise PlanError(f"--merge {word!r} names no folder", "write it as FOLDER or as NAME=FOLDER")
+    return read_source(Path(path), name)

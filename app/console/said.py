@@ -1,0 +1,106 @@
+"""A run in sentences, for whoever shows one: what is fastest, what to look at and what to doubt.
+
+Gathered once; the terminal, Markdown and the page each give them their own form. Names in them are
+a user's, and nothing is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.cases.column import Row
+from app.cases.verdict import BAND
+from app.console.sureness import sureness
+from app.results import text
+from app.results.causes import causes
+from app.results.fastest import Fastest, fastest
+from app.results.measured import Measured
+from app.results.noticing.noticed import noticed
+from app.results.together import Together
+from app.results.warned import Warned, warned
+from app.stats.between import LEAST_ROUNDS
+from exporters.twins import is_null
+
+FASTEST, SURE = "fastest, by the median", "how sure that is"
+"""Headings; `noticed` has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """`sentence` is whose rows have a status and what the reason is."""
+
+    status: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`begun` are the rows of cases that were come to. The doubts are numbered from 1, and `marks`
+    has by case id the numbers of those on a row: `(1,3)`."""
+
+    begun: tuple[Row, ...]
+    marks: Mapping[str, str]
+    doubts: tuple[str, ...]
+    causes: tuple[Why, ...]
+    noticed: tuple[str, ...]
+    fastest: tuple[str, ...]
+    sure: tuple[str, ...]
+
+
+def said(measured: Sequence[Measured], band: float = BAND) -> Said:
+    """What there is to say of these; a change within `band` is none."""
+    rows = [one.row for one in measured]
+    begun = tuple(row for row in rows if row["status"] != "cancelled")
+    together = Together([one.case for one in measured])
+    kinds = warned(begun)
+    return Said(
+        begun,
+        _marks(kinds),
+        tuple(f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds),
+        tuple(
+            Why(cause.status, f"{together.text(cause.case_ids)}: {cause.reason}")
+            for cause in causes(rows)
+        ),
+        tuple(notice.sentence for notice in noticed(measured, together)),
+        tuple(_fastest(measured, band)),
+        tuple(sureness(begun)),
+    )
+
+
+def verdict_text(one: Fastest, band: float) -> str:
+    """`ort-cpu, 1.42 times as fast as torch-cpu (1.38 to 1.47)`, or what would decide it."""
+    clock = " (simulated)" if one.simulated else ", measured apart" if one.apart else ""
+    value, interval = text.significant(one.times), one.verdict.interval
+    between = ""
+    if interval is not None:
+        low, high = (text.significant(bound, 4) for bound in (interval.low, interval.high))
+        between = f" ({low} to {high})"
+    if one.parted:
+        return f"{one.first}, {value} times as fast as {one.second}{between}{clock}"
+    if one.verdict.word == "same":
+        return f"{one.first} and {one.second} are the same within {100 * band:g}%{between}{clock}"
+    if one.rounds < LEAST_ROUNDS:
+        return f"undecided; {one.first} leads {one.second} by {value} times{clock}"
+    decides = f"--rounds {one.needed} may decide" if one.needed else "they hardly differ"
+    told = f"undecided between {one.first} and {one.second}, {value} times{between}"
+    return f"{told}{clock}" if one.apart else f"{told}: {decides}{clock}"
+
+
+def _fastest(measured: Sequence[Measured], band: float) -> list[str]:
+    contests = fastest([one for one in measured if not is_null(one.case.model)], band)
+    told = [f"{one.what}: {verdict_text(one, band)}" for one in contests]
+    if any(not one.parted and one.rounds < LEAST_ROUNDS for one in contests):
+        told.append(
+            f"undecided: fewer than {LEAST_ROUNDS} rounds can't tell how much processes differ: "
+            f"--rounds {LEAST_ROUNDS} or more"
+        )
+    return told
+
+
+def _marks(kinds: Sequence[Warned]) -> dict[str, str]:
+    numbers: dict[str, list[str]] = {}
+    for number, kind in enumerate(kinds, 1):
+        for case_id in kind.case_ids:
+            numbers.setdefault(case_id, []).append(str(number))
+    return {case_id: f"({','.join(own)})" for case_id, own in numbers.items()}

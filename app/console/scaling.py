@@ -1,0 +1,74 @@
+"""What several replicas serve together, as a table: each beside what it is alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from app.cases.case import Case
+from app.cases.column import Row, number_of
+from app.console.tables import simple_table
+from app.results import text
+from app.results.labels import labels
+from app.results.plain import printable
+from app.results.together import Together
+from app.stats.between import LEAST_ROUNDS
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_CAPTION = "efficiency is the speedup over the replicas, from pairs of rounds"
+
+
+def scaling_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """One table of all cases that were measured alone too, then why some have no efficiency."""
+    from rich.text import Text
+
+    several = [row for row in rows if row["scaling_base"]]
+    bases = {str(row["scaling_base"]) for row in several}
+    told = [row for row in rows if row["scaling_efficiency"] or str(row["case_id"]) in bases]
+    names = labels([case for case in cases if case.case_id in {str(r["case_id"]) for r in told}])
+    if any(row["scaling_efficiency"] for row in told):
+        table = simple_table("scaling", _caption(told))
+        table.add_column("case", overflow="fold")
+        for heading in ("replicas", "inputs/s", "speedup", "efficiency", "efficiency 95 %"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in told:
+            table.add_row(*(Text(printable(cell)) for cell in _cells(names, row)))
+        yield table
+    together, missing = Together(cases), dict[str, list[str]]()
+    for row in several:
+        if row["scaling_absent"]:
+            missing.setdefault(str(row["scaling_absent"]), []).append(str(row["case_id"]))
+    for reason, case_ids in missing.items():
+        yield Text(printable(f"no efficiency of {together.text(case_ids)}: {reason}"))
+
+
+def _caption(rows: Sequence[Row]) -> str:
+    several = [row for row in rows if row["scaling_efficiency"]]
+    if any(row["scaling_efficiency_ci_low"] is None for row in several):
+        return f"{_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
+    return _CAPTION
+
+
+def _cells(names: dict[str, str], row: Row) -> tuple[str, ...]:
+    replicas, rate, speedup, efficiency, low, high = (
+        number_of(row[name])
+        for name in (
+            "replicas",
+            "throughput_per_s",
+            "speedup",
+            "scaling_efficiency",
+            "scaling_efficiency_ci_low",
+            "scaling_efficiency_ci_high",
+        )
+    )
+    between = "" if low is None or high is None else f"{low:.0%} to {high:.0%}"
+    return (
+        names[str(row["case_id"])],
+        f"{replicas or 1:g}",
+        text.rate_text(rate),
+        "" if speedup is None else text.significant(speedup),
+        "" if efficiency is None else f"{efficiency:.0%}",
+        between,
+    )

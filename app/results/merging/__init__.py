@@ -1,0 +1,1 @@
+"""Runs of several machines, made apart, as one run folder."""

@@ -1,0 +1,80 @@
+"""A run folder as a part of another: its whole rounds, who wrote each, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.cases.round import RoundResult
+from app.results.folder import is_being_written
+from app.results.lines import Writer
+from app.results.manifest import Manifest, MergedRun, read_manifest
+from app.results.run import Run
+from app.results.verify import read_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`name` is what its host is to be called, "" where the folder says that itself. `lost` says in
+    a sentence each what is damaged and left out."""
+
+    path: Path
+    name: str
+    run: Run
+    lost: tuple[str, ...]
+
+    @property
+    def folder(self) -> str:
+        """What the folder is called."""
+        return self.path.resolve().name
+
+    @property
+    def writers(self) -> dict[str, Writer]:
+        """Those of its rounds, by their names."""
+        rounds = (result for known in self.run.rounds.values() for result in known.values())
+        found = (self.writer_of(result) for result in rounds)
+        return {writer.writer: writer for writer in found}
+
+    def writer_of(self, result: RoundResult) -> Writer:
+        """Who wrote a round; where no journal says it, it was the host that began the run."""
+        known = self.run.writers.get(result.case_id, {}).get(result.round)
+        if known is not None:
+            return known
+        manifest = self.run.manifest
+        host = str(manifest.environment.get("host") or "")
+        name = f"unsigned-{manifest.run_id}"
+        return Writer(name, 0, host, manifest.graphlap_version, manifest.environment)
+
+    def run_of(self, writer: Writer) -> Manifest | MergedRun:
+        """The run that a journal is of: this one, or one of those that it was merged of."""
+        manifest = self.run.manifest
+        return next((of for of in manifest.merged if writer.writer in of.writers), manifest)
+
+    def rounds_of(self, case: Case) -> Iterator[tuple[Writer, RoundResult]]:
+        for result in self.run.rounds_of(case):
+            yield self.writer_of(result), result
+
+    @property
+    def parts(self) -> tuple[MergedRun, ...]:
+        """The runs that are in it: itself, or those that it was merged of."""
+        manifest = self.run.manifest
+        if manifest.merged:
+            return manifest.merged
+        own = {name: getattr(manifest, name) for name in _SHARED}
+        return (MergedRun(folder=self.folder, writers=tuple(self.writers), **own),)
+
+
+_SHARED = tuple(name for name in MergedRun.__slots__ if name not in ("folder", "writers"))
+
+
+def read_source(path: Path, name: str = "") -> Source:
+    """ResultsError for a folder that is no run, or one that is being measured now."""
+    read_manifest(path)
+    if is_being_written(path):
+        raise ResultsError(f"{path} is being measured", "merge it when it has ended, or stop it")
+    found = read_whole(path)
+    lost = (f"{path / one.file} {one.what}" for one in found.findings if not one.harmless)
+    return Source(path, name, found.run, tuple(lost))

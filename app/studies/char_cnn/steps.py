@@ -1,0 +1,192 @@
+"""The steps of the history one by one: what each brought there, and what is nearest to it here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.cases.case import Case
+from app.results import text
+from app.results.measured import Measured
+from app.results.published import history_steps
+from app.studies.blocks import Block, Column, Heading, Paragraph, Table
+from app.studies.char_cnn.inputs import RATE, published, rate_cell, times
+from app.studies.found import Found, cell, figure
+from app.studies.study import Study
+
+_FIRST = "ort-cpu"
+"""The runtime on which one thing at a time is changed."""
+_MOST = 32
+_REPLICAS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What is nearest to a published step on this machine: a case, and the one before it."""
+
+    what: str
+    before: Measured | None
+    after: Measured | None
+
+
+def tables(found: Found) -> Iterator[Block]:
+    """The history with what is nearest, then batches, replicas and devices of this machine."""
+    yield Heading("Step by step")
+    yield Paragraph(
+        "On the left the history as it was published, of other machines and other code, each step "
+        f"on top of those before. On the right what is nearest to it here, on {_FIRST} unless it "
+        "says otherwise, each by itself: from, to, and how many times that is."
+    )
+    yield _beside(found)
+    yield Heading("Throughput by batch size (inputs/s, one thread)")
+    yield _by_batch(found)
+    yield Heading("Replicas")
+    yield Paragraph(
+        "Sessions that share the same work, one thread each, all inputs over the time from the "
+        "first start to the last end; efficiency is the speedup over the replicas, with its 95 % "
+        "interval from pairs of rounds."
+    )
+    yield _replicas(found)
+    yield Heading("Devices")
+    yield _devices(found)
+
+
+def _beside(found: Found) -> Table:
+    steps, here = history_steps(), _nearest(found)
+    rows = []
+    for number, step in enumerate(steps):
+        before = steps[number - 1] if number else None
+        near = here.get(step.step)
+        own: tuple[str, ...] = ("", "", "", "")
+        if near is not None:
+            gain = times(figure(near.after, RATE), figure(near.before, RATE))
+            own = (near.what, rate_cell(near.before), rate_cell(near.after), gain)
+        rows.append((*published(step, before), *own))
+    columns = (
+        Column("step", "published", is_name=True),
+        Column("inputs/s", "published"),
+        Column("times", "published"),
+        Column("nearest to it", "here", is_name=True),
+        Column("from", "here"),
+        Column("to", "here"),
+        Column("times", "here"),
+    )
+    return Table(columns, tuple(rows))
+
+
+def _nearest(found: Found) -> dict[str, _Here]:
+    """By the published step. Nothing here is written by hand, so that its last step has none."""
+    alone = _one(found, _FIRST)
+    others = [one for name in _runtimes(found) if (one := _one(found, name)) is not None]
+    best = max(others, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    single, several = (
+        _one(found, _FIRST, scenario="offline", **options)
+        for options in ({}, {"sessions": _REPLICAS})
+    )
+    return {
+        "Baseline": _Here("one input at a time on one thread", None, alone),
+        "Synchronous offload": _Here(f"{_REPLICAS} replicas share the inputs", single, several),
+        "Naively batched computation": _Here(
+            f"{_MOST} inputs in a run", alone, _one(found, _FIRST, batch=_MOST)
+        ),
+        "Naive CUDA conv1d": _Here(
+            f"the fastest engine, {best.case.runtime}" if best else "the fastest engine",
+            alone,
+            best,
+        ),
+        "Replace every conv1d with conv1d_kernel, fuse relu": _Here(
+            "operators fused: graph_optimization from off to all",
+            _one(found, _FIRST, graph_optimization="off"),
+            alone,
+        ),
+        "Use multiple GPUs": _Here(
+            "threads as the engine likes, from one", alone, _one(found, _FIRST, threads=0)
+        ),
+    }
+
+
+def _by_batch(found: Found) -> Table:
+    runtimes = _runtimes(found)
+    own = [one for one in found.measured if one.case.scenario.kind == "closed_loop"]
+    sizes = sorted({one.case.axes.get("batch", 1) for one in own})
+    rows = tuple(
+        (str(batch), *(rate_cell(_one(found, name, batch=batch)) for name in runtimes))
+        for batch in sizes
+    )
+    return Table((Column("batch"), *map(Column, runtimes)), rows)
+
+
+def _replicas(found: Found) -> Table:
+    rows = []
+    for one in found.such(lambda case: case.scenario.kind == "offline"):
+        low, high = (figure(one, f"scaling_efficiency_ci_{end}") for end in ("low", "high"))
+        count = int(one.case.options.get("sessions", 1))
+        speedup = figure(one, "speedup")
+        rows.append(
+            (
+                one.case.runtime,
+                str(count),
+                rate_cell(one),
+                "" if speedup is None else text.significant(speedup),
+                "" if count == 1 else cell(one, "scaling_efficiency", _percent),
+                "" if low is None or high is None else f"{_percent(low)} to {_percent(high)}",
+            )
+        )
+    headings = ("replicas", "inputs/s", "speedup", "efficiency", "95 % interval")
+    return Table((Column("runtime", is_name=True), *map(Column, headings)), tuple(rows))
+
+
+def _devices(found: Found) -> Table:
+    """Of each runtime the case with the most inputs a second."""
+    rows = []
+    for name in _runtimes(found):
+        own = [one for one in found.measured if one.case.runtime == name and figure(one, RATE)]
+        best = max(own, key=lambda one: figure(one, RATE) or 0.0, default=None)
+        if best is not None:
+            device = str(best.row["device_name"] or "")
+            rows.append((name, device, _settings(best.case), rate_cell(best)))
+    headings = ("runtime", "device", "its best here")
+    columns = (*(Column(heading, is_name=True) for heading in headings), Column("inputs/s"))
+    return Table(columns, tuple(rows))
+
+
+def _settings(case: Case) -> str:
+    threads = f"{case.threads or 'auto'} thread{'s' * (case.threads != 1)}"
+    options = [f"{name}={value}" for name, value in sorted(case.options.items())]
+    return ", ".join([f"batch {case.axes.get('batch', 1)}", threads, case.scenario.words, *options])
+
+
+def _runtimes(found: Found) -> Sequence[str]:
+    return list(dict.fromkeys(one.case.runtime for one in found.measured))
+
+
+def _one(
+    found: Found,
+    runtime: str,
+    batch: int = 1,
+    threads: int = 1,
+    scenario: str = "closed_loop",
+    **options: object,
+) -> Measured | None:
+    return found.one(
+        lambda case: (
+            (case.runtime, case.threads, case.scenario.kind) == (runtime, threads, scenario)
+            and case.axes.get("batch", 1) == batch
+            and dict(case.options) == options
+        )
+    )
+
+
+def _percent(share: float | None) -> str:
+    return text.NOT_MEASURED if share is None else f"{share:.0%}"
+
+
+STUDY = Study(
+    name="char-cnn/steps",
+    title="One step at a time",
+    repeats=(
+        "The history made a character-level CNN 343 times faster, from 2.12 to 727.2 inputs a "
+        "second, by code that was written for it. Here runtimes are chosen, not written."
+    ),
+    tables=tables,
+)

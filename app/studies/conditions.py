@@ -1,0 +1,87 @@
+"""On what, when and how long a run measured: what stands above every study's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.cases.round import RoundResult
+from app.results import text
+from app.studies.blocks import Block, Column, Paragraph, Table
+from app.studies.found import Found
+
+
+def conditions(found: Found) -> Iterator[Block]:
+    """The date and the machine, how each case was measured, and a table of the runtimes."""
+    yield Paragraph(_machine(found))
+    yield Paragraph(_protocol(found))
+    yield from _load(found)
+    yield _runtimes(found)
+
+
+def _machine(found: Found) -> str:
+    manifest, host = found.run.manifest, found.run.manifest.environment
+    where = [str(host.get("cpu") or "an unknown processor")]
+    if host.get("cores_usable"):
+        of = "of a virtual machine" if host.get("virtual_machine") else "to use"
+        where.append(f"{host['cores_usable']} cores {of}")
+    if host.get("memory_bytes"):
+        where.append(f"{host['memory_bytes'] / 2**30:.1f} GiB")
+    where += [str(gpu.get("name", "a GPU")) for gpu in (host.get("gpus") or {}).values()]
+    if host.get("python"):
+        where.append(f"Python {host['python']}")
+    made = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version}"
+    return f"{made} on {', '.join(where)}."
+
+
+def _protocol(found: Found) -> str:
+    manifest = found.run.manifest
+    limits = manifest.limits
+    count = "as many as its search asks for" if manifest.asked.is_search else f"{manifest.rounds}"
+    return (
+        f"Rounds for each case: {count}, each a process of its own that measures "
+        f"{limits.min_s:g} to {limits.max_s:g} s, those of all cases in an order drawn by the seed "
+        f"{manifest.seed}."
+    )
+
+
+def _load(found: Found) -> Iterator[Paragraph]:
+    """How busy the machine was; nothing where that is not known."""
+    loads = [load for one in _rounds(found) if (load := one.environment.get("load_1min"))]
+    if not loads:
+        return
+    cores = found.run.manifest.environment.get("cores_usable") or 1
+    on = f"{cores} core{'s' * (cores != 1)}"
+    said = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
+    if max(loads) > cores:
+        yield Paragraph(
+            f"Loaded: other work shared the machine, {said}. What a real clock told is longer than "
+            "on a quiet one; what is simulated is the same."
+        )
+    else:
+        yield Paragraph(f"The machine had {said}.")
+
+
+def _rounds(found: Found) -> Iterator[RoundResult]:
+    return (result for one in found.measured for result in found.run.rounds_of(one.case))
+
+
+def _runtimes(found: Found) -> Table:
+    """A line for each runtime: what it is, what timed it, and how many of its cases are well."""
+    rows = []
+    for name in dict.fromkeys(one.case.runtime for one in found.measured):
+        own = [one for one in found.measured if one.case.runtime == name]
+        versions = dict.fromkeys(str(v) for one in own if (v := one.row["runtime_version"]))
+        clocks = dict.fromkeys(str(v) for one in own if (v := one.row["clock"]))
+        ends = dict.fromkeys(str(v) for one in own if (v := one.row["boundary"]))
+        rows.append(
+            (
+                name,
+                ", ".join(versions),
+                ", ".join(text.CLOCK_TEXT.get(clock, clock) for clock in clocks),
+                ", ".join(f"{end} memory" for end in ends),
+                f"{sum(one.is_well for one in own)} of {len(own)}",
+            )
+        )
+    names = ("runtime", "version", "timed by", "complete in")
+    columns = (*(Column(name, is_name=True) for name in names), Column("cases measured"))
+    return Table(columns, tuple(rows))

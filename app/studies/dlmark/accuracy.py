@@ -1,0 +1,77 @@
+"""Accuracy against throughput, both measured here: networks that are trained on digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from app.cases.column import number_of
+from app.results import text
+from app.results.measured import Measured
+from app.studies.blocks import Block, Column, Heading, Paragraph, Picture, Table
+from app.studies.dlmark.cells import RATE, percent, plain
+from app.studies.found import Found, cell
+from app.studies.pictures import Curve, Plot, drawn
+from app.studies.study import Study
+
+_PICTURE, _TOP1 = "accuracy.svg", "accuracy_top1"
+
+
+def tables(found: Found) -> Iterator[Block]:
+    """A line for each network, runtime and precision."""
+    told = (found.run.accuracy_of(one.case) for one in found.measured)
+    images = max((accuracy.images for accuracy in told if accuracy is not None), default=0)
+    yield Heading("Accuracy against throughput, both measured")
+    yield Paragraph(
+        f"Top-1 is of {images or 'the'} images that none of the networks has seen, as the runtime "
+        "of the line computes them in its precision. Lines whose outputs are farther from the "
+        "reference than their types allow are told too: what that costs, top-1 says."
+    )
+    yield Picture(_PICTURE, "measured top-1 over measured images a second")
+    names = tuple(Column(name, is_name=True) for name in ("model", "runtime", "precision"))
+    rows = tuple(
+        (
+            one.case.model,
+            one.case.runtime,
+            one.case.precision,
+            _cell(one, RATE, text.rate_text),
+            _cell(one, _TOP1, percent),
+            _cell(one, "max_rel_error", text.share),
+        )
+        for one in found.measured
+    )
+    figures = map(Column, ("images/s", "top-1", "off by, of the largest output"))
+    yield Table((*names, *figures), rows)
+
+
+def files(found: Found) -> Mapping[str, bytes]:
+    """A point for each line, a colour for each runtime and precision."""
+    groups: dict[str, list[tuple[float, float, str]]] = {}
+    for one in found.measured:
+        rate, top1 = (number_of(one.row[name]) for name in (RATE, _TOP1))
+        if rate and top1:
+            told = f"{one.case.model}: {text.rate_text(rate)}, top-1 {percent(top1)}"
+            name = f"{one.case.runtime} {one.case.precision}"
+            groups.setdefault(name, []).append((rate, 100 * top1, told))
+    curves = tuple(Curve(name, tuple(points), joined=False) for name, points in groups.items())
+    x_title = "images a second at batch 64"
+    plot = Plot("Top-1 (%) over throughput", x_title, curves, text.count_tick, plain, linear=True)
+    return drawn({_PICTURE: (plot,)})
+
+
+def _cell(one: Measured, column: str, as_text: Callable[[float | None], str]) -> str:
+    """As elsewhere, but for what runs and is off: here that is a question, and no fault."""
+    if one.row["status"] != "wrong_output":
+        return cell(one, column, as_text)
+    return as_text(number_of(one.row[column]))
+
+
+STUDY = Study(
+    name="dlmark/accuracy",
+    title="Accuracy against throughput",
+    repeats=(
+        "Perceptrons and convolutional networks of six widths, trained on scikit-learn's digits: a "
+        "data set that ships, in place of ImageNet's, which does not. Batch 64, as in the study."
+    ),
+    tables=tables,
+    files=files,
+)

@@ -1,0 +1,58 @@
+"""Throughput by device: two networks on all of this machine's runtimes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from app.results import text
+from app.studies.blocks import Block, Column, Heading, Picture, Table
+from app.studies.dlmark.cells import RATE, at, batches, models, over_batch, runtimes
+from app.studies.found import Found, cell
+from app.studies.pictures import Curve, Plot, drawn
+from app.studies.study import Study
+
+_PICTURE = "devices.svg"
+
+
+def tables(found: Found) -> Iterator[Block]:
+    """A line for each network and batch size, a column for each device."""
+    yield Heading("Throughput by device (images/s)")
+    yield Picture(_PICTURE, "images a second over the batch size, a curve for each device")
+    devices = runtimes(found)
+    rows = tuple(
+        (
+            model,
+            str(batch),
+            *(cell(at(found, model, batch, device), RATE, text.rate_text) for device in devices),
+        )
+        for model in models(found)
+        for batch in batches(found)
+    )
+    yield Table((Column("model", is_name=True), Column("batch"), *map(Column, devices)), rows)
+
+
+def files(found: Found) -> Mapping[str, bytes]:
+    """One picture with a plot for each network."""
+    plots = tuple(
+        Plot(
+            f"Images a second of {model}",
+            "batch",
+            tuple(Curve(name, over_batch(found, model, RATE, name)) for name in runtimes(found)),
+            text.count_tick,
+            text.count_tick,
+        )
+        for model in models(found)
+    )
+    return drawn({_PICTURE: plots})
+
+
+STUDY = Study(
+    name="dlmark/devices",
+    title="Throughput by device",
+    repeats=(
+        "AlexNet and ResNet-v2-50, the two that the study compares devices with; the devices are "
+        "the runtimes of this machine."
+    ),
+    tables=tables,
+    files=files,
+)

@@ -1,0 +1,130 @@
+"""Throughput and memory by batch size, and the published accuracy over that throughput."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from app.results import text
+from app.results.published import zoo_rows
+from app.studies.blocks import Block, Column, Heading, Paragraph, Picture, Table
+from app.studies.dlmark.cells import (
+    MEMORY,
+    RATE,
+    at,
+    batch_of,
+    batches,
+    mib,
+    models,
+    over_batch,
+    percent,
+    plain,
+)
+from app.studies.found import Found, cell, figure
+from app.studies.pictures import Curve, Plot, drawn
+from app.studies.study import Study
+
+_OF_THE_STUDY = 64
+"""The batch size at which it sets accuracy against throughput."""
+_EVERY = 4
+"""It draws a quarter of the networks."""
+_BY_BATCH, _PUBLISHED = "throughput.svg", "published-accuracy.svg"
+
+
+def tables(found: Found) -> Iterator[Block]:
+    """Two tables of networks by batch size, and one with what is published beside it."""
+    yield Heading("Throughput by batch size (images/s)")
+    yield Picture(_BY_BATCH, "images a second and memory over batch, of a quarter of the networks")
+    yield _by_batch(found, RATE, text.rate_text)
+    yield Heading("Memory by batch size (MiB)")
+    yield Paragraph(
+        "The most that the measuring process held of the host's memory, engine and weights "
+        "included. Engines keep memory in pools, so that it is no exact need."
+    )
+    yield _by_batch(found, MEMORY, mib)
+    yield Heading("Published accuracy against throughput")
+    batch = _common_batch(found)
+    if batch is None:
+        yield Paragraph("No network has been measured.")
+        return
+    instead = "" if batch == _OF_THE_STUDY else f", which most have; the study has {_OF_THE_STUDY}"
+    yield Paragraph(
+        f"Throughput is measured here, with weights that are drawn, at batch {batch}{instead}. "
+        "Top-1 is published: of the trained networks on ImageNet's validation set. It was not "
+        "measured here."
+    )
+    yield Picture(_PUBLISHED, "published top-1 over the images a second that were measured here")
+    columns = (
+        Column("model", is_name=True),
+        Column("family", is_name=True),
+        Column("images/s, measured"),
+        Column("top-1, published"),
+    )
+    there = set(models(found))
+    rows = [
+        (
+            row.model,
+            row.family,
+            cell(at(found, row.model, batch), RATE, text.rate_text),
+            percent(row.top1),
+        )
+        for row in zoo_rows()
+        if row.model in there
+    ]
+    yield Table(columns, tuple(rows))
+
+
+def files(found: Found) -> Mapping[str, bytes]:
+    """The pictures of what was measured."""
+    shown = models(found)[::_EVERY]
+    rates = tuple(Curve(model, over_batch(found, model, RATE)) for model in shown)
+    memory = tuple(Curve(model, over_batch(found, model, MEMORY)) for model in shown)
+    plots = (
+        Plot("Images a second by batch size", "batch", rates, text.count_tick, text.count_tick),
+        Plot("Memory by batch size (MiB)", "batch", memory, text.count_tick, text.count_tick),
+    )
+    return drawn({_BY_BATCH: plots, _PUBLISHED: (_published(found),)})
+
+
+def _by_batch(found: Found, column: str, as_text: Callable[[float | None], str]) -> Table:
+    """A line for each network, a column for each batch size."""
+    sizes = batches(found)
+    rows = tuple(
+        (model, *(cell(at(found, model, batch), column, as_text) for batch in sizes))
+        for model in models(found)
+    )
+    return Table((Column("model", is_name=True), *(Column(str(size)) for size in sizes)), rows)
+
+
+def _common_batch(found: Found) -> int | None:
+    """The one that most of the networks have; of several the largest, up to the study's own."""
+    told = [batch_of(one.case) for one in found.measured if figure(one, RATE) is not None]
+    counts = Counter(told)
+    in_order = sorted(counts, key=lambda batch: (batch > _OF_THE_STUDY, -batch))
+    return max(in_order, key=lambda batch: counts[batch], default=None)
+
+
+def _published(found: Found) -> Plot:
+    batch = _common_batch(found) or 1
+    families: dict[str, list[tuple[float, float, str]]] = {}
+    for row in zoo_rows():
+        rate = figure(at(found, row.model, batch), RATE)
+        if rate is not None and row.top1 is not None:
+            told = f"{row.model}: {text.rate_text(rate)}, published top-1 {percent(row.top1)}"
+            families.setdefault(row.family, []).append((rate, 100 * row.top1, told))
+    curves = tuple(Curve(name, tuple(points), joined=False) for name, points in families.items())
+    title = "Published top-1 (%) over measured throughput"
+    x_title = f"images a second at batch {batch}"
+    return Plot(title, x_title, curves, text.count_tick, plain, linear=True)
+
+
+STUDY = Study(
+    name="dlmark/throughput",
+    title="Throughput and memory by batch size",
+    repeats=(
+        "The 34 networks of the Gluon model zoo, at each batch size on one device. Throughput is "
+        "the batch over the mean time of a run in a closed loop."
+    ),
+    tables=tables,
+    files=files,
+)

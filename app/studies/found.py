@@ -1,0 +1,72 @@
+"""What a run has of a study so far: its cases by what they are, and figures as cells of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.cases.case import Case
+from app.cases.column import number_of
+from app.cases.errors import ResultsError
+from app.plan.plan import Plan
+from app.plan.studies import is_part
+from app.results import text
+from app.results.measured import Measured
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.run import Run
+
+NOT_COME_TO = "not come to"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run with the rows of those of its cases that are the study's, in the plan's order;
+    `others` counts the rest."""
+
+    run: Run
+    measured: tuple[Measured, ...]
+    others: int = 0
+
+    def such(self, asked: Callable[[Case], bool]) -> Iterator[Measured]:
+        """The cases that are so, in the plan's order."""
+        return (one for one in self.measured if asked(one.case))
+
+    def one(self, asked: Callable[[Case], bool]) -> Measured | None:
+        """The first of them; None where the run has none."""
+        return next(self.such(asked), None)
+
+
+def found_in(folder: Path, study: Plan) -> Found:
+    """A run as it is now; ResultsError for a folder that is none, or has nothing of the study."""
+    run = read_run(folder)
+    measured = Rows().measured(run)
+    own = tuple(one for one in measured if is_part(one.case, study))
+    if not own:
+        raise ResultsError(
+            f"{folder} has no case of {study.name}", "name a run that --study of this name made"
+        )
+    return Found(run, own, len(measured) - len(own))
+
+
+def figure(one: Measured | None, column: str) -> float | None:
+    """A figure of a case that may be compared; None where there is none, or its row is not well."""
+    if one is None or not one.is_well:
+        return None
+    return number_of(one.row[column])
+
+
+def cell(
+    one: Measured | None, column: str, as_text: Callable[[float | None], str] = text.latency
+) -> str:
+    """The figure as text, or in a word why there is none: the row's status, or that the samples
+    don't bound it (`-`)."""
+    if one is None:
+        return ""
+    if one.row["status"] == "cancelled":
+        return NOT_COME_TO
+    if not one.is_well:
+        status = str(one.row["status"]).replace("_", " ")
+        return status if status != "ok" else "not valid"
+    return as_text(figure(one, column))

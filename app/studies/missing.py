@@ -1,0 +1,114 @@
+"""What a run lacks of its study, by name: models, cases, rounds; what failed, what to doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.cases.case import Case
+from app.cases.status import ENDED
+from app.plan.plan import Plan
+from app.results import text
+from app.results.causes import causes
+from app.results.labels import differences, model_labels
+from app.results.rows import UNFINISHED
+from app.results.run import Run
+from app.results.together import Together
+from app.results.warned import warned
+from app.studies.blocks import Block, Heading, Paragraph, Points
+from app.studies.found import Found
+
+
+def missing(found: Found, whole: Plan) -> Iterator[Block]:
+    """`whole` is the study's own plan."""
+    yield Heading("What is left out")
+    lacking = tuple(_lacking(found, whole))
+    if lacking:
+        yield Points(lacking)
+    else:
+        yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
+    together = Together([one.case for one in found.measured])
+    rows = [one.row for one in found.measured if one.row["status"] != "cancelled"]
+    told = [
+        f"{cause.status.replace('_', ' ')}, {together.text(cause.case_ids)}: {cause.reason}"
+        for cause in causes(rows)
+    ]
+    if told:
+        yield Heading("What could not be measured, and why")
+        yield Points(tuple(told))
+    kinds = [kind for kind in warned(rows) if UNFINISHED not in kind.kind]
+    if kinds:
+        yield Heading("What to doubt")
+        yield Points(tuple(f"{together.text(k.case_ids)}: {k.sentence}" for k in kinds))
+
+
+def _lacking(found: Found, whole: Plan) -> Iterator[str]:
+    cases = [one.case for one in found.measured]
+    absent = "; ".join(_absent(cases, whole))
+    if absent:
+        yield f"not part of this run: {absent}"
+    if found.others:
+        yield f"{found.others:,} cases of this run are not the study's, and not told here"
+    wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
+    own = whole.lengths.rounds, whole.profile
+    if not whole.is_search and (wanted, asked.profile) != own:
+        yield (
+            f"rounds asked for: {wanted} of the lengths {asked.profile}; the study's own are "
+            f"{own[0]} of {own[1]}"
+        )
+    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
+    left = sum(wanted - count for count in had.values())
+    if not left:
+        return
+    budget_s = asked.budget_s
+    begins = "the run has not come to"
+    if budget_s is not None:
+        begins = f"the budget of {text.duration(budget_s)} left out"
+    yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
+    for count in sorted(set(had.values()) - {wanted}):
+        named = _named([case for case in cases if had[case.case_id] == count], cases)
+        yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
+    yield "--resume with the folder of this run measures the rest"
+
+
+def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:
+    """The study's models that the run has not, then those it has not on a runtime that the study
+    names."""
+    models = {case.model for case in cases}
+    planned = dict.fromkeys(model for grid in whole.sweeps for model in grid.models)
+    nowhere = [model for model in planned if model not in models]
+    if nowhere:
+        yield ", ".join(nowhere)
+    there = {(case.model, case.runtime) for case in cases}
+    for runtime in dict.fromkeys(name for grid in whole.sweeps for name in grid.runtimes):
+        its = [model for grid in whole.sweeps if runtime in grid.runtimes for model in grid.models]
+        lacking = [m for m in dict.fromkeys(its) if m in models and (m, runtime) not in there]
+        if lacking:
+            yield f"{runtime} {', '.join(lacking)}"
+
+
+def _had(run: Run, case: Case, wanted: int) -> int:
+    """How many rounds a case has had; all, where it ended so that it gets no more."""
+    statuses = [result.status for result in run.rounds_of(case)]
+    ended = not ENDED.isdisjoint(statuses)
+    return wanted if ended else sum(status != "cancelled" for status in statuses)
+
+
+def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
+    """Each of these cases by name: `fake all 4; ort-cpu, torch-cpu: mlp, char_cnn; ort-cpu: x`."""
+    models = model_labels(case.model for case in among)
+    told: list[str] = []
+    runtimes: dict[str, list[str]] = {}
+    for runtime in dict.fromkeys(case.runtime for case in cases):
+        own = [case for case in cases if case.runtime == runtime]
+        its = [case for case in among if case.runtime == runtime]
+        if 1 < len(own) == len(its):
+            told.append(f"{runtime} all {len(own)}")
+            continue
+        apart = differences(its)
+        for case in own:
+            name = " ".join([models[case.model], *apart[case.case_id]])
+            runtimes.setdefault(name, []).append(runtime)
+    names: dict[str, list[str]] = {}
+    for name, of in runtimes.items():
+        names.setdefault(", ".join(of), []).append(name)
+    return "; ".join([*told, *(f"{of}: {', '.join(some)}" for of, some in names.items())])

@@ -1,0 +1,51 @@
+"""A study's page, written into its run's folder and printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from app.cases.errors import DiskError
+from app.console.lasting import Lasting
+from app.console.width import width_of
+from app.results.atomic import write_atomically
+from app.results.plain import printable
+from app.studies.blocks import Block
+from app.studies.found import Found
+from app.studies.markdown import as_markdown
+from app.studies.page import PAGE, write_page
+from app.studies.printed import as_printed
+from app.studies.study import Study
+
+
+def written(asked: Study, found: Found) -> list[Path]:
+    """The files of a study, written; DiskError if one can't be."""
+    try:
+        return [found.run.path / name for name in write_page(asked, found)]
+    except OSError as error:
+        raise DiskError(f"{found.run.path} can't be written ({error.strerror})") from error
+
+
+def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
+    """A page that has nothing beside it, written; DiskError if it can't be."""
+    try:
+        write_atomically(folder / PAGE, as_markdown(blocks).encode())
+    except OSError as error:
+        raise DiskError(f"{folder} can't be written ({error.strerror})") from error
+    return [folder / PAGE]
+
+
+def told(blocks: Iterable[Block], paths: Sequence[Path]) -> int:
+    """Print the page and what was written; 1 where standard output is gone."""
+    from rich.console import Console
+
+    out = Lasting(sys.stdout)
+    width = width_of(out)
+    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
+    for part in as_printed(blocks, width):
+        console.print(part)
+    for path in paths:
+        console.print(printable(f"wrote {path}"), soft_wrap=True)
+    out.flush()
+    return int(out.lost)

@@ -1,0 +1,203 @@
+"""The VOLLO latency tables: published, simulated, and this machine's runtimes, side by side.
+
+Rows are models and columns are cards, as in the tables, which have one table for each card: here
+the cards stand beside each other. What a card's model gives is of the simulated clock, what a
+runtime of this machine takes is of a real one, and neither stands in a column of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.machine.available import clock_of
+from app.results import text
+from app.results.measured import Measured
+from app.results.published import CardRow, card_rows
+from app.studies.blocks import Block, Column, Heading, Points, Table
+from app.studies.found import Found, cell, figure
+from app.studies.study import Study
+from runtimes.fpga.cards import load_card
+
+_TITLES = {
+    "cnn": "1D convolutional neural networks (CNN)",
+    "lstm": "Long short term memory networks (LSTM)",
+}
+_WIDTHS = {"cnn": "Channels", "lstm": "Hidden size"}
+_FIGURES = {"mean": "Mean latency", "p99": "99th percentile latency"}
+_SCENARIOS = {"spaced": "paced:20us", "contiguous": "closed_loop"}
+_DOES_NOT_FIT = "does not fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A published row and the case that simulates it, None where the run has none."""
+
+    row: CardRow
+    simulated: Measured | None
+
+    def published_us(self, name: str) -> float | None:
+        return self.row.mean_us if name == "mean" else self.row.p99_us
+
+    def error(self, name: str) -> float | None:
+        """By how much the simulated figure is above the published one, as a share of that."""
+        told, own = self.published_us(name), figure(self.simulated, _column(name))
+        return None if told is None or own is None else own / told - 1.0
+
+
+def compared_rows(found: Found) -> tuple[Compared, ...]:
+    """Every published row, in the tables' order."""
+    return tuple(Compared(row, _simulated(found, row)) for row in card_rows())
+
+
+def tables(found: Found) -> Iterator[Block]:
+    """For the CNNs and for the LSTMs a table of means and one of p99, and how far the cards' model
+    is off."""
+    everything = compared_rows(found)
+    for family in dict.fromkeys(one.row.family for one in everything):
+        rows = [one for one in everything if one.row.family == family]
+        yield Heading(_TITLES[family])
+        cards = {one.row.card: one.row for one in rows}
+        yield Points(tuple(map(_of_card, cards.values())))
+        for name, title in _FIGURES.items():
+            yield Heading(f"{family.upper()}: {title} (µs)", 3)
+            yield _table(found, rows, name)
+        yield Points(tuple(_errors(rows)))
+    yield Heading("Both tables")
+    yield Points(tuple(_errors(everything)))
+
+
+def _table(found: Found, rows: Sequence[Compared], name: str) -> Table:
+    cards = list(dict.fromkeys(one.row.card for one in rows))
+    here = _runtimes_here(found, rows)
+    columns = [
+        Column("Model", is_name=True),
+        Column("Layers"),
+        Column(_WIDTHS[rows[0].row.family]),
+        Column("Parameters"),
+    ]
+    for card in cards:
+        columns += [Column(heading, card) for heading in ("published", "simulated", "error")]
+    for runtime in here:
+        columns.append(Column("measured", runtime))
+    lines = []
+    for model in dict.fromkeys(one.row.model for one in rows):
+        own = {one.row.card: one for one in rows if one.row.model == model}
+        first = next(iter(own.values())).row
+        parameters = dict.fromkeys(label for one in own.values() if (label := one.row.parameters))
+        line = [model, str(first.layers), str(first.width), ", ".join(parameters)]
+        for card in cards:
+            line += _beside(own.get(card), name)
+        line += [cell(_measured(found, model, runtime), _column(name), _us) for runtime in here]
+        lines.append(tuple(line))
+    return Table(tuple(columns), tuple(lines))
+
+
+def _beside(one: Compared | None, name: str) -> Iterator[str]:
+    """Published, simulated and error."""
+    if one is None:
+        yield from ("", "", "")
+        return
+    told, error = one.published_us(name), one.error(name)
+    yield f"{told:.1f}" if told is not None else _DOES_NOT_FIT
+    fits = not _is_refused(one.simulated)
+    yield cell(one.simulated, _column(name), _us) if fits else _DOES_NOT_FIT
+    yield "" if error is None else _signed(error)
+
+
+def _errors(rows: Sequence[Compared]) -> Iterator[str]:
+    """How far simulated figures are from published ones, over all rows that have both."""
+    told = [one for one in rows if one.row.fits]
+    for name, title in _FIGURES.items():
+        known = [(abs(error), one) for one in told if (error := one.error(name)) is not None]
+        if not known:
+            yield f"{title}: none of {len(told)} published figures is simulated yet"
+            continue
+        worst_error, worst = max(known, key=lambda pair: pair[0])
+        mean = sum(error for error, _ in known) / len(known)
+        yield (
+            f"{title}, simulated against published: {_share(mean)} off on average, "
+            f"{_share(worst_error)} at worst ({worst.row.model} on {worst.row.card}), over "
+            f"{len(known)} of {len(told)} published figures"
+        )
+    unfit = [one.simulated for one in rows if not one.row.fits and _was_tried(one.simulated)]
+    if unfit:
+        refused = sum(map(_is_refused, unfit))
+        yield (
+            f"of {len(unfit)} models that do not fit a card, as its table says or implies, the "
+            f"card's model refuses {refused}"
+        )
+
+
+def _was_tried(simulated: Measured | None) -> bool:
+    return simulated is not None and simulated.row["status"] != "cancelled"
+
+
+def _is_refused(simulated: Measured | None) -> bool:
+    return simulated is not None and simulated.row["status"] == "unsupported"
+
+
+def _of_card(row: CardRow) -> str:
+    card = load_card(row.card.lower())
+    return (
+        f"{row.card}: {card.cores} cores, block size {card.block}, release {row.release}, "
+        f"inferences {row.pacing}; simulated as {row.runtime}, {_SCENARIOS[row.pacing]}"
+    )
+
+
+def _simulated(found: Found, row: CardRow) -> Measured | None:
+    return found.one(
+        lambda case: (
+            case.model == row.model
+            and case.runtime == row.runtime
+            and str(case.scenario) == _SCENARIOS[row.pacing]
+        )
+    )
+
+
+def _measured(found: Found, model: str, runtime: str) -> Measured | None:
+    """Spaced, as the document has its inferences."""
+    return found.one(
+        lambda case: (
+            case.model == model
+            and case.runtime == runtime
+            and str(case.scenario) == _SCENARIOS["spaced"]
+        )
+    )
+
+
+def _runtimes_here(found: Found, rows: Sequence[Compared]) -> list[str]:
+    """Those that ran these models by a real clock."""
+    models = {one.row.model for one in rows}
+    own = found.such(lambda case: case.model in models and clock_of(case.runtime) != "simulated")
+    return list(dict.fromkeys(one.case.runtime for one in own))
+
+
+def _column(name: str) -> str:
+    return f"latency_{name}_us"
+
+
+def _us(microseconds: float | None) -> str:
+    return text.NOT_MEASURED if microseconds is None else text.significant(microseconds)
+
+
+def _signed(error: float) -> str:
+    return f"{100 * error:+.1f} %"
+
+
+def _share(error: float) -> str:
+    return f"{100 * error:.1f} %"
+
+
+STUDY = Study(
+    name="vollo",
+    title="The VOLLO latency tables",
+    repeats=(
+        "The two tables of latencies that the vendor of VOLLO prints for its cards: one step of a "
+        "network at batch 1, its state kept. Beside each published figure stands what our model "
+        "of the card gives, simulated since no card was here, and by how much that is off; then "
+        "what the same step takes on this machine's runtimes by its own clock, with 20 µs between "
+        "two runs. Releases and pacing of published rows are inferred, not told by the vendor."
+    ),
+    tables=tables,
+)

@@ -1,0 +1,37 @@
+"""`--study NAME`: measure a study as batch mode measures a plan, then print and write its page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.headless import run_headless
+from app.plan.studies import load_study
+from app.studies.found import Found, found_in
+from app.studies.page import page
+from app.studies.study import Study
+from app.studies.table import study, whole
+from app.studies.telling import told, written
+from app.study_parts import run_parts
+
+
+def run_study(flags: argparse.Namespace) -> int:
+    """Measure what the flags ask for, or take the run that they name; returns the exit code.
+
+    PlanError or ResultsError before anything is written.
+    """
+    parts = whole(flags.study)
+    if parts is not None:
+        return run_parts(parts, flags)
+    asked, plan = study(flags.study), load_study(flags.study)
+    if flags.paths:
+        return tell(asked, found_in(Path(flags.paths[0]), plan))
+    if flags.resume is not None:
+        found_in(Path(flags.resume), plan)  # refuses another's run before it is gone on with
+    return run_headless(flags, then=lambda folder: tell(asked, found_in(folder, plan)))
+
+
+def tell(asked: Study, found: Found) -> int:
+    """Write the page into the run's folder and print it; DiskError if it can't be written."""
+    paths = written(asked, found)
+    return told(page(asked, found), paths)

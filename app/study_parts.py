@@ -1,0 +1,133 @@
+"""A study of several plans, measured part by part into one folder, with one page of all.
+
+Every part begins before any is measured, so that what each is to have is settled in a folder of its
+own: `--resume` goes on with all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from app.cases.errors import PlanError, ResultsError, suggestion
+from app.console.lasting import Lasting
+from app.headless import INTERRUPTED, run_headless
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan
+from app.plan.studies import load_study
+from app.results.manifest import MANIFEST
+from app.results.plain import printable
+from app.studies.found import found_in
+from app.studies.page import page_of_parts
+from app.studies.study import Study, Whole
+from app.studies.telling import told, written, written_alone
+from app.sweep.begin import begin, new_path
+
+
+def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
+    """Measure the parts that the flags ask for, or take the run that they name; the exit code.
+
+    PlanError or ResultsError before anything is written.
+    """
+    if flags.paths:
+        return _tell(whole, Path(flags.paths[0]))
+    root = Path(flags.resume) if flags.resume is not None else _begun(whole, flags)
+    there, code = _parts_in(whole, root), 0
+    for number, part in enumerate(there, 1):
+        folder = root / whole.folder_of(part)
+        log = Lasting(sys.stderr)
+        log.write(printable(f"{part.title} ({number} of {len(there)}): {folder}") + "\n")
+        log.flush()
+        again = parse(["--study", part.name, "--resume", str(folder)])
+        for name in ("export", "strict", "cache_limit", "debug"):
+            setattr(again, name, getattr(flags, name))
+        ended = run_headless(again, _writer(part))
+        code = max(code, ended)
+        if ended == INTERRUPTED:
+            break
+    return _tell(whole, root) or code
+
+
+def _writer(part: Study) -> Callable[[Path], int]:
+    """Writes a part's page and prints nothing: the whole is told at the end."""
+
+    def write(folder: Path) -> int:
+        written(part, found_in(folder, load_study(part.name)))
+        return 0
+
+    return write
+
+
+def _begun(whole: Whole, flags: argparse.Namespace) -> Path:
+    """The folder of a new run, with that of each part."""
+    plans = _plans(whole, flags)
+    for plan in plans.values():
+        expand(plan)
+    root = Path(flags.out) if flags.out else new_path(_named(whole, plans))
+    if root.exists() and any(root.iterdir()):
+        raise ResultsError(f"{root} is there already", "give another folder with --out")
+    for part in whole.parts:
+        if part.name in plans:
+            begin(plans[part.name], root / whole.folder_of(part)).close()
+    return root
+
+
+def _named(whole: Whole, plans: dict[str, Plan]) -> Plan:
+    """A plan that is called like the whole, as its folder is to be."""
+    return next(iter(plans.values())).model_copy(update={"name": f"study-{whole.name}"})
+
+
+def _plans(whole: Whole, flags: argparse.Namespace) -> dict[str, Plan]:
+    """Each part's plan by its name, with its share of the budget; a part that has none of the
+    models which are asked for is left out. PlanError for a model that no part has."""
+    asked = [word.strip() for word in (flags.models or "").split(",") if word.strip()]
+    models = {
+        part.name: {model for grid in load_study(part.name).sweeps for model in grid.models}
+        for part in whole.parts
+    }
+    known = sorted(set().union(*models.values()))
+    for model in asked:
+        if model not in known:
+            raise PlanError(f"the study has no model {model!r}", suggestion(model, known))
+    plans: dict[str, Plan] = {}
+    for part in whole.parts:
+        own = [model for model in asked if model in models[part.name]]
+        if own or not asked:
+            said = {**vars(flags), "study": part.name, "models": ",".join(own) or None}
+            plans[part.name] = plan_from_flags(argparse.Namespace(**said))
+    shares = dict(zip((part.name for part in whole.parts), whole.shares, strict=True))
+    total = sum(shares[name] for name in plans)
+    return {name: _with_share(plan, shares[name] / total) for name, plan in plans.items()}
+
+
+def _with_share(plan: Plan, share: float) -> Plan:
+    if plan.budget_s is None:
+        return plan
+    return plan.model_copy(update={"budget_s": plan.budget_s * share})
+
+
+def _parts_in(whole: Whole, root: Path) -> list[Study]:
+    """Those that the run has; ResultsError where it has none."""
+    there = [part for part in whole.parts if (root / whole.folder_of(part) / MANIFEST).exists()]
+    if not there:
+        raise ResultsError(
+            f"{root} has no part of the study {whole.name}",
+            f"name a folder that --study {whole.name} made",
+        )
+    return there
+
+
+def _tell(whole: Whole, root: Path) -> int:
+    """Write the pages and print that of the whole."""
+    found = {
+        part.name: found_in(root / whole.folder_of(part), load_study(part.name))
+        for part in _parts_in(whole, root)
+    }
+    for part in whole.parts:
+        if part.name in found:
+            written(part, found[part.name])
+    blocks = list(page_of_parts(whole, found))
+    return told(blocks, written_alone(root, blocks))

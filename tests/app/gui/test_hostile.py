@@ -1,0 +1,98 @@
+"""Names that look like HTML, or would be a spreadsheet's formula, are text all over the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication, QTextDocument
+from PySide6.QtGui import Qt as GuiQt
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.cases.case import Case
+from app.gui.look.csv_file import write_csv
+from app.gui.look.words import Words, caption, plain_tip
+from app.gui.window import MainWindow
+from app.results.folder import RunFolder
+from app.results.plain import printable
+from tests.app.gui.windows import open_run, wait_for_summaries
+from tests.app.hostile import OF_FILES, formulas, steering
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+
+TAG = "<b>bold</b> <img src='x'>"
+CASES = [
+    *(Case(f"{name}.onnx", "fake") for name in OF_FILES),
+    Case(f"{TAG}.onnx", "ort-ep:<i>x</i>"),
+]
+
+
+def hostile_run(path: Path) -> Path:
+    with RunFolder.create(path, manifest_of(CASES)) as folder:
+        folder.begin(ENVIRONMENT)
+        for place, case in enumerate(CASES[:-1]):
+            for number in range(2):
+                latencies = [20.0 + place + run % 7 for run in range(60)]
+                record(folder, case, number, latencies, warnings=(f"{TAG}: wait",))
+        record(folder, CASES[-1], 0, status="crashed", reason=f"signal SIGSEGV: {TAG}")
+    return path
+
+
+def tips(model: QAbstractItemModel, parent: QModelIndex | None = None) -> Iterator[str]:
+    """Of every cell of a model, those below others too."""
+    top = parent or QModelIndex()
+    for row in range(model.rowCount(top)):
+        for column in range(model.columnCount(top)):
+            told = model.data(model.index(row, column, top), Qt.ItemDataRole.ToolTipRole)
+            yield str(told or "")
+        yield from tips(model, model.index(row, 0, top))
+
+
+def seen(tip: str) -> str:
+    """What Qt shows of a tool tip."""
+    if not GuiQt.mightBeRichText(tip):
+        return tip
+    document = QTextDocument()
+    document.setHtml(tip)
+    return document.toPlainText()
+
+
+def test_a_window_shows_names_as_they_are(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    open_run(window, qtbot, hostile_run(tmp_path / "<i>run</i> & more"))
+    wait_for_summaries(window, qtbot)
+    for label in window.findChildren(QLabel):
+        is_rich = label.textFormat() == Qt.TextFormat.RichText
+        if label.textFormat() != Qt.TextFormat.PlainText and not is_rich:
+            assert not GuiQt.mightBeRichText(label.text()), label.text()
+    told = [widget.toolTip() for widget in window.findChildren(QWidget)]
+    for view in window.findChildren(QAbstractItemView):
+        if view.model() is not None:
+            told += tips(view.model())
+    shown = [seen(tip) for tip in told if tip]
+    assert not [tip for tip in shown if "\ufffc" in tip], "an image stands for a name"
+    assert any(TAG in tip for tip in shown), "in full, as it is"
+    assert not [tip for tip in shown if steering(tip)]
+
+
+def test_what_is_copied_and_saved_runs_in_no_spreadsheet(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    open_run(window, qtbot, hostile_run(tmp_path / "run"))
+    window.table.copy()
+    copied = QGuiApplication.clipboard().text().splitlines()
+    cells = [cell for line in copied for cell in line.split("\t")]
+    assert len(copied) == len(CASES) + 1
+    assert not formulas("\n".join('"' + cell.replace('"', '""') + '"' for cell in cells).encode())
+    header, rows = window.table.table()
+    write_csv(tmp_path / "view.csv", ["=cmd", *header[1:]], rows)
+    assert not formulas((tmp_path / "view.csv").read_bytes())
+
+
+def test_text_of_others_is_given_to_qt_as_text(qtbot: QtBot) -> None:
+    label = Words(TAG)
+    qtbot.addWidget(label)
+    assert label.textFormat() == Qt.TextFormat.PlainText
+    assert seen(plain_tip(TAG)) == TAG
+    assert seen(plain_tip("a\nb\x1b")) == "a\nb\\x1b"
+    assert caption("a & b\tc") == printable("a && b\tc")

@@ -1,0 +1,82 @@
+"""Whatever an engine does, it costs one row that says what it did, and the sweep goes on.
+
+docs/faults.md lists the faults with what their rows say, and where each is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from app.cases.round import Limits
+from app.plan import plan
+from app.plan.lengths import Lengths
+from tests.app.headless.batch import FAKE, rows, run
+
+LENGTHS = Lengths(
+    1, 60.0, Limits(0.4, 1.0, 20, warmup_min_s=0.05, warmup_max_s=0.1, warmup_min_iterations=10)
+)
+RUN_US = "1000"
+"""So that a hundred runs warm up at most, and some hundreds are measured."""
+HANGS = {"5": "warmup", "150": "measure"}
+"""After so many runs -> the phase that it is then in."""
+
+FAULTS: Mapping[str, tuple[str, str]] = {
+    "none": ("ok", ""),
+    "unavailable": ("unavailable", "told not to be there"),
+    "unsupported": ("unsupported", "told to refuse"),
+    "compile": ("compile_failed", "told not to compile"),
+    "compile_crash": ("crashed", "ended in compile with signal SIGSEGV"),
+    "run": ("run_failed", "told to fail this run"),
+    "oom": ("out_of_memory", "told to run out of memory"),
+    "wrong": ("wrong_output", "differs from the"),
+    "nan": ("wrong_output", "NaN or infinite where the other is not"),
+    "crash": ("crashed", "ended in first_inference with signal SIGSEGV"),
+    "abort": ("crashed", "ended in first_inference with signal SIGABRT"),
+    "exit": ("crashed", "ended in first_inference with exit code 0"),
+    "noise": ("ok", ""),
+    "close_crash": ("ok", ""),
+}
+"""What goes wrong -> how the row ends, and what its reason holds."""
+
+
+def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path) -> None:
+    with patch.object(plan, "named_lengths", lambda: {"quick": LENGTHS}):
+        code, out, _ = run(
+            *("--headless", "--models", "add.onnx", *FAKE, "--out", "run"),
+            *("--option", f"fake.fail={','.join(FAULTS)}"),
+        )
+    assert code == 1
+    found = {option(row["options"], "fail"): row for row in rows(work / "run")}
+    assert {name: found[name]["status"] for name in FAULTS} == {
+        name: status for name, (status, _) in FAULTS.items()
+    }
+    for name, (_, reason) in FAULTS.items():
+        assert reason in found[name]["reason"], name
+        assert found[name]["reason"].count("\n") == 0
+    assert found["wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
+    assert "session was closed (signal SIGSEGV" in found["close_crash"]["warnings"]
+    assert "SIGABRT" in out
+
+
+@pytest.mark.alone
+def test_what_hangs_is_ended_where_it_hangs(work: Path) -> None:
+    with patch.object(plan, "named_lengths", lambda: {"quick": LENGTHS}):
+        code, _, _ = run(
+            *("--headless", "--models", "add.onnx", *FAKE, "--out", "run", "--time-limit", "3"),
+            *("--option", f"fake.latency_us={RUN_US}", "--option", "fake.fail=hang"),
+            *("--option", f"fake.fail_after={','.join(HANGS)}"),
+        )
+    assert code == 1
+    for row in rows(work / "run"):
+        assert row["status"] == "timeout"
+        phase = HANGS[option(row["options"], "fail_after")]
+        assert f"still in {phase} after 3 s: raise --time-limit" in row["reason"]
+
+
+def option(options: str, name: str) -> str:
+    """The value of one option of a row."""
+    return dict(pair.split("=", 1) for pair in options.split())[name]

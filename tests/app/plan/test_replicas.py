@@ -1,0 +1,64 @@
+"""Replicas are sessions that share offline work, with one alone among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.plan.command import command_line
+from app.plan.estimate import estimate
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.plan import Plan
+
+
+def plan_of(*flags: str) -> Plan:
+    return plan_from_flags(parse(["--models", "mlp", *flags]))
+
+
+def test_they_are_short_for_sessions_of_every_runtime_and_offline() -> None:
+    both = ("--runtimes", "ort-cpu,openvino-cpu")
+    short = plan_of(*both, "--replicas", "4,2")
+    sessions = ("--option", "ort-cpu.sessions=1,2,4", "--option", "openvino-cpu.sessions=1,2,4")
+    assert expand(short) == expand(plan_of(*both, "--scenario", "offline", *sessions))
+    assert estimate(short).cases == len(expand(short)) == 6
+
+
+def test_a_scenario_of_ones_own_stays() -> None:
+    cases = expand(plan_of("--runtimes", "fake", "--replicas", "2", "--scenario", "multistream:4"))
+    assert [str(case.scenario) for case in cases] == ["multistream:4"] * 2
+    assert [case.options.get("sessions", 1) for case in cases] == [1, 2]
+
+
+def test_a_runtime_without_sessions_is_measured_with_one() -> None:
+    cases = expand(plan_of("--runtimes", "fake,fpga", "--replicas", "2"))
+    told = [(case.runtime, case.options.get("sessions", 1)) for case in cases]
+    assert told == [("fake", 1), ("fake", 2), ("fpga", 1)]
+
+
+def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
+    told = command_line(plan_of("--runtimes", "fake", "--replicas", "2,4"), tmp_path)
+    assert "--replicas 2,4" in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--runtimes", "fpga"), "fpga can't run several sessions at once"),
+        (("--runtimes", "fake", "--option", "fake.sessions=2"), "both say how many sessions"),
+        (("--runtimes", "fake", "--slo", "p99=5ms"), "replicas and slo ask for different runs"),
+        (("--runtimes", "fake", "--tune", "throughput"), "replicas and tune ask for different"),
+        (("--runtimes", "fake", "--largest-batch"), "replicas and largest_batch ask for"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(flags: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(PlanError, match=sentence):
+        expand(plan_of(*flags, "--replicas", "2"))
+
+
+@pytest.mark.parametrize("word", ["0", "65", "2.5", "two"])
+def test_a_number_that_is_none_is_refused(word: str) -> None:
+    with pytest.raises(PlanError, match="replicas"):
+        plan_of("--runtimes", "fake", "--replicas", word)

@@ -1,0 +1,98 @@
+"""What a simulated card does with a request is drawn from its own compiler's answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("plotly")
+
+from app.__main__ import main
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.cases.scenario import Scenario
+from app.opened import open as open_run
+from app.report.schedule import MOST_EVENTS, schedule
+from app.report.shown import shown
+from app.results.card_run import CardEvent, CardRun, card_runs, question
+from app.results.folder import RunFolder
+from app.results.lines import Exported
+from app.results.rows import Rows
+from exporters.types import GraphlapError
+from tests.app.results.runs import manifest_of, record
+from tests.runtimes.graphs import Graphs
+
+STEP = Case("step", "fpga:ia-420f", axes={"batch": 1})
+PACED = replace(STEP, scenario=Scenario("paced", gap_us=50.0))
+GONE = Case("gone", "fpga:v80", axes={"batch": 1})
+MEASURED = Case("step", "ort-cpu", axes={"batch": 1})
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
+    return Graphs(tmp_path_factory.mktemp("graphs"))
+
+
+@pytest.fixture(scope="module")
+def path(graphs: Graphs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cards") / "run"
+    with RunFolder.create(path, manifest_of((STEP, PACED, GONE, MEASURED), rounds=1)) as folder:
+        folder.record(Exported("step", "fp32", graphs.step))
+        folder.record(Exported("gone", "fp32", replace(graphs.step, path="nowhere/gone.onnx")))
+        for case in (STEP, PACED, GONE):
+            record(folder, case, 0, [5.0] * 40, clock="simulated")
+        record(folder, MEASURED, 0, [20.0] * 40)
+    return path
+
+
+def test_its_bars_are_the_instructions_of_the_cards_own_schedule(
+    path: Path, graphs: Graphs
+) -> None:
+    (answer,) = card_runs([question(STEP, graphs.step)])
+    assert isinstance(answer, CardRun)
+    issues, flows = open_run(path).schedule(STEP.case_id).data
+    assert sorted(issues.base) == sorted(event.begun for event in answer.events)
+    ends = [begun + lasts for begun, lasts in zip(flows.base, flows.x, strict=True)]
+    assert max(ends) == answer.cycles
+    assert {round(place) for place in issues.y} == set(range(len(answer.units)))
+
+
+def test_a_page_has_one_of_each_model_and_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["--report", str(path), "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert text.count("<figcaption>Schedule of step") == 1
+    assert "Schedule of gone" in text and "there is none (" in text
+    assert "The schedules of 2 of 3 simulated cases are drawn" in text
+
+
+def test_a_case_that_ran_on_no_card_has_none(path: Path) -> None:
+    with pytest.raises(ResultsError, match="it did not run on a simulated card"):
+        open_run(path).schedule(MEASURED.case_id)
+    with pytest.raises(ResultsError, match=r"gone\.onnx"):
+        open_run(path).schedule(GONE.case_id)
+
+
+def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
+    run = open_run(path).run
+    one = shown(run, Rows().measured(run))[0]
+    events = tuple(
+        CardEvent(f"n{place}", "matrix", 10 * place, 10 * place + 1, 10 * place + 1 + place % 9)
+        for place in range(2 * MOST_EVENTS)
+    )
+    last = events[-1].done
+    figure = schedule(one, CardRun("m", "V80", "r", 800.0, 0.1, last, 1, 2, (1,), events))
+    issues, flows = figure.data
+    assert len(issues.x) == len(flows.x) == MOST_EVENTS
+    assert min(flows.x) >= 4, "the short ones are left out"
+    assert f"the longest {MOST_EVENTS} of {2 * MOST_EVENTS}" in figure.layout.xaxis.title.text
+
+
+def test_a_question_that_ends_the_compiler_leaves_the_others_theirs(graphs: Graphs) -> None:
+    asked = question(STEP, graphs.step)
+    first, second, third = card_runs([asked, "no json", asked])
+    assert isinstance(second, GraphlapError) and "exit code 1" in second.cause
+    assert isinstance(first, CardRun)
+    assert third == first

@@ -1,0 +1,68 @@
+"""Runs as several machines would have made them: by hand, with known samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.results.folder import RESULTS, RunFolder
+from app.results.merging.merge import Merged, merge
+from app.results.merging.sources import read_source
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.run import Run
+from app.results.table import to_csv
+from tests.app.results.runs import CASE, manifest_of, record
+
+SMALL = {"cpu": "A76", "cores_logical": 4, "memory_bytes": 4 << 30, "virtual_machine": False}
+LARGE = {"cpu": "EPYC", "cores_logical": 64, "memory_bytes": 256 << 30, "virtual_machine": True}
+OTHER = Case(model="sub.onnx", runtime="fake", axes={"batch": 4})
+NETS = [Case(model="add.onnx", runtime=name) for name in ("fake", "ort-cpu")]
+
+
+def machine(host: str, hardware: Mapping[str, Any] = SMALL) -> dict[str, Any]:
+    return {"host": host, "governor": "performance", **hardware}
+
+
+def made(
+    path: Path,
+    environment: Mapping[str, Any],
+    cases: Sequence[Case] = (CASE,),
+    us: float = 10.0,
+    rounds: int = 3,
+    **planned: Any,
+) -> Path:
+    """A run in which every case has `rounds` rounds of eight runs of about so many microseconds.
+
+    `planned` are other values of the plan, or of the manifest.
+    """
+    manifest = replace(manifest_of(cases, rounds), environment=environment)
+    own = {name: planned.pop(name) for name in ("seed", "graphlap_version") if name in planned}
+    plan = manifest.asked.model_copy(update=planned | {k: own[k] for k in ("seed",) if k in own})
+    manifest = replace(manifest, plan=plan.model_dump(mode="json"), **own)
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(environment)
+        for number in range(rounds):
+            for place, case in enumerate(cases):
+                measured(folder, case, number, us * (1 + 0.01 * number) + place)
+        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+    return path
+
+
+def measured(folder: RunFolder, case: Case, number: int, us: float) -> RoundResult:
+    when = f"2026-11-22T10:{number:02}:00.000"
+    return record(folder, case, number, [us] * 8, started_at_utc=when, concurrency=1)
+
+
+def merged(path: Path, *folders: Path | tuple[str, Path]) -> Merged:
+    named = (one if isinstance(one, tuple) else ("", one) for one in folders)
+    return merge([read_source(folder, name) for name, folder in named], lambda _: path)
+
+
+def hosts(run: Run) -> list[tuple[str, str, str]]:
+    """Model, runtime and host of each row, and that the run has as many."""
+    return [(str(r["model"]), str(r["runtime"]), str(r["host"])) for r in Rows().of(run)]

@@ -1,0 +1,133 @@
+"""What reads a merged run reads each row by its own host: doubts, verdicts, history, pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.console.check_page import check_page
+from app.console.markdown import as_markdown
+from app.results.baseline import against_baseline, baseline_columns
+from app.results.compare import compare_runs, side_of
+from app.results.doubts import doubts
+from app.results.facets import facets
+from app.results.follow.reader import RunReader
+from app.results.follow.state import RunState
+from app.results.history import read_history
+from app.results.hosts import the_same
+from app.results.labels import case_label, labels
+from app.results.pivot import pivot
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.settings import settings
+from app.results.together import Together
+from app.results.verdicts import run_difference
+from tests.app.results.merging.machines import LARGE, NETS, machine, made, merged
+from tests.app.results.runs import CASE
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Two hosts, of which one is a virtual machine, in `both`, and its parts in `runs`."""
+    a = made(tmp_path / "runs" / "a", machine("board"), NETS, baseline="fake")
+    b = made(tmp_path / "runs" / "b", machine("server", LARGE), NETS, us=5.0, baseline="fake")
+    return merged(tmp_path / "both", a, b).run.path
+
+
+def state_of(run: Path) -> RunState:
+    reader = RunReader(run)
+    state = reader.poll()
+    reader.close()
+    assert state is not None
+    return state
+
+
+def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
+    series = state_of(run).series
+    (host,) = (one for one in settings(series) if one.key == "host")
+    assert [host.value(one) for one in series] == ["board", "server"] * 2
+    assert set(facets(series)["host"].values()) == {"on board", "on server"}
+    table = pivot(series, "runtime", "host", "latency_p50_us", highest=False)
+    assert table.columns == ("board", "server")
+    assert [round(cell.ratio or 0, 2) for cell in table.cells if cell.row == 0] == [2.0, 1.0]
+    told = Together([one.case for one in series]).text([one.key for one in series[:2]])
+    assert told == "2 cases (fake; on board, server)"
+
+
+def test_a_label_tells_the_host_only_where_cases_differ_in_it() -> None:
+    here, there = replace(CASE, host="board"), replace(CASE, host="server")
+    assert case_label(here) == "add.onnx fake batch 4 on board"
+    assert labels([here]) == {here.case_id: "add · fake"}
+    assert labels([here, there])[there.case_id] == "add · fake · on server"
+
+
+def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
+    state = state_of(run)
+    (virtual,) = (
+        one for one in doubts(state.series, state.environments, True) if "virtual" in one.what
+    )
+    assert (virtual.what, virtual.rows) == ("a virtual machine: server", 2)
+    assert 'host="server"' in virtual.query
+
+
+def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
+    measured = Rows().measured(read_run(run))
+    names = {one.case.case_id: one.row["host"] for one in measured}
+    told = baseline_columns(read_run(run).manifest.asked, measured)
+    assert len(told) == 2
+    assert all(names[key] == names[str(row["baseline"])] for key, row in told.items())
+    found = against_baseline(read_run(run).manifest.asked, measured, "")
+    assert found is not None
+    assert [one.label[-9:] for one in found.cases] == [" on board", "on server"]
+
+
+def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> None:
+    """Rounds of two runs lie at other times, on one host too: theirs of a number are no pair."""
+    a = made(tmp_path / "a", machine("board"), NETS[:1], baseline="fake")
+    b = made(tmp_path / "b", machine("board"), NETS[1:], us=10.2, baseline="fake")
+    run = merged(tmp_path / "c", a, b).run
+    first, second = Rows().measured(run)
+    assert first.turn != second.turn
+    found = run_difference(first, second, "p50")
+    assert found is not None
+    assert not found.in_turn
+
+
+def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path: Path) -> None:
+    a, both = side_of(read_run(tmp_path / "runs" / "a")), side_of(read_run(run))
+    found = compare_runs(a, both)
+    assert len(found.cases) == 2
+    assert found.only_second == ("add · fake · on server", "add · ort-cpu · on server")
+    assert ("hosts", "board", "board, server") in found.environment
+    assert len(compare_runs(both, both).cases) == 4
+    same = the_same([(NETS[0], "board")])
+    assert [same(one.case, one.row["host"]) for one in both.cases] == [True, False, False, False]
+
+
+def test_history_counts_a_measurement_once(run: Path, tmp_path: Path) -> None:
+    found = read_history(tmp_path)
+    assert len(found.runs) == 2
+    assert found.passed_over == (f"{run} was merged of runs that are here themselves",)
+    assert {(trend.host, trend.cpu) for trend in found.trends} == {
+        ("board", "A76"),
+        ("server", "EPYC"),
+    }
+    alone = read_history(run)
+    assert {trend.host for trend in alone.trends} == {"board", "server"}
+    assert {trend.case_id for trend in alone.trends} == {case.case_id for case in NETS}
+
+
+def test_pages_name_every_host(run: Path) -> None:
+    found = read_run(run)
+    measured = Rows().measured(found)
+    page = "\n".join(as_markdown(found, measured))
+    assert "on board, A76 and server, EPYC" in page
+    assert "A76 and EPYC" in "\n".join(check_page(found, measured))
+
+
+def test_a_case_without_a_host_has_the_id_that_it_always_had() -> None:
+    assert Case("add.onnx", "fake", host="").case_id == Case("add.onnx", "fake").case_id
+    assert Case("add.onnx", "fake", host="a").case_id != Case("add.onnx", "fake").case_id

@@ -1,0 +1,79 @@
+"""How far a search ends from the processor's int8 peak: a real peak, and arithmetic on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.results import int8_peak
+from app.results.int8_peak import Int8Peak, peak_of_host, with_peak
+from app.results.reader import read_run
+from app.results.tune_answer import TunesFound, tunes_found
+from tests.app.results.filled import MODEL
+from tests.app.results.tuned_runs import GRID, new_tune, play
+
+PEAK = Int8Peak(2e11, "somebody")
+WITH_INT8 = {**GRID, "precisions": ("fp32", "int8")}
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search among fp32 and int8 that is over."""
+    path = tmp_path_factory.mktemp("tuned") / "run"
+    with new_tune(path, "p50", WITH_INT8) as folder:
+        play(folder)
+    return path
+
+
+def found_with(path: Path, kept_in: Path) -> tuple[TunesFound, TunesFound]:
+    """What a folder's search came to, before and after the peak is told."""
+    run = read_run(path)
+    found = tunes_found(run)
+    assert found is not None
+    return found, with_peak(found, run, kept_in)
+
+
+def test_the_work_of_a_run_over_its_time_is_a_share_of_the_peak(
+    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(int8_peak, "peak_of_host", lambda _: PEAK)
+    before, after = found_with(searched, tmp_path)
+    assert after.searches[0][1].sentences[:-1] == before.searches[0][1].sentences
+    sentence = after.searches[0][1].sentences[-1]
+    assert "of the int8 peak, 200 GMAC/s by somebody" in sentence
+    assert " in its p50: " in sentence
+    # 100 us is the fastest that the script has; a run has MODEL's MACs.
+    assert MODEL.macs is not None
+    share = MODEL.macs / 100e-6 / PEAK.macs_per_s
+    told = float(sentence.split(" % of the int8 peak")[0].split()[-1]) / 100
+    assert told == pytest.approx(share, rel=0.05)
+
+
+def test_a_search_without_int8_has_no_such_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(int8_peak, "peak_of_host", lambda _: PEAK)
+    with new_tune(tmp_path / "run", "p50") as folder:
+        play(folder)
+    before, after = found_with(tmp_path / "run", tmp_path)
+    assert after == before
+
+
+def test_without_an_engine_that_measures_it_nothing_is_said(
+    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exporters.own.command", lambda *_: ["false"])
+    assert peak_of_host(tmp_path) is None
+    before, after = found_with(searched, tmp_path)
+    assert after == before
+
+
+def test_the_peak_is_measured_by_an_engine_and_kept(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    found = peak_of_host(tmp_path)
+    assert found is not None
+    assert found.macs_per_s > 1e9 and "MatMulInteger" in found.how
+    (kept,) = tmp_path.iterdir()
+    assert json.loads(kept.read_text())["macs_per_s"] == found.macs_per_s

@@ -1,0 +1,139 @@
+"""What several replicas serve against one: which cases are paired, and what has no figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.round import MEASURED, RECORD, RoundResult
+from app.cases.scenario import Scenario
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+
+ALONE = Case("mlp", "ort-cpu", axes={"batch": 4})
+TWO = replace(ALONE, options={"sessions": 2})
+OFFLINE = Scenario.parse("offline")
+LEVELS = (100.0, 160.0, 90.0, 250.0, 120.0)
+"""A machine whose rounds differ much, all cases of a round alike."""
+
+
+def rows_of(path: Path, cases: Sequence[Case], recorded: Any) -> list[Row]:
+    with RunFolder.create(path, manifest_of(cases, len(LEVELS))) as folder:
+        folder.begin(ENVIRONMENT)
+        recorded(folder)
+    return Rows().of(read_run(path))
+
+
+def test_the_efficiency_is_the_speedup_over_the_sessions(tmp_path: Path) -> None:
+    slower = (1.0, 1.2, 1.1, 1.3, 1.25)
+
+    def recorded(folder: RunFolder) -> None:
+        for number, level in enumerate(LEVELS):
+            record(folder, ALONE, number, [level] * 30)
+            mine = [level * slower[number]] * 30
+            record(folder, TWO, number, mine, concurrency=2)
+
+    alone, two = rows_of(tmp_path / "run", (ALONE, TWO), recorded)
+    log = -np.log(slower)
+    assert two["scaling_base"] == alone["case_id"]
+    assert two["replicas"] == 2.0
+    assert two["speedup"] == pytest.approx(2.0 * math.exp(log.mean()), rel=1e-5)
+    assert two["scaling_efficiency"] == pytest.approx(math.exp(log.mean()), rel=1e-5)
+    # The rounds themselves differ by far more than the interval: pairs are what is counted.
+    low, high = stats.t.interval(0.95, 4, log.mean(), log.std(ddof=1) / math.sqrt(5))
+    assert two["scaling_efficiency_ci_low"] == pytest.approx(math.exp(low), rel=1e-4)
+    assert two["scaling_efficiency_ci_high"] == pytest.approx(math.exp(high), rel=1e-4)
+    assert alone["scaling_efficiency"] is None
+
+
+def test_offline_counts_its_blocks(tmp_path: Path) -> None:
+    """Two lanes that take turns of 20 us against one of 15: 2 / 20 against 1 / 15 in a us."""
+    alone, two = (replace(case, scenario=OFFLINE) for case in (ALONE, TWO))
+
+    def recorded(folder: RunFolder) -> None:
+        for number in range(3):
+            record_block(folder, alone, number, lanes=1, run_us=15.0)
+            record_block(folder, two, number, lanes=2, run_us=20.0)
+
+    _, row = rows_of(tmp_path / "run", (alone, two), recorded)
+    assert row["speedup"] == pytest.approx(1.5)
+    assert row["scaling_efficiency"] == pytest.approx(0.75)
+    assert row["scaling_efficiency_ci_low"] == pytest.approx(0.75)
+
+
+def record_block(folder: RunFolder, case: Case, number: int, lanes: int, run_us: float) -> None:
+    records = np.zeros(40, RECORD)
+    records["phase"], records["lane"] = MEASURED, np.arange(40) % lanes
+    records["started_ns"] = 5000 + np.arange(40) // lanes * run_us * 1e3
+    records["finished_ns"] = records["started_ns"] + run_us * 1e3
+    name = f"{case.case_id}.{number}.bin"
+    (folder.samples / name).write_bytes(records.tobytes())
+    folder.record(
+        RoundResult(case.case_id, number, "ok", samples=name, iterations=40, concurrency=lanes)
+    )
+
+
+def test_two_rounds_have_an_efficiency_and_no_interval(tmp_path: Path) -> None:
+    def recorded(folder: RunFolder) -> None:
+        for number in range(2):
+            record(folder, ALONE, number, [100.0] * 30)
+            record(folder, TWO, number, [200.0] * 30, concurrency=2)
+
+    _, two = rows_of(tmp_path / "run", (ALONE, TWO), recorded)
+    assert two["scaling_efficiency"] == pytest.approx(0.5)
+    assert two["scaling_efficiency_ci_low"] is None
+
+
+def test_streams_and_sessions_are_both_counted_and_no_other_option(tmp_path: Path) -> None:
+    base = replace(ALONE, runtime="openvino-cpu", options={"pinning": True})
+    both = replace(base, options={**base.options, "streams": 2, "sessions": 2})
+    other = replace(both, options={"streams": 2, "pinning": False})
+
+    def recorded(folder: RunFolder) -> None:
+        record(folder, base, 0, [100.0] * 30)
+        record(folder, both, 0, [100.0] * 30, concurrency=4)
+        record(folder, other, 0, [100.0] * 30, concurrency=2)
+
+    _, told, lone = rows_of(tmp_path / "run", (base, both, other), recorded)
+    assert told["replicas"] == 4.0
+    assert told["scaling_efficiency"] == pytest.approx(1.0)
+    assert lone["scaling_base"] is lone["scaling_absent"] is None, "it was not measured alone"
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"status": "wrong_output", "reason": "off by 2"}, "it is wrong_output: off by 2"),
+        ({"clock": "simulated"}, "the clock is simulated, alone wall"),
+    ],
+)
+def test_what_has_no_efficiency_says_why(tmp_path: Path, facts: Any, why: str) -> None:
+    def recorded(folder: RunFolder) -> None:
+        record(folder, ALONE, 0, [100.0] * 30)
+        record(folder, TWO, 0, [100.0] * 30, concurrency=2, **facts)
+
+    _, two = rows_of(tmp_path / "run", (ALONE, TWO), recorded)
+    assert two["scaling_absent"] == why
+    assert two["scaling_efficiency"] is None
+
+
+def test_a_case_with_gaps_has_no_inputs_in_a_second_to_scale(tmp_path: Path) -> None:
+    alone, two = (replace(case, scenario=Scenario("paced", 20.0)) for case in (ALONE, TWO))
+
+    def recorded(folder: RunFolder) -> None:
+        record(folder, alone, 0, [100.0] * 30)
+        record(folder, two, 0, [100.0] * 30, concurrency=2)
+
+    _, row = rows_of(tmp_path / "run", (alone, two), recorded)
+    assert row["scaling_absent"] == "it has no inputs in a second"

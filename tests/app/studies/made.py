@@ -1,0 +1,76 @@
+"""Run folders of a study made by hand: its cases with known samples, some with none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.status import Status
+from app.plan.expand import expand
+from app.plan.plan import parse_plan
+from app.plan.studies import load_study, with_runtimes
+from app.results.folder import RunFolder
+from app.results.manifest import new_manifest
+from tests.app.results.runs import ENVIRONMENT, record
+
+SAMPLES = 400
+"""Enough for a p99 to be claimed."""
+
+
+def make_run(
+    path: Path,
+    study: str,
+    runtimes: list[str],
+    latency_us: Callable[[Case], float | Status | None],
+    *,
+    rounds: int = 1,
+    budget_s: float | None = None,
+    load: float = 0.5,
+) -> tuple[Case, ...]:
+    """A run of the whole study with one round of each case: runs of this latency, or how it ended;
+    None is a case that was not come to. The machine has one core and this load. Gives the cases."""
+    data = load_study(study).model_dump(exclude_unset=True)
+    data["sweeps"] = [with_runtimes(grid, runtimes) for grid in data["sweeps"]]
+    plan = parse_plan({**data, "budget_s": budget_s, "rounds": rounds}, study)
+    cases = expand(plan)
+    manifest = new_manifest(
+        name=plan.name,
+        seed=1,
+        rounds=rounds,
+        time_limit_s=60.0,
+        limits=plan.lengths.limits,
+        plan=plan,
+        cases=cases,
+        environment={**ENVIRONMENT, "cores_usable": 1},
+    )
+    with RunFolder.create(path, manifest) as folder:
+        for case in cases:
+            told = latency_us(case)
+            if isinstance(told, str):
+                record(folder, case, 0, status=told, reason="as it was told")
+            elif told is not None:
+                clock = "simulated" if case.runtime.startswith("fpga") else "wall"
+                facts: dict[str, Any] = {
+                    "clock": clock,
+                    "boundary": "host",
+                    "environment": {"load_1min": load},
+                }
+                record(folder, case, 0, [told] * SAMPLES, **facts)
+    return cases
+
+
+def tables(page: str) -> list[list[list[str]]]:
+    """The tables of a page in Markdown, each as rows of cells, its headings the first."""
+    found: list[list[list[str]]] = []
+    inside = False
+    for line in page.splitlines():
+        if line.startswith("|"):
+            if not inside:
+                found.append([])
+            cells = [cell.strip().replace("\\", "") for cell in line.split("|")[1:-1]]
+            if set("".join(cells)) - set("-:"):
+                found[-1].append(cells)
+        inside = line.startswith("|")
+    return found

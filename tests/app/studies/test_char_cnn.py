@@ -1,0 +1,95 @@
+"""The char-CNN's study: the published history beside what was measured, never in one column."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.plan.studies import load_study
+from app.results.reader import read_run
+from app.studies.char_cnn import ladder
+from app.studies.found import Found, found_in
+from app.studies.markdown import as_markdown
+from app.studies.page import page
+from app.studies.table import study
+from tests.app.results.tuned_runs import new_tune, play
+from tests.app.studies.made import make_run, tables
+from tests.checkout import ROOT
+
+RUNTIMES = ["ort-cpu", "torch-cpu"]
+
+
+def history() -> list[tuple[str, float]]:
+    source = (ROOT / "assets" / "published" / "char_cnn_history.csv").read_text("utf-8")
+    rows = csv.DictReader(source.splitlines())
+    return [(row["step"], float(row["inputs_per_s"])) for row in rows]
+
+
+def latency_us(case: Case) -> float:
+    """4 ms alone on ort-cpu, twice that without optimisation, half with all threads; a batch costs
+    half of what its inputs do, torch a third less."""
+    took = 4000.0 * (1.0 + 0.5 * (case.axes["batch"] - 1))
+    took *= 2.0 if case.options.get("graph_optimization") == "off" else 1.0
+    took *= 0.5 if case.threads == 0 else 1.0
+    return took * (2 / 3 if case.runtime == "torch-cpu" else 1.0)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("steps") / "run"
+    make_run(folder, "char-cnn/steps", RUNTIMES, latency_us)
+    found = found_in(folder, load_study("char-cnn/steps"))
+    return as_markdown(page(study("char-cnn/steps"), found))
+
+
+def test_the_history_is_as_published(told: str) -> None:
+    table = tables(told)[1]
+    before: float | None = None
+    for row, (step, rate) in zip(table[1:], history(), strict=True):
+        assert row[0] == step
+        assert float(row[1]) == rate
+        if before is not None:
+            assert float(row[2]) == pytest.approx(rate / before, rel=5e-3)
+        before = rate
+
+
+def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> None:
+    here = {row[0]: row[3:] for row in tables(told)[1][1:]}
+    # 1 input in 4 ms; 32 in 4 ms x 16.5.
+    assert here["Naively batched computation"][1:] == ["250/s", "485/s", "1.94"]
+    assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50"]
+    fused = here["Replace every conv1d with conv1d_kernel, fuse relu"]
+    assert fused[1:] == ["125/s", "250/s", "2.00"]
+    assert here["Use multiple GPUs"][1:] == ["250/s", "500/s", "2.00"]
+    assert here["Naive CUDA linear"] == ["", "", "", ""], "nothing here is written by hand"
+
+
+def test_every_case_of_the_plan_belongs_to_the_study(told: str) -> None:
+    """Replicas are sessions of offline, which the plan says in another word."""
+    assert "are not the study's" not in told
+    replicas = next(table for table in tables(told) if "efficiency" in table[0])
+    counts = [(row[0], row[1]) for row in replicas[1:]]
+    assert counts == [(name, count) for name in RUNTIMES for count in ("1", "2", "4")]
+
+
+def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
+        play(folder)
+    page = as_markdown(ladder.tables(Found(read_run(tmp_path / "run"), ())))
+    (table,) = tables(page)
+    assert [row[0] for row in table[1:8]] == [step for step, _ in history()]
+    measured = [row[3] for row in table[1:] if row[3]]
+    assert measured[0].startswith("default: fake fp32")
+    assert "latency_us=100.0" in measured
+    assert table[0][1] == "published inputs/s"
+    assert table[0][4] == "measured inputs/s"
+
+
+def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
+        play(folder, most_rounds=2)
+    page = as_markdown(ladder.tables(Found(read_run(tmp_path / "run"), ())))
+    assert "there is no ladder yet" in page

@@ -1,0 +1,144 @@
+"""dlmark's four figures: each from known samples, and what is published kept apart."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.status import Status
+from app.plan.expand import expand
+from app.plan.studies import load_study
+from app.results.folder import RunFolder
+from app.results.lines import Tried
+from app.results.manifest import read_manifest
+from app.studies.found import found_in
+from app.studies.markdown import as_markdown
+from app.studies.page import page, write_page
+from app.studies.study import Study
+from app.studies.table import study
+from tests.app.results.runs import record
+from tests.app.studies.made import make_run, tables
+from tests.checkout import ROOT
+
+SVG = "{http://www.w3.org/2000/svg}"
+RUNTIMES = ["ort-cpu", "torch-cpu"]
+
+
+def part(name: str) -> Study:
+    return study(f"dlmark/{name}")
+
+
+def told(name: str, folder: Path) -> str:
+    return as_markdown(page(part(name), found_in(folder, load_study(f"dlmark/{name}"))))
+
+
+def row_of(table: list[list[str]], *names: str) -> dict[str, str]:
+    (row,) = [row for row in table[1:] if tuple(row[: len(names)]) == names]
+    return dict(zip(table[0], row, strict=True))
+
+
+def slower_in_batches(case: Case) -> float | Status | None:
+    """A millisecond for each input and one more; vgg19 was not come to, and 16 does not fit it."""
+    batch = case.axes["batch"]
+    if case.model == "vgg19":
+        return "out_of_memory" if batch == 16 else None
+    return 1000.0 * (batch + 1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dlmark") / "run"
+    make_run(path, "dlmark/throughput", RUNTIMES, slower_in_batches, rounds=1)
+    return path
+
+
+def test_throughput_is_the_batch_over_the_mean_run(folder: Path) -> None:
+    _, rates, memory, _ = tables(told("throughput", folder))
+    row = row_of(rates, "resnet50_v2")
+    # 1 image in 2 ms, 4 in 5 ms, 16 in 17 ms.
+    assert [row[size] for size in ("1", "4", "16")] == ["500/s", "800/s", "941/s"]
+    lost = row_of(rates, "vgg19")
+    assert (lost["1"], lost["16"]) == ("not come to", "out of memory")
+    assert len(rates) == len(memory) == 1 + 34
+
+
+def test_published_accuracy_has_a_column_of_its_own(folder: Path) -> None:
+    text = told("throughput", folder)
+    table = tables(text)[-1]
+    assert table[0] == ["model", "family", "images/s, measured", "top-1, published"]
+    source = (ROOT / "assets" / "published" / "gluon_zoo.csv").read_text("utf-8")
+    published = {row["model"]: row["published_top1"] for row in csv.DictReader(source.splitlines())}
+    for model, _, rate, top1 in table[1:]:
+        assert top1 == f"{100 * float(published[model]):.2f} %"
+        assert rate == ("out of memory" if model == "vgg19" else "941/s")
+    said = "at batch 16, which most have; the study has 64. Top-1 is published"
+    assert said in text.replace("\\", "")
+
+
+def test_pictures_show_what_was_measured_and_no_more(folder: Path) -> None:
+    found = found_in(folder, load_study("dlmark/throughput"))
+    asked = part("throughput")
+    names = set(write_page(asked, found))
+    assert names == {"study.md", "throughput.svg", "published-accuracy.svg"}
+    points = {
+        name: list(ElementTree.parse(folder / name).iter(f"{SVG}circle"))
+        for name in names - {"study.md"}
+    }
+    # Nine networks are a quarter; of vgg19, which is one of them, nothing was measured.
+    assert len(points["throughput.svg"]) == 8 * 3
+    titles = [point.findtext(f"{SVG}title") or "" for point in points["published-accuracy.svg"]]
+    assert len(titles) == 33
+    assert all("published top-1" in title for title in titles)
+
+
+def test_devices_stand_beside_each_other(tmp_path: Path) -> None:
+    def latency_us(case: Case) -> float:
+        return 1000.0 if case.runtime == "ort-cpu" else 4000.0
+
+    make_run(tmp_path / "run", "dlmark/devices", RUNTIMES, latency_us)
+    _, devices = tables(told("devices", tmp_path / "run"))
+    row = row_of(devices, "alexnet", "16")
+    assert (row["ort-cpu"], row["torch-cpu"]) == ("16.0k/s", "4.00k/s")
+
+
+def test_the_largest_batch_says_what_ended_the_search_and_that_one_is_not_over(
+    tmp_path: Path,
+) -> None:
+    ends: dict[str, dict[int, Status]] = {
+        "alexnet": {2: "ok", 4: "out_of_memory", 3: "ok"},
+        "inceptionv3": {2: "ok"},
+    }
+    path = tmp_path / "run"
+    cases = make_run(path, "dlmark/largest", [], lambda case: 50.0 if case.model in ends else None)
+    with RunFolder.reopen(path) as folder:
+        for first in cases:
+            for batch, status in ends.get(first.model, {}).items():
+                case = Case(
+                    first.model,
+                    first.runtime,
+                    axes={"batch": batch},
+                    threads=first.threads,
+                    suite=first.suite,
+                )
+                folder.record(Tried(case))
+                record(folder, case, 0, [50.0] * 9 if status == "ok" else [], status)
+    assert read_manifest(path).asked.memory_limit == "8GiB"
+    *_, table = tables(told("largest", path))
+    over, going, absent = (row_of(table, name) for name in (*ends, "vgg19"))
+    assert (over["largest batch"], over["what ended it"]) == ("3", "out of memory at 4")
+    assert over["tried"] == "1, 2, 4, 3"
+    assert going["what ended it"] == "not over, none larger was tried"
+    assert absent["largest batch"] == "not come to"
+
+
+def test_the_plans_are_the_documents_networks() -> None:
+    zoo = {case.model for case in expand(load_study("dlmark/throughput"))}
+    assert len(zoo) == 34
+    assert zoo == {case.model for case in expand(load_study("dlmark/largest"))}
+    trained = expand(load_study("dlmark/accuracy"))
+    assert {case.axes["batch"] for case in trained} == {64}
+    assert {case.precision for case in trained} == {"fp32", "int8"}

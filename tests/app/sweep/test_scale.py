@@ -1,0 +1,185 @@
+"""A sweep of very many cases: each is worked on once, and nothing is summed again and again.
+
+What it takes in seconds and bytes, `python -m tests.benchmarks scale` tells.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.cases import case as case_module
+from app.cases.case import Case
+from app.cases.column import Row
+from app.machine.environment import describe_host
+from app.plan.plan import Plan, Sweep
+from app.results.folder import RESULTS, RunFolder
+from app.results.manifest import MANIFEST, manifest_text, read_manifest
+from app.results.reader import read_run
+from app.sweep import refreshing
+from app.sweep.begin import begin
+from app.sweep.engine import SETTLED_AT_ONCE
+from app.sweep.events import Ended
+from app.sweep.refreshing import Refresher
+from app.sweep.run import SweepRun
+from app.sweep.sources.tally import Tally
+from app.sweep.work.round import SettledRound
+from exporters.codec import to_json
+from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
+from tests.app.sweep.sweeps import write_add_graph
+
+THREADS = tuple(range(1, 31))
+BATCHES = tuple(range(1, 11))
+
+
+def plan_of(folder: Path, precisions: tuple[str, ...] = ("fp32",)) -> Plan:
+    """300 cases of each precision."""
+    graph = write_add_graph(folder / "add.onnx", ("batch", 3))
+    sweep = {"models": (str(graph),), "runtimes": ("fake",), "precisions": precisions}
+    return Plan(sweeps=(Sweep(**sweep, batch_size=BATCHES, threads=THREADS),))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def digests(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What has been digested so far."""
+    seen: list[object] = []
+    digest = case_module._digest
+
+    def counted(named: dict[str, object]) -> str:
+        seen.append(named)
+        return digest(named)
+
+    monkeypatch.setattr(case_module, "_digest", counted)
+    return seen
+
+
+def test_a_case_is_named_once_when_it_is_planned_and_once_when_it_is_read(
+    tmp_path: Path, digests: list[object]
+) -> None:
+    with begin(plan_of(tmp_path), tmp_path / "run") as folder:
+        assert len(digests) == len(folder.manifest.cases) == 300
+        digests.clear()
+        with SweepRun(folder, describe_host()):
+            assert not digests, "a sweep that begins names no case again"
+    manifest = read_manifest(tmp_path / "run")
+    assert len(digests) == 300
+    with RunFolder.reopen(tmp_path / "run", manifest) as again, SweepRun(again, describe_host()):
+        assert len(digests) == 300, "a resumed run reads its manifest once"
+
+
+def test_a_manifest_has_a_line_for_each_case_and_the_same_bytes_each_time(tmp_path: Path) -> None:
+    with begin(plan_of(tmp_path), tmp_path / "run") as folder:
+        manifest = folder.manifest
+    text = (tmp_path / "run" / MANIFEST).read_text()
+    assert text == manifest_text(read_manifest(tmp_path / "run")) == manifest_text(manifest)
+    for case in manifest.cases:
+        (line,) = (line for line in text.splitlines() if case.case_id in line)
+        told = json.loads(line.strip().rstrip(","))
+        assert told["threads" if case.threads > 1 else "model"]
+        assert "precision" not in told, "what is at its default is left out"
+
+
+def test_a_manifest_of_before_is_read_as_it_was(tmp_path: Path) -> None:
+    manifest = manifest_of()
+    RunFolder.create(tmp_path / "run", manifest).close()
+    (tmp_path / "run" / MANIFEST).write_text(json.dumps(to_json(manifest), indent=1))
+    assert read_manifest(tmp_path / "run") == manifest
+
+
+def test_refusals_come_some_at_a_time_so_that_a_stop_is_heard(tmp_path: Path) -> None:
+    with (
+        begin(plan_of(tmp_path, ("fp32", "bf16")), tmp_path / "run") as folder,
+        SweepRun(folder, describe_host()) as run,
+    ):
+        events = run.step(0.0)
+        settled = [e for e in events if isinstance(e, Ended) and isinstance(e.work, SettledRound)]
+        assert len(settled) == SETTLED_AT_ONCE < 300
+        assert run.live.rounds_done == run.live.rounds_total - 4 * 300
+        run.stop(now=True)
+        while not run.finished:
+            run.step(0.1)
+        run.close(130)
+    recorded = read_run(tmp_path / "run").rounds
+    assert len(recorded) == SETTLED_AT_ONCE
+    assert {r.status for rounds in recorded.values() for r in rounds.values()} == {"unsupported"}
+
+
+def test_results_are_renewed_a_little_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refreshing, "AT_ONCE_S", 0.0)
+    monkeypatch.setattr(refreshing, "REFRESH_S", 0.0)
+    begun: Row = {"case_id": "a", "status": "ok"}
+    waiting: list[Row] = [{"case_id": str(n), "status": "cancelled"} for n in range(9)]
+    rows = [begun, *waiting]
+    taken: list[Row] = []
+
+    def read() -> Iterator[Row]:
+        for row in rows:
+            taken.append(row)
+            yield row
+
+    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
+        refresher = Refresher(folder, ("case_id", "status"))
+        refresher.go_on(read())
+        assert not taken, "nothing is new"
+        refresher.is_stale = True
+        for count in range(1, 11):
+            refresher.go_on(read())
+            assert len(taken) == count
+            assert not refresher.told and not (tmp_path / "run" / RESULTS).exists()
+        refresher.go_on(read())
+    assert refresher.told == {"a": begun}
+    lines = (tmp_path / "run" / RESULTS).read_text().splitlines()
+    assert lines == ["case_id,status", "a,ok", *(f"{n},cancelled" for n in range(9))]
+
+
+def test_what_is_counted_is_what_a_sum_would_be() -> None:
+    chance, tally = random.Random(5), Tally()
+    wanted: dict[str, int] = {}
+    known: dict[str, set[int]] = {}
+    ended: set[str] = set()
+    for name in map(str, range(20)):
+        wanted[name], known[name] = chance.randrange(1, 6), set(chance.sample(range(8), 2))
+        ended |= {name} if chance.random() < 0.2 else set()
+        tally.add(name, wanted[name], known[name], name in ended)
+    for _ in range(500):
+        name, number = str(chance.randrange(20)), chance.randrange(8)
+        match chance.randrange(4):
+            case 0:
+                ended.add(name)
+                tally.end(name)
+            case 1:
+                wanted[name] = number
+                tally.want(name, number)
+            case _:
+                assert tally.take(name, number) == (number not in known[name])
+                known[name].add(number)
+        lacking = {n: set(range(wanted[n])) - known[n] for n in wanted}
+        assert tally.wanted == sum(wanted.values())
+        assert tally.left == sum(len(lacking[n]) for n in wanted if n not in ended)
+        assert tally.lacks(name, number) == (number in lacking[name])
+
+
+def test_what_a_killed_writer_was_writing_is_removed_by_the_next(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / "run", manifest_of()).close()
+    draft, own = tmp_path / "run" / ".live.json.4711", tmp_path / "run" / ".notes"
+    draft.write_text("{")
+    own.write_text("mine")
+    RunFolder.reopen(tmp_path / "run").close()
+    assert not draft.exists() and own.exists()
+
+
+def test_the_ledger_counts_what_its_rounds_say(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, CASE, 0, [10.0] * 8)
+        record(folder, OTHER, 0, status="crashed")
+        with SweepRun(folder, describe_host()) as run:
+            assert run.live.cases_failed == 1
+            assert (run.live.rounds_done, run.live.rounds_total) == (3, 4), "a crash ends its case"
+            assert isinstance(run.cases[CASE.case_id], Case)

@@ -1,0 +1,231 @@
+"""Names that would do harm leave a real run by every way there is as text, and as nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import tomllib
+from contextlib import redirect_stdout
+from html import unescape
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("markdown_it")
+pytest.importorskip("pyarrow")
+
+from app.opened import open as open_run
+from app.plan.plan import load_plan
+from app.plan.toml_text import plan_toml
+from app.results.plain import printable, storable
+from app.results.reader import read_run
+from app.results.table import read_rows
+from runtimes.fpga.__main__ import main as explain
+from tests.app.headless.batch import run as batch
+from tests.app.hostile import (
+    AXIS,
+    OF_FILES,
+    Seen,
+    formulas,
+    opened_by_markdown,
+    save_hostile,
+    steering,
+)
+from tests.app.report.pages import CHROMIUM, rendered
+
+GLANCE = ("--profile", "glance", "--rounds", "1", "--batch", "1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of each name."""
+    place = tmp_path_factory.mktemp("hostile")
+    (place / "nets").mkdir()
+    for name in OF_FILES:
+        save_hostile(place / "nets" / f"{name}.onnx")
+    return place
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> dict[str, str]:
+    """What a terminal was told of two runs: of all names, where a round costs least, and of one
+    model on engines that tell of its nodes."""
+    said = {}
+    models = str(folder / "nets" / "*.onnx")
+    few = str(folder / "nets" / "*onerror*.onnx")
+    for name, flags in (
+        ("names", ("--models", models, "--runtimes", "fake")),
+        ("graphs", ("--models", few, "--runtimes", "ort-cpu,fpga:v80", "--profile-ops")),
+    ):
+        code, out, errors = batch("--headless", *flags, *GLANCE, "--out", str(folder / name))
+        assert code in (0, 1), errors
+        said[name] = out + errors
+    return said
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path, told: dict[str, str]) -> Path:
+    return folder / "names"
+
+
+@pytest.fixture(scope="module")
+def graphs(folder: Path, told: dict[str, str]) -> Path:
+    return folder / "graphs"
+
+
+def asked(*arguments: str) -> str:
+    code, out, errors = batch(*arguments)
+    assert code in (0, 1), errors
+    return out + errors
+
+
+def test_the_rows_are_there_and_have_the_names(run: Path) -> None:
+    names = {Path(str(row["model"])).stem for row in read_rows(run / "results.csv").values()}
+    assert names == {storable(name) for name in OF_FILES}
+
+
+def test_nothing_steers_a_terminal(told: dict[str, str], run: Path, graphs: Path) -> None:
+    for text in (
+        *told.values(),
+        asked("--compare", str(run), str(run)),
+        asked("--history", str(run.parent)),
+        asked("--verify", str(run)),
+        asked("--export", "json", str(run)),
+    ):
+        assert not steering(text)
+    code, _, errors = batch("--headless", "--models", f"{OF_FILES[4]}.onnx", "--runtimes", "fake")
+    assert code == 2
+    assert not steering(errors)
+
+
+def test_no_csv_has_a_formula(run: Path, graphs: Path, folder: Path) -> None:
+    asked("--export", "csv", str(run))
+    asked("--history", str(folder), "--csv", str(folder / "history.csv"))
+    files = [*run.glob("*.csv"), folder / "history.csv", *(graphs / "operators").glob("*.csv")]
+    assert len(files) == 5
+    for path in files:
+        assert not formulas(path.read_bytes()), path
+
+
+def test_operators_are_read_back_as_they_were_called(graphs: Path) -> None:
+    told = open_run(graphs)
+    ort = next(one for one in told.measured if one.case.runtime == "ort-cpu")
+    bars = told.operators(ort.case.case_id).data[0]
+    assert len(bars.x) >= 2
+
+
+def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
+    import pandas as pd
+
+    asked("--export", "json,parquet,trace", str(run))
+    rows = json.loads((run / "results.json").read_text("utf-8"))["rows"]
+    assert {Path(row["model"]).stem for row in rows} == set(OF_FILES)
+    frame = pd.read_parquet(run / "results.parquet")
+    assert {Path(name).stem for name in frame["model"]} == {storable(name) for name in OF_FILES}
+    for path in (run / "trace").iterdir():
+        told = json.loads(gzip.decompress(path.read_bytes()))
+        assert told["traceEvents"][0]["args"]["name"]
+
+
+def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> None:
+    asked("--export", "markdown", str(run), str(graphs))
+    pages = [(path / "results.md").read_text("utf-8") for path in (run, graphs)]
+    pages.append(asked("--compare", str(run), str(run), "--markdown"))
+    for text in pages:
+        own = re.sub(r"^<sub>(.*)</sub>$", r"\1", text, flags=re.MULTILINE)
+        assert list(opened_by_markdown(own)) == []
+        rows = [re.sub(r"\\.", "", line) for line in own.splitlines() if line[:2] == "| "]
+        assert len({row.count("|") for row in rows}) == 1
+        assert not steering(own)
+        assert not re.search(r"(?<!\\)(https?:/|www\.|@)", own), "of which GitHub makes links"
+
+
+def test_xml_is_read_by_a_parser(run: Path, folder: Path) -> None:
+    asked("--compare", str(run), str(run), "--junit", str(folder / "junit.xml"))
+    asked("--history", str(folder), "--plot", str(folder / "history.svg"))
+    net = next((folder / "nets").glob("*onerror*"))
+    card = ["explain", str(net), "--axis", f"{AXIS}=1", "--svg", str(folder / "card.svg")]
+    told = io.StringIO()
+    with redirect_stdout(told):
+        assert explain(card) == 0
+    assert not steering(told.getvalue())
+    for name in ("junit.xml", "history.svg", "card.svg"):
+        ElementTree.parse(folder / name)
+
+
+def test_a_plan_has_the_names(run: Path, tmp_path: Path) -> None:
+    plan = read_run(run).manifest.asked
+    names = tuple(f"{name}.onnx" for name in OF_FILES if name == storable(name))
+    grid = plan.sweeps[0].model_copy(update={"models": names})
+    written = plan_toml(plan.model_copy(update={"sweeps": (grid,)}))
+    assert tuple(tomllib.loads(written)["sweeps"][0]["models"]) == names
+    (tmp_path / "plan.toml").write_text(written, "utf-8")
+    assert load_plan(tmp_path / "plan.toml").sweeps[0].models == names
+
+
+@pytest.fixture(scope="module")
+def report(run: Path, graphs: Path) -> Path:
+    path = run.parent / "report.html"
+    asked("--report", str(run), str(graphs), "-o", str(path))
+    return path
+
+
+TAGS = (
+    *("html", "head", "meta", "title", "style", "body", "main", "section", "script"),
+    *("h1", "h2", "h3", "p", "ul", "ol", "li", "div", "span", "label", "input", "pre", "code"),
+    *("table", "caption", "thead", "tbody", "tr", "th", "td", "button", "figure", "figcaption"),
+)
+ATTRIBUTES = (
+    *("lang", "charset", "name", "content", "class", "id", "type", "placeholder", "scope", "title"),
+    *("role", "style", "aria-label", "aria-live", "data-case", "data-value"),
+)
+
+
+def test_a_page_has_no_tags_but_its_own(report: Path) -> None:
+    hostile = Seen(report.read_text("utf-8"))
+    assert hostile.tags <= set(TAGS)
+    assert hostile.attributes <= set(ATTRIBUTES)
+    assert not steering(hostile.text)
+    for name in OF_FILES:
+        assert printable(name) in hostile.text
+    assert "strange=1" in hostile.text
+    for script in hostile.scripts[:-2]:
+        json.loads(script)
+
+
+LOOK = """
+addEventListener("load", () => setTimeout(() => {
+  for (const plot of document.querySelectorAll(".plot")) {
+    plot.scrollIntoView();
+    const point = plot.querySelector(".point");
+    if (point) point.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+  }
+  setTimeout(() => {
+    const answer = document.createElement("pre");
+    answer.id = "answer";
+    answer.textContent = JSON.stringify({ ran: typeof strange,
+      links: document.querySelectorAll("main a:not(.modebar-btn)").length,
+      strange: document.querySelectorAll("main img, main b").length,
+      drawn: document.querySelectorAll("main .plot .main-svg").length,
+      ticks: [...document.querySelectorAll(".ytick text")].map((one) => one.textContent) });
+    document.body.append(answer);
+  }, 1500);
+}, 500));
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
+def test_in_a_browser_nothing_of_a_name_runs_and_figures_have_it_as_text(report: Path) -> None:
+    elements, console = rendered(report, LOOK)
+    assert not console
+    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert found is not None
+    told = json.loads(unescape(found[1]))
+    assert (told["ran"], told["links"], told["strange"]) == ("undefined", 0, 0)
+    assert told["drawn"]
+    ticks = " ".join(told["ticks"])
+    assert "<img src=x onerror=strange=1>" in ticks
+    assert "2026-11-22" in ticks, "a name, and no date"

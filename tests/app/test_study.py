@@ -1,0 +1,213 @@
+"""`--study`: a real run with its page, the page of a run that is there, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.round import MEASURED
+from app.plan.expand import expand
+from app.plan.flags import parse, plan_from_flags
+from app.plan.studies import load_study, study_names
+from app.results import text
+from app.results.published import neurio_blocks
+from app.results.reader import read_run
+from app.results.run import read_records
+from app.studies.table import STUDIES, study
+from tests.app.headless.batch import run
+from tests.app.studies.made import tables
+
+MODELS = ("dense_128_32", "skip_add_2")
+HALF = ("--study", "neurio", "--models", ",".join(MODELS), "--runtimes", "fake")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> tuple[Path, str]:
+    """A run of one layer and one cell on the scripted runtime, and what was printed of it."""
+    folder = tmp_path_factory.mktemp("neurio") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(cache))
+        patch.setenv("COLUMNS", "200")
+        code, out, errors = run(*HALF, "--profile", "glance", "--rounds", "1", "--out", str(folder))
+    assert code == 0, errors
+    return folder, out
+
+
+def test_figures_of_the_page_are_medians_of_the_samples(measured: tuple[Path, str]) -> None:
+    folder, out = measured
+    of_page = tables((folder / "study.md").read_text("utf-8"))
+    cells = [cell for table in of_page[1:] for row in table if row[1] == "fake" for cell in row]
+    recorded = read_run(folder)
+    for case in recorded.cases:
+        (result,) = recorded.rounds_of(case)
+        records = read_records(folder / "samples" / result.samples)
+        taken = records[records["phase"] == MEASURED]
+        median_us = float(np.median(taken["finished_ns"] - taken["started_ns"])) / 1e3
+        assert cells.count(text.latency(median_us)) >= 1
+        assert text.latency(median_us) in out
+
+
+def test_each_figure_stands_under_its_configuration(measured: tuple[Path, str]) -> None:
+    """The other 80 of the page have empty cells, and the page says that they are not in the run."""
+    folder, _ = measured
+    page = (folder / "study.md").read_text("utf-8")
+    labels, lines = {}, {}
+    for table in tables(page)[1:]:
+        for heading, line in zip(table[1::2], table[2::2], strict=True):
+            labels[heading[0]], lines[heading[0]] = heading[2:], line[2:]
+    for block in neurio_blocks():
+        assert labels[block.block][block.config - 1] == block.label
+        assert bool(lines[block.block][block.config - 1]) == (block.model in MODELS)
+    assert "not part of this run: conv1d\\_f32\\_s1" in page
+
+
+def test_result_files_have_neurios_fields(measured: tuple[Path, str]) -> None:
+    folder, out = measured
+    for part, model in zip(("layers", "cells"), MODELS, strict=True):
+        (profile,) = json.loads((folder / f"neurio-{part}-fake.json").read_text("utf-8"))
+        assert profile["model"]["model_name"] == model
+        assert profile["runtime"]["name"] == "fake"
+        assert len(profile["inference"]["inference_time"]) > 1
+        assert f"wrote {folder}/neurio-{part}-fake.json" in out
+
+
+def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> None:
+    folder, _ = measured
+    page = folder / "study.md"
+    before = page.read_bytes()
+    page.unlink()
+    code, out, errors = run("--study", "neurio", str(folder))
+    assert (code, errors) == (0, "")
+    assert page.read_bytes() == before
+    assert str(page) in out
+
+
+def test_a_run_goes_on_as_a_study(
+    measured: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    folder, _ = measured
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    before = (folder / "study.md").read_bytes()
+    code, _, errors = run("--study", "neurio", "--resume", str(folder))
+    assert code == 0, errors
+    assert (folder / "study.md").read_bytes() == before
+
+
+def test_another_studys_run_is_refused(measured: tuple[Path, str]) -> None:
+    folder, _ = measured
+    for words in ([str(folder)], ["--resume", str(folder)]):
+        code, out, errors = run("--study", "vollo", *words)
+        assert (code, out) == (2, "")
+        assert "has no case of study-vollo" in errors
+
+
+def test_a_page_that_cannot_be_written_fails_and_the_run_stays(
+    measured: tuple[Path, str],
+) -> None:
+    folder, _ = measured
+    page = folder / "study.md"
+    before = page.read_bytes()
+    page.unlink()
+    page.mkdir()
+    try:
+        code, out, errors = run("--study", "neurio", str(folder))
+    finally:
+        page.rmdir()
+        page.write_bytes(before)
+    assert (code, out, errors.count("\n")) == (1, "", 1)
+    assert "can't be written (Is a directory)" in errors
+
+
+def test_what_a_budget_leaves_out_is_named_and_can_be_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path, measured: tuple[Path, str]
+) -> None:
+    """A second is less than any round takes, and the graphs are in the cache by now."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("COLUMNS", "200")
+    folder = tmp_path / "run"
+    code, out, errors = run(*HALF, "--rounds", "2", "--budget", "1s", "--out", str(folder))
+    assert code == 1, errors
+    assert "the budget of 1 s left out 4 of 4 rounds\n- no round: fake all 2\n" in out
+    assert "- --resume with the folder of this run measures the rest\n" in out
+    of_page = tables((folder / "study.md").read_text("utf-8"))
+    assert sum(row.count("not come to") for table in of_page for row in table) == len(MODELS)
+
+
+def test_simulated_means_and_their_errors_are_those_of_the_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """One network on the three cards, really compiled and scheduled; the published means of its
+    row are copied from the document."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    folder = tmp_path / "run"
+    words = ["--study", "vollo", "--models", "cnn_tiny", "--runtimes", "fake"]
+    words += ["--profile", "glance", "--rounds", "1", "--budget", "5m", "--out", str(folder)]
+    code, _, errors = run(*words)
+    assert code == 0, errors
+    _, means, *_ = tables((folder / "study.md").read_text("utf-8"))
+    shown = dict(zip(means[0], means[1], strict=True))
+    recorded = read_run(folder)
+    for case in recorded.cases:
+        (result,) = recorded.rounds_of(case)
+        records = read_records(folder / "samples" / result.samples)
+        taken = records[records["phase"] == MEASURED]
+        mean_us = float(np.mean(taken["finished_ns"] - taken["started_ns"])) / 1e3
+        if case.runtime == "fake":
+            assert shown["fake measured"] == text.significant(mean_us)
+            continue
+        card = case.runtime.partition(":")[2].partition("@")[0].upper()
+        published = {"V80": 2.5, "IA-840F": 2.1, "IA-420F": 2.2}[card]
+        assert shown[f"{card} published"] == str(published)
+        assert shown[f"{card} simulated"] == f"{mean_us:.2f}"
+        assert shown[f"{card} error"] == f"{100 * (mean_us - published) / published:+.1f} %"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--study", "volo"], "there is no study called 'volo': did you mean 'vollo'?"),
+        (["--study", "vollo", "--batch", "4"], "--batch says what the study vollo has settled"),
+        (["--study", "vollo", "--suite", "cells"], "--suite says what the study vollo"),
+        (["--study", "vollo", "--check"], "--check says what the study vollo has settled"),
+        (["--study", "vollo", "a", "b"], "--study pages one run, and 2 are named"),
+        (["--study", "vollo", "a", "--rounds", "2"], "--rounds says what the run a has settled"),
+        (["--study", "vollo", "--resume", "a", "--models", "mlp"], "--models says what the run in"),
+        (["--study", "vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
+    ],
+)
+def test_what_means_nothing_is_refused_before_anything_is_written(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, errors = run(*words)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert told in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_study_has_a_plan_and_a_page() -> None:
+    assert tuple(STUDIES) == study_names()
+    for name in STUDIES:
+        assert study(name).name == name
+        assert load_study(name).name == f"study-{name.replace('/', '-')}"
+        assert expand(plan_from_flags(parse(["--study", name])))
+
+
+def test_runtimes_that_a_study_names_stay() -> None:
+    plan = plan_from_flags(parse(["--study", "vollo", "--runtimes", "fake"]))
+    named = [sweep.runtimes for sweep in plan.sweeps]
+    assert named[0] == ("fake",)
+    assert {name.partition(":")[0] for names in named[1:] for name in names} == {"fpga"}
+
+
+def test_neurios_blocks_are_the_suites_models() -> None:
+    grids = load_study("neurio").sweeps
+    assert sorted(block.model for block in neurio_blocks()) == sorted(
+        model for grid in grids for model in grid.models
+    )
+    words = {block.model: (block.block, block.label) for block in neurio_blocks()}
+    assert words["conv1d_f64_s2"] == ("Convolutional 1D", "filters 64, stride 2")
+    assert words["classifier_globalavg"] == ("Classifier block", "GlAvg-Flatten-Dense10")

@@ -1,0 +1,128 @@
+"""`python -m tests.desktop.grabs DIR [LOOK…]`: a picture of every view, to be looked at.
+
+Of runs of one, six and forty series that are written and not measured (`tests.desktop.made`), in
+both themes and every look, by whole windows on the offscreen platform: some minutes for all of
+them, where `tests.desktop.screenshots` presses real keys on a real X server and measures first.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QThreadPool
+from PySide6.QtWidgets import QApplication
+
+from app.gui.look.preferences import Preferences
+from app.gui.plots.base import PlotView
+from app.gui.views import VIEWS
+from app.gui.window import MainWindow
+from tests.checkout import ROOT
+from tests.desktop.looks import LOOKS, THEMES, Look
+from tests.desktop.made import Made, make_all
+
+_MOST_S = 20.0
+"""What is not there after so long is a picture of that."""
+
+
+def main() -> int:
+    """Save all pictures below the folder that is named; returns 0."""
+    out, *names = sys.argv[1:]
+    folder = Path(out).resolve()
+    make_all(folder / "runs")
+    for look in LOOKS:
+        for theme in THEMES if not names or look.name in names else ():
+            command = [sys.executable, "-m", "tests.desktop.grabs", "--one", str(folder)]
+            env = {**os.environ, **look.env, "QT_QPA_PLATFORM": "offscreen"}
+            subprocess.run([*command, look.name, theme], cwd=ROOT, env=env, check=True)
+    return 0
+
+
+class Grabber:
+    """One look in one theme, in a process that Qt knows as such a screen."""
+
+    def __init__(self, folder: Path, look: Look, theme: str) -> None:
+        self._app = QApplication(sys.argv[:1])
+        self._pictures = folder / f"{look.name}-{theme}"
+        self._pictures.mkdir(exist_ok=True)
+        kept = self._pictures / "window.ini"
+        kept.unlink(missing_ok=True)
+        self._window = MainWindow(Preferences(kept))
+        self._window.set_theme(theme)
+        self._window.resize(look.width, look.height)
+        self._window.show()
+        self._wait(0.5)
+
+    def grab_all(self, runs: list[Made]) -> None:
+        self._save("welcome")
+        for made in runs:
+            self._open(made)
+            for spec in VIEWS:
+                if made.views and spec.key not in made.views:
+                    continue
+                if spec.fed == "all":
+                    self._window.table.view.clearSelection()  # no frame around every mark
+                self._window.docks.show(spec.key)
+                self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 1.5)
+                name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"
+                self._save(name)
+        self._window.close()
+
+    def _save(self, name: str) -> None:
+        self._window.grab().save(str(self._pictures / f"{name}.png"))
+
+    def _open(self, made: Made) -> None:
+        """The run with all its rows selected, another beside it where there is one."""
+        window = self._window
+        window.docks.go_to("measure")
+        window.open_run(made.folder)
+        self._wait(0.3, lambda: window.feed.folder == made.folder and window.feed.state is not None)
+        if made.beside is not None:
+            window.feed.compare(made.beside)
+        window.table.view.selectAll()
+
+        def summarised() -> bool:
+            state = window.feed.state
+            shown = [one for one in state.series if one.key in state.shown] if state else []
+            return all(one.summary is not None for one in shown if one.status == "ok")
+
+        self._wait(0.5, summarised)
+
+    def _wait(
+        self, seconds: float, there: Callable[[], bool] = lambda: True, most_s: float = _MOST_S
+    ) -> None:
+        """Until it is there, and so long after that."""
+        latest = time.monotonic() + most_s
+        while not there() and time.monotonic() < latest:
+            self._turn()
+        rested = time.monotonic() + seconds
+        while time.monotonic() < rested:
+            self._turn()
+
+    def _turn(self) -> None:
+        QThreadPool.globalInstance().waitForDone(20)
+        self._app.processEvents()
+        time.sleep(0.005)
+
+
+def _has_plots(view: PlotView) -> bool:
+    return bool(view.plots)
+
+
+def _grab_one(folder: Path, name: str, theme: str) -> None:
+    look = next(look for look in LOOKS if look.name == name)
+    Grabber(folder, look, theme).grab_all(make_all(folder / "runs"))
+    sys.stdout.write(f"{name} {theme}\n")
+    sys.stdout.flush()
+    os._exit(0)  # views without a window are left, which Qt takes apart in no order
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        _grab_one(Path(sys.argv[2]), *sys.argv[3:5])
+    sys.exit(main())

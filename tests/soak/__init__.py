@@ -1,0 +1,1 @@
+"""`make soak`: what takes minutes and rarely breaks."""
