@@ -39,7 +39,7 @@ class Ledger:
     _writers: dict[str, Writer] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
-    _void: dict[tuple[str, int], int] = field(default_factory=dict)
+    _voided: dict[tuple[str, int], int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
     _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Ledger:
                 self._take_round(source, line)
                 return line.case_id
             case Voided():
-                self._take_voided(line)
+                self._void(line)
                 return line.case_id
             case AccuracyResult():
                 self._accuracies.setdefault(line.subject, line)
@@ -86,29 +86,27 @@ class Ledger:
         return ""
 
     def _take_round(self, source: str, line: RoundResult) -> None:
-        case_id = line.case_id
-        if line.attempt <= self._void.get((case_id, line.round), 0):
-            return
-        known = self._rounds.setdefault(case_id, {})
+        known = self._rounds.setdefault(line.case_id, {})
         before = known.get(line.round)
-        stands = before is None or before.status == "cancelled" or before.attempt < line.attempt
-        if not stands:
+        void = self._voided.get((line.case_id, line.round), 0)
+        later = before is None or before.status == "cancelled" or before.attempt < line.attempt
+        if line.attempt <= void or not later:
             return
         self.recorded += before is None
         known[line.round] = line
         if line.status in FAILED:
-            self.failed.add(case_id)
-        wrote = self._wrote.setdefault(case_id, {})
+            self.failed.add(line.case_id)
+        wrote = self._wrote.setdefault(line.case_id, {})
         wrote.pop(line.round, None)
         if source in self._writers:
             wrote[line.round] = self._writers[source]
 
-    def _take_voided(self, line: Voided) -> None:
+    def _void(self, line: Voided) -> None:
         known = self._rounds.get(line.case_id, {})
         before = known.get(line.round)
         if line.attempt:
             place = line.case_id, line.round
-            self._void[place] = max(line.attempt, self._void.get(place, 0))
+            self._voided[place] = max(line.attempt, self._voided.get(place, 0))
             if before is None or before.attempt > line.attempt:
                 return
         self.recorded -= known.pop(line.round, None) is not None

@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain
 from types import TracebackType
 from typing import Any, Self
 
@@ -71,7 +71,6 @@ class SweepRun:
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
-        self._rule = asked.stopping
         here = place or ThisMachine(
             Telemetry.of_this_machine(),
             cores=() if cluster else asked.chosen_cores,
@@ -81,6 +80,7 @@ class SweepRun:
         benches = benches_of(cluster, here.ring) if cluster else ()
         self.said = tuple(chain.from_iterable(cluster.said.values())) if cluster else ()
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
+        self._rule = asked.stopping
         self._engine = Engine(source, here)
         self._seconds: dict[str, Mean] = {}
         self._refresher = Refresher(folder, row_names(asked))
@@ -139,12 +139,14 @@ class SweepRun:
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
-        lines: list[tuple[str, Line]] = []
+        lines: dict[str, list[Line]] = {}
         try:
             for event in events:
-                lines += self._take(event)
+                host = "" if isinstance(event, Paused | Finished) else event.work.host
+                lines.setdefault(host, []).extend(self._take(event))
         finally:  # what has ended is kept, even if what follows says that the disk is full
-            self._record(lines)
+            for host, told in lines.items():
+                self._record(told, host)
         if any(isinstance(event, Ended | Finished) for event in events):
             self._count()
             if not self._engine.quiet_matters and not self.finished:
@@ -198,19 +200,19 @@ class SweepRun:
                 self._ledger.take(self.folder.writer(), line)
                 yield line
 
-    def _take(self, event: Event) -> Iterable[tuple[str, Line]]:
-        """The lines that the journals are to have of it, each with its host."""
+    def _take(self, event: Event) -> Iterable[Line]:
+        """The lines that the journal is to have of it."""
         match event:
             case Started(work):
                 if isinstance(work, RoundWork):
                     self.live.begin(work.job.case_id, work.job.round)
-                return _of(work, work.begun(self.folder, self.live))
+                return work.begun(self.folder, self.live)
             case Told(work):
                 work.told(self.folder, self.live)
             case Ended(work, seconds):
                 self._seconds.setdefault(work.kind, Mean()).add(seconds)
                 self._land(work)
-                return _of(work, work.ended(self.folder, self.live))
+                return work.ended(self.folder, self.live)
             case Dropped(work):
                 work.dropped(self.folder)
                 self._land(work)
@@ -224,17 +226,17 @@ class SweepRun:
         if isinstance(work, RoundWork) and work.over:
             self.live.end(work.job.case_id, work.job.round)
 
-    def _record(self, lines: Sequence[tuple[str, Line]]) -> None:
-        """Keep what one step came to, each line with its host: a journal is waited for once."""
-        for host, told in groupby(lines, lambda one: one[0]):
-            own = [line for _, line in told]
-            self._begin_journal(host)
-            self.folder.record(*own, host=host)
-            self._refresher.is_stale = True
-            for line in own:
-                self._ledger.take(self.folder.writer(host), line)
-                if isinstance(line, RoundResult):
-                    self._rounds.take(line)
+    def _record(self, lines: Sequence[Line], host: str) -> None:
+        """Keep what one step came to of a host: the disk is waited for once."""
+        if not lines:
+            return
+        self._begin_journal(host)
+        self.folder.record(*lines, host=host)
+        self._refresher.is_stale = True
+        for line in lines:
+            self._ledger.take(self.folder.writer(host), line)
+            if isinstance(line, RoundResult):
+                self._rounds.take(line)
 
     def _begin_journal(self, host: str) -> None:
         """Each host has one from its first line on."""
@@ -270,10 +272,6 @@ class SweepRun:
         """What work of this kind has taken in this run, start and compilation included."""
         known = self._seconds.get(kind)
         return known.value if known else guess_s
-
-
-def _of(work: Work, lines: Iterable[Line]) -> Iterable[tuple[str, Line]]:
-    return ((work.host, line) for line in lines)
 
 
 @dataclass(slots=True)

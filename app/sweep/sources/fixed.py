@@ -38,9 +38,9 @@ class FixedSweep:
     schedule: Schedule
     done: Mapping[str, Mapping[int, Status]]
     enough: Enough
+    _exports: Exports = field(init=False)
     _tally: Tally = field(default_factory=Tally)
     _open: dict[str, Case] = field(default_factory=dict)
-    _exports: Exports = field(init=False)
     _refused: deque[tuple[Case, Status, str]] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
     _next_number: int = 0

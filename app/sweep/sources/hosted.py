@@ -68,8 +68,7 @@ class HostedSweep:
             self._wanted[case.case_id] = self.enough.wanted(case)
             self._attempts[case.case_id] = max((r.attempt for r in counting), default=1)
             if counting:
-                writer = self.recorded.writer_of(case)
-                self._belongs[case.case_id] = writer.host if writer is not None else ""
+                self._belongs[case.case_id] = self._host_of(case)
         self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
         sites = [bench.site for bench in self.benches]
         send_code = any(bench.way.send_code for bench in self.benches)
@@ -139,6 +138,10 @@ class HostedSweep:
             self._ended.add(result.case_id)
         else:
             self._wanted[result.case_id] = self.enough.wanted(self._open[result.case_id])
+
+    def _host_of(self, case: Case) -> str:
+        writer = self.recorded.writer_of(case)
+        return writer.host if writer is not None else ""
 
     def _take_round(self, work: HostedRound) -> None:
         bench = next(bench for bench in self.benches if bench.name == work.host)
