@@ -74,6 +74,7 @@ class Grabber:
         self._window.close()
 
     def _save(self, name: str) -> None:
+        QApplication.sendPostedEvents()  # what was drawn a moment ago is laid out by now
         self._window.grab().save(str(self._pictures / f"{name}.png"))
 
     def _open(self, made: Made) -> None:
