@@ -83,10 +83,7 @@ def run_headless(flags: argparse.Namespace, then: Callable[[Path], int] | None =
     """
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
-    plan = plan_from_flags(flags) if manifest is None else manifest.asked
-    if flags.resume is not None:  # it may go on elsewhere
-        plan = plan.model_copy(update=elsewhere(flags))
-        refuse_beside_cluster(plan)
+    plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
@@ -309,6 +306,18 @@ def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
         refuse_with_run_as_plan(flags)
         return measurable(Path(flags.plan))
     return None
+
+
+def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
+    """The plan of the flags, or that of the run which they name; one that is resumed may go on
+    elsewhere than it began."""
+    if manifest is None:
+        return plan_from_flags(flags)
+    if flags.resume is None:
+        return manifest.asked
+    resumed = manifest.asked.model_copy(update=elsewhere(flags))
+    refuse_beside_cluster(resumed)
+    return resumed
 
 
 def _folder(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
 from app.plan.flags import parse, plan_from_flags
 from app.plan.plan import Plan, Sweep
+from app.plan.shell import shell_line
 from app.plan.toml_text import plan_toml
 from exporters import own
 from exporters.types import GraphlapError
@@ -33,7 +33,7 @@ def command_line(plan: Plan, plan_folder: Path) -> str:
         file = plan_folder / f"{plan.name}.toml"
         file.write_text(plan_toml(plan), "utf-8")
         words = ["--plan", str(file)]
-    return shlex.join([*own.PROGRAM.split(), "--headless", *words])
+    return shell_line([*own.PROGRAM.split(), "--headless", *words])
 
 
 def _says_the_same(words: Sequence[str], plan: Plan) -> bool:

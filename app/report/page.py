@@ -7,7 +7,6 @@ is escaped; the page holds the plotting library (plotly.js, MIT licence) and ask
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
@@ -21,6 +20,7 @@ from app.cases.status import STATUSES
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said
 from app.machine.environment import graphlap_version
+from app.plan.shell import shell_line
 from app.report import card, figures, reach
 from app.report.checks import checks
 from app.report.compared import comparison
@@ -246,7 +246,7 @@ def _environment(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[s
     yield _facts("Packages", versions or [""])
     yield "</tbody></table></div>\n"
     if not merged:
-        command = shlex.join([*own.PROGRAM.split(), "--headless", "--plan", str(run.path)])
+        command = shell_line([*own.PROGRAM.split(), "--headless", "--plan", str(run.path)])
         yield f"<pre><code>{safe(command)}</code></pre>\n"
 
 

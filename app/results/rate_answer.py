@@ -8,7 +8,7 @@ from app.cases.case import Case
 from app.cases.target import Target
 from app.results import text
 from app.results.labels import differences, model_labels
-from app.results.plain import one_line
+from app.results.plain import one_line, printable
 from app.results.rate_search import Searched
 from app.stats.capacity import Bracket, bracket
 from app.stats.judging import figure_us
@@ -18,8 +18,8 @@ _LANES = ("sessions", "streams")
 
 
 def subjects(cases: Sequence[Case]) -> dict[str, str]:
-    """Case id -> `ort-cpu with 2 sessions under with:mlp`, with the model where there are several,
-    and the condition likewise."""
+    """Case id -> `ort-cpu with 2 sessions under with:mlp on edge`, with the model where there are
+    several, and condition and host likewise."""
     models, apart = model_labels(case.model for case in cases), differences(cases)
     return {case.case_id: _subject(case, models, apart[case.case_id]) for case in cases}
 
@@ -27,13 +27,15 @@ def subjects(cases: Sequence[Case]) -> dict[str, str]:
 def _subject(case: Case, models: dict[str, str], apart: Sequence[str]) -> str:
     lanes = {f"{name}={case.options[name]}": name for name in _LANES if name in case.options}
     condition = [word for word in apart if word in ("no condition", str(case.condition))]
-    words = [word for word in apart if word not in (*lanes, *condition)]
+    host = [word for word in apart if case.host and word == f"on {printable(case.host)}"]
+    words = [word for word in apart if word not in (*lanes, *condition, *host)]
     for name in lanes.values():
         count = case.options[name]
         words.append(f"{count} {name if count != 1 else name.removesuffix('s')}")
     of = f"{models[case.model]} on " if len(models) > 1 else ""
     under = "".join(f" under {word}" for word in condition)
-    return f"{of}{case.runtime}{' with ' * bool(words)}{', '.join(words)}{under}"
+    there = "".join(f" {word}" for word in host)
+    return f"{of}{case.runtime}{' with ' * bool(words)}{', '.join(words)}{under}{there}"
 
 
 def kept(target: Target) -> str:

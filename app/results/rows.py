@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.cases.accuracy import AccuracyResult
-from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.chosen_columns import chosen_names
 from app.cases.column import Blank, Row, Value
@@ -26,11 +25,12 @@ from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
-from app.results.engine import engine_columns, engine_warnings
+from app.results.engine import engine_warnings
 from app.results.gpu import gpu_columns, gpu_warnings
 from app.results.hosts import host_warnings
 from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
+from app.results.known import known_columns, model_columns
 from app.results.late import late_columns
 from app.results.load import doubted, load_columns
 from app.results.measured import Measured, timed_rounds
@@ -58,8 +58,6 @@ from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary, summarise
 from app.stats.typical import METHOD
-from exporters.types import Dimension, ExportedModel
-from runtimes.registry import parse_spec
 
 _OF_ROUNDS = (
     "h2d_p50_us",
@@ -162,7 +160,7 @@ class Rows:
         model = run.model_of(case)
         names = row_names(asked)
         values: Row = dict.fromkeys(names)
-        values |= _known(run, case, rounds, asked)
+        values |= known_columns(run, case, rounds, asked)
         values |= _verdict(case, rounds, planned, run.damaged.get(case.case_id, {}))
         if model is not None:
             values["warnings"] = joined(
@@ -206,7 +204,7 @@ class Rows:
             if case.scenario.kind != "ahead":
                 around |= late_columns(asked.deadline_us, samples, confidence)
             blocks = block_rate(case, samples)
-            around |= block_columns(blocks, _model_columns(case, model)["batch_size"])
+            around |= block_columns(blocks, model_columns(case, model)["batch_size"])
             around |= batcher_columns(case, samples)
             around |= sustained_columns(case, run.path, timed, samples)
             around |= shape_columns(run, case, timed)
@@ -224,22 +222,10 @@ def row_names(asked: Plan) -> tuple[str, ...]:
     return (*NAMES, *chosen_names(asked.percentiles))
 
 
-def _known(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> Row:
-    """What there is to say of a case however far it came."""
-    model = run.model_of(case)
-    return {
-        **_identity(run, case, rounds),
-        **_model_columns(case, model),
-        **_setting_columns(run, case),
-        **engine_columns(case, rounds),
-        "profile": None if asked.check else asked.profile,
-    }
-
-
 def _blank(run: Run, case: Case, asked: Plan) -> Row:
     """The row of a case that came to no round; its cold starts and accuracy may be another's, of
     which it is told too."""
-    row = Blank(_known(run, case, (), asked))
+    row = Blank(known_columns(run, case, (), asked))
     row |= _verdict(case, (), 0, run.damaged.get(case.case_id, {}))
     row |= cold_columns(run, case)
     row |= _accuracy_columns(run.accuracy_of(case), row["warnings"])
@@ -249,69 +235,6 @@ def _blank(run: Run, case: Case, asked: Plan) -> Row:
 def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
     """The round whose status decides the row's; None without rounds."""
     return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
-
-
-def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
-    manifest, planned = run.manifest, run.planned(case)
-    return {
-        "schema_version": manifest.schema_version,
-        "graphlap_version": planned.graphlap_version,
-        "run_id": manifest.run_id,
-        "case_id": case.case_id,
-        "host": run.host_of(case) or None,
-        "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),
-        "seed": planned.seed,
-    }
-
-
-def _model_columns(case: Case, model: ExportedModel | None) -> Row:
-    values: Row = {
-        "suite": case.suite or None,
-        "model": case.model,
-        "batch_size": case.axes.get("batch"),
-        "sequence_length": case.axes.get("sequence"),
-        "axes": _pairs(case.axes),
-    }
-    if model is None:
-        return values
-    model = model.at(case.axes)
-    axes = {name: n for name, n in model.axes.items() if name not in case.condition.varied}
-    return values | {
-        "family": model.family or None,
-        "layers": model.layers,
-        "width": model.width,
-        "parameters": model.parameters,
-        "parameters_with_buffers": model.parameters_with_buffers,
-        "macs": model.macs,
-        "model_sha256": model.sha256,
-        "opset": model.opset,
-        "batch_size": _size(axes, model.batch),
-        "sequence_length": _size(axes, model.sequence),
-        "axes": _pairs(axes),
-        "inputs_drawn": model.inputs_drawn or None,
-    }
-
-
-def _size(axes: Mapping[str, int], dimension: Dimension | None) -> int | None:
-    return axes.get(dimension) if isinstance(dimension, str) else dimension
-
-
-def _setting_columns(run: Run, case: Case) -> Row:
-    values: Row = {
-        "runtime": case.runtime,
-        "device": parse_spec(case.runtime).device or None,
-        "given": str(case.given) or None,
-        "options": _pairs(_options(run, case)),
-    }
-    for axis in AXES:
-        values |= axis.row(case)
-    return values
-
-
-def _options(run: Run, case: Case) -> Mapping[str, object]:
-    """All of the runtime's, as a round has told them; before one, those that were asked for."""
-    told = (result.options for result in run.rounds_of(case) if result.options)
-    return next(told, case.options)
 
 
 def _verdict(
@@ -445,7 +368,3 @@ def _median(
 
 def _most(rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]) -> float | None:
     return max((value for value in map(of, rounds) if value is not None), default=None)
-
-
-def _pairs(values: Mapping[str, object]) -> str | None:
-    return " ".join(f"{name}={values[name]}" for name in sorted(values)) or None

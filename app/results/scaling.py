@@ -79,6 +79,8 @@ def _not_comparable(base: Measured, one: Measured) -> str:
             return f"{whose} is {side.row['status']}: {side.row['reason'] or 'not measured'}"
         if not side.row["throughput_per_s"] or not side.row["concurrency"]:
             return f"{whose} has no inputs in a second"
+    if base.turn != one.turn:
+        return "one replica was not measured in turn with it: measure both in one run"
     if base.row["clock"] != one.row["clock"]:
         return f"the clock is {one.row['clock']}, alone {base.row['clock']}"
     return ""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from app.cases.case import Case
+from app.cases.column import Blank
 from app.cases.status import Status
 from app.results.measured import Measured
 from app.results.parts import Part
@@ -73,7 +74,7 @@ class Series:
     @property
     def measured(self) -> Measured:
         """The same as comparisons take it."""
-        row = {**self.row, "clock": self.clock}
+        row = Blank({**self.row, "clock": self.clock})
         return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz, self.turn)
 
     def has(self, part: Part) -> bool:

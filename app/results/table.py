@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.cases.chosen_columns import all_names, column
-from app.cases.column import Column, Row, Value
+from app.cases.column import Blank, Column, Row, Value
 from app.cases.columns import BY_NAME
 from app.results.plain import storable
 
@@ -61,15 +61,18 @@ def read_rows(path: Path) -> dict[str, Row]:
 
 
 def rows_of(text: str) -> dict[str, Row]:
-    """The same of the text of such a file."""
-    lines = csv.DictReader(io.StringIO(text, newline=""))
-    known = [found for name in lines.fieldnames or () if (found := column(name)) is not None]
-    if BY_NAME["case_id"] not in known:
+    """The same of the text of such a file; what is empty in a line is not in its row."""
+    lines = csv.reader(io.StringIO(text, newline=""))
+    columns = [column(name) for name in next(lines, ())]
+    if BY_NAME["case_id"] not in columns:
         return {}
-    return {
-        line["case_id"]: {one.name: _value(one, line[one.name] or "") for one in known}
-        for line in lines
-    }
+    place, found = columns.index(BY_NAME["case_id"]), dict[str, Row]()
+    for line in lines:
+        if len(line) > place:
+            told = zip(columns, line, strict=False)
+            values = ((one.name, _value(one, cell)) for one, cell in told if one and cell)
+            found[line[place]] = Blank({name: value for name, value in values if value is not None})
+    return found
 
 
 def neutralised(text: str) -> str:
@@ -96,9 +99,8 @@ def _quoted(cell: str) -> str:
 
 
 def _value(column: Column, cell: str) -> Value:
-    """A cell as `_cell` had it; None for one that does not hold what its column does."""
-    if cell == "":
-        return None
+    """A cell that is not empty as `_cell` had it; None for one that does not hold what its column
+    does."""
     if column.kind == "text":
         return restored(cell)
     if column.kind == "flag":

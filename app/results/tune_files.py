@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.cases.case import Case
 from app.cases.column import Row
+from app.cases.errors import PlanError
 from app.machine.available import runtime
 from app.plan.plan import Plan, Sweep
 from app.plan.toml_text import plan_toml
@@ -47,7 +49,9 @@ def files_of(run: Run, found: TunesFound) -> Iterator[tuple[str, bytes]]:
     chosen = [tuned.chosen for tuned, answer in found.searches if answer.over]
     if len(chosen) < len(found.searches):
         return
-    yield TUNED, plan_toml(_plan(run.manifest.asked, chosen)).encode()
+    # TOML has no form for a name that is no text; all else of the answer has it.
+    with suppress(PlanError):
+        yield TUNED, plan_toml(_plan(run.manifest.asked, chosen)).encode()
     for number, case in enumerate(chosen):
         for name, program in _programs(run, case):
             path = Path(name)

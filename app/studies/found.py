@@ -39,13 +39,20 @@ class Found:
 
 
 def found_in(folder: Path, study: Plan) -> Found:
-    """A run as it is now; ResultsError for a folder that is none, or has nothing of the study."""
+    """A run as it is now; ResultsError for a folder that is none, has nothing of the study or has
+    it from several machines, of which one cell can't tell two figures."""
     run = read_run(folder)
     measured = Rows().measured(run)
     own = tuple(one for one in measured if is_part(one.case, study))
     if not own:
         raise ResultsError(
             f"{folder} has no case of {study.name}", "name a run that --study of this name made"
+        )
+    hosts = sorted({run.host_of(one.case) for one in own})
+    if len(hosts) > 1:
+        raise ResultsError(
+            f"{folder} is of several machines ({', '.join(hosts)}), and a study's page is of one",
+            "name the run of one of them",
         )
     return Found(run, own, len(measured) - len(own))
 

@@ -24,6 +24,8 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
     lacking = tuple(_lacking(found, whole))
     if lacking:
         yield Points(lacking)
+    elif whole.tune:
+        yield Paragraph("What the search itself has not come to stands below its table.")
     else:
         yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
     together = Together([one.case for one in found.measured])
@@ -87,10 +89,11 @@ def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:
 
 
 def _had(run: Run, case: Case, wanted: int) -> int:
-    """How many rounds a case has had; all, where it ended so that it gets no more."""
+    """How many rounds a case has had, of those that are wanted, which a search may go beyond; all,
+    where it ended so that it gets no more."""
     statuses = [result.status for result in run.rounds_of(case)]
     ended = not ENDED.isdisjoint(statuses)
-    return wanted if ended else sum(status != "cancelled" for status in statuses)
+    return wanted if ended else min(wanted, sum(status != "cancelled" for status in statuses))
 
 
 def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:

@@ -68,12 +68,13 @@ class Grabber:
                 if spec.fed == "all":
                     self._window.table.view.clearSelection()  # no frame around every mark
                 self._window.docks.show(spec.key)
-                self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 1.5)
+                self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 3.0)
                 name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"
                 self._save(name)
         self._window.close()
 
     def _save(self, name: str) -> None:
+        QApplication.sendPostedEvents()  # what was drawn a moment ago is laid out by now
         self._window.grab().save(str(self._pictures / f"{name}.png"))
 
     def _open(self, made: Made) -> None:

@@ -25,7 +25,8 @@ PLAN_FILE = ROOT / "docs" / "plan-file.md"
 def blocks(page: Path, language: str) -> list[str]:
     """The fenced blocks of a page in one language, "" for those without."""
     text = page.read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for tongue, block in fenced if tongue == language]
 
 
 def section(page: Path, heading: str) -> dict[str, list[str]]:
@@ -74,7 +75,8 @@ def test_example_plans_are_valid(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands_are_understood(page: Path) -> None:
-    lines = [line for block in blocks(page, "") for line in block.splitlines()]
+    whole = [block.replace("\\\n", "") for block in blocks(page, "")]
+    lines = [re.sub(r" > \S+", "", line) for block in whole for line in block.splitlines()]
     for command in [shlex.split(line) for line in lines if line.startswith("graphlap ")]:
         parse(command[1:])
 

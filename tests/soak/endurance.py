@@ -121,7 +121,12 @@ def held(process: psutil.Process, scratch: Path) -> Held:
         threading.active_count() if own else process.num_threads(),
         len(process.children(recursive=True)),
         sum(1 for _ in (scratch / "temporary").rglob("*")),
-        sum(path.stat().st_size for path in (scratch / "cache").rglob("*") if path.is_file()),
+        sum(
+            path.stat().st_size
+            for path in (scratch / "cache").rglob("*")
+            # A lease is a line for each export that a process has asked for, and goes with it.
+            if path.is_file() and path.parent.name != "leases"
+        ),
     )
 
 

@@ -14,7 +14,11 @@ def window_style(theme: Theme) -> str:
     QMainWindow::separator {{ background: {theme.window}; width: 5px; height: 5px; }}
     QMainWindow::separator:hover {{ background: {theme.accent}; }}
     QToolBar {{ background: {theme.window}; border: none; spacing: 4px; padding: 4px 6px; }}
-    QToolButton[popupMode="2"] {{ padding-right: 14px; }}
+    QToolButton#columns {{ padding: 3px 20px 3px 8px; border: 1px solid {theme.border};
+        border-radius: 4px; }}
+    QToolButton#columns:hover, QToolButton#columns:focus {{ border-color: {theme.accent}; }}
+    QToolButton#columns::menu-indicator {{ subcontrol-origin: border;
+        subcontrol-position: center right; right: 6px; }}
     QToolBar QToolButton {{ padding: 4px 9px; border: 1px solid transparent; border-radius: 5px; }}
     QToolBar QToolButton:hover {{ background: {theme.raised}; }}
     QToolBar QToolButton:checked {{ background: {theme.raised}; border-color: {theme.border};

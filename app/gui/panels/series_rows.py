@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QColor,
     QDropEvent,
@@ -29,6 +38,9 @@ NAME, P50, P99 = range(3)
 _LEAST_LINES = 17
 """Its width in heights of a line of text, below which three columns are too many."""
 _KEY = Qt.ItemDataRole.UserRole
+_BESIDE_NAME_PX, _BETWEEN_ROWS_PX = 56, 6
+"""What check mark, swatch and margins take of the column, and what is left free between rows."""
+_HIGHEST_PX = 10_000
 Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -76,7 +88,7 @@ class SeriesRows(QTreeWidget):
         )
         self.setHeaderLabels(["Series", "p50", "p99"])
         self.setRootIsDecorated(False)
-        self.setUniformRowHeights(True)
+        self.setWordWrap(True)
         self.setMouseTracking(True)
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.setTextElideMode(Qt.TextElideMode.ElideLeft)
@@ -86,6 +98,10 @@ class SeriesRows(QTreeWidget):
         for column in (P50, P99):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
             self.headerItem().setTextAlignment(column, _RIGHT)
+        # Later: rows that are being taken away, or put there, resize it too.
+        self._wrap_later = QTimer(self, singleShot=True, interval=0)
+        self._wrap_later.timeout.connect(self._wrap)
+        header.sectionResized.connect(self._resized)
         self._lines: tuple[Line, ...] = ()
         self._theme: Theme | None = None
         self.itemChanged.connect(self._changed)
@@ -106,6 +122,7 @@ class SeriesRows(QTreeWidget):
             self._fill(item, line, theme)
         self._lines, self._theme = tuple(lines), theme
         self.blockSignals(False)
+        self._wrap()
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -145,6 +162,21 @@ class SeriesRows(QTreeWidget):
             item.setToolTip(column, plain_tip(line.whole))
         item.setCheckState(NAME, Qt.CheckState.Checked if line.shown else Qt.CheckState.Unchecked)
         item.setData(NAME, Qt.ItemDataRole.AccessibleTextRole, line.spoken)
+
+    def _resized(self, column: int, *_: int) -> None:
+        if column == NAME:
+            self._wrap_later.start()
+
+    def _wrap(self) -> None:
+        """As many lines for each name as it takes: names of many settings would be cut alike."""
+        room = QRect(0, 0, max(1, self.columnWidth(NAME) - _BESIDE_NAME_PX), _HIGHEST_PX)
+        metrics, wrap = self.fontMetrics(), Qt.TextFlag.TextWordWrap
+        self.blockSignals(True)
+        for item in self._items():
+            high = metrics.boundingRect(room, wrap, item.text(NAME)).height() + _BETWEEN_ROWS_PX
+            if item.sizeHint(NAME).height() != high:
+                item.setSizeHint(NAME, QSize(0, high))
+        self.blockSignals(False)
 
     def _changed(self, item: QTreeWidgetItem, column: int) -> None:
         if column == NAME:

@@ -23,6 +23,7 @@ _LABELLED, _BARE = 1.0, 0.0
 """pyqtgraph hands a level's spacing back with its values; here it says whether they are told."""
 
 _LONGEST_NAME_PX = 320.0
+_BETWEEN_NAMES_PX = 10.0
 
 
 class SolidAxis(pg.AxisItem):
@@ -32,6 +33,16 @@ class SolidAxis(pg.AxisItem):
         super().__init__(orientation)
         self.ground = QColor("#ffffff")
         self.enableAutoSIPrefix(False)
+
+    def resizeEvent(self, event: object = None) -> None:  # noqa: N802 - pyqtgraph's name
+        """A label that is longer than the axis would stand over what is beside it."""
+        super().resizeEvent(event)
+        long_px = self.size().height() if self._stands else self.size().width()
+        self.label.setOpacity(float(self.label.boundingRect().width() <= long_px))
+
+    @property
+    def _stands(self) -> bool:
+        return self.orientation in ("left", "right")
 
     def generateDrawSpecs(self, painter: QPainter) -> Specs | None:  # noqa: N802
         specs = super().generateDrawSpecs(painter)
@@ -118,10 +129,23 @@ class NamesAxis(SolidAxis):
     """
 
     def __init__(self, orientation: str = "left") -> None:
-        super().__init__(orientation)
         self.names: tuple[str, ...] = ()
         self.needed_px = 0.0
+        self._every = 1
+        super().__init__(orientation)
         self.setStyle(tickLength=0, hideOverlappingLabels=True)
+
+    def resizeEvent(self, event: object = None) -> None:  # noqa: N802 - pyqtgraph's name
+        """Beside each other, only as many names as do not touch."""
+        super().resizeEvent(event)
+        if self._stands or not self.names or not self.size().width():
+            return
+        widest = max(map(QFontMetricsF(plot_font()).horizontalAdvance, self.names))
+        room = self.size().width() / len(self.names)
+        every = max(1, math.ceil((widest + _BETWEEN_NAMES_PX) / room))
+        if every != self._every:
+            self._every = every
+            self.setTicks([[*enumerate(self.names)][::every]])
 
     def set_names(
         self, names: Sequence[str], beside: Sequence[str] = (), *, titled: bool = False
@@ -132,6 +156,7 @@ class NamesAxis(SolidAxis):
         middle = Qt.TextElideMode.ElideMiddle
         told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in names]
         self.names = tuple(told)
+        self._every = 1
         self.setTicks([list(enumerate(told))])
         if self.orientation == "left":
             widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]

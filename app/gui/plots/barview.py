@@ -6,11 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetricsF
 
+from app.gui.look.plot_font import plot_font
 from app.gui.plots.axes import NamesAxis, SolidAxis
 from app.gui.plots.bars import ROW_HEIGHT, Bar, BarLayer, bar_spots, frame_bars
 from app.gui.plots.read.spots import SpotReader
 from app.gui.plots.scrolled import ScrolledView
+
+_LINES_ABOVE = 4.0
+"""In heights of a line of text: heading, legend and margins."""
+_LINES_A_GROUP = 4.7
+"""A group's name, its ticks and its label."""
+
+
+def _line_px() -> float:
+    return QFontMetricsF(plot_font()).height()
 
 
 class BarView(ScrolledView):
@@ -19,7 +30,7 @@ class BarView(ScrolledView):
     def show_rows(self, names: Sequence[str], axis: SolidAxis | None, x_label: str) -> pg.PlotItem:
         """An empty plot with a name before each row, the first on top."""
         self.reset()
-        self.canvas.setMinimumHeight(130 + ROW_HEIGHT * len(names))
+        self.canvas.setMinimumHeight(self._high_px(1, len(names)))
         return self._add_rows(0, names, axis, x_label)
 
     def _add_rows(
@@ -39,10 +50,16 @@ class BarView(ScrolledView):
         plot.getViewBox().invertY(True)
         plot.setYRange(-0.7, len(names) - 0.3, padding=0)
         plot.showGrid(x=True, y=False, alpha=0.35)
-        plot.setMaximumHeight(70 + 2 * ROW_HEIGHT * len(names))
+        plot.setMaximumHeight(round(_LINES_A_GROUP * _line_px()) + 2 * ROW_HEIGHT * len(names))
         self.body.layout.setAlignment(plot, Qt.AlignmentFlag.AlignTop)
         self.body.layout.setRowStretchFactor(place, len(names) + 2)
         return plot
+
+    @staticmethod
+    def _high_px(groups: int, rows: int) -> int:
+        """What so many groups with so many rows in all need, with all that is written around them:
+        what is lower is scrolled, since a plot that gets less draws its bars without a height."""
+        return round((_LINES_ABOVE + _LINES_A_GROUP * groups) * _line_px()) + ROW_HEIGHT * rows
 
     def show_bars(
         self, bars: Sequence[Bar], axis: SolidAxis | None, x_label: str, *, log: bool
@@ -60,7 +77,7 @@ class BarView(ScrolledView):
         """Bars below the name of their group, each group over a scale of its own."""
         self.reset()
         rows = sum(map(len, groups.values()))
-        self.canvas.setMinimumHeight(60 + 70 * len(groups) + ROW_HEIGHT * rows)
+        self.canvas.setMinimumHeight(self._high_px(len(groups), rows))
         every = [bar.name for bars in groups.values() for bar in bars]
         for place, (title, bars) in enumerate(groups.items()):
             names = [bar.name for bar in bars]

@@ -21,7 +21,7 @@ from app.gui.plots.case_spots import case_spot
 from app.gui.plots.marks import bin_quantile_s, percentiles
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.spots import Spot, SpotReader
-from app.gui.plots.style import SeriesStyle, clocks_text, legend_text
+from app.gui.plots.style import SeriesStyle, clocks_text, row_text
 from app.results.series import Series
 from app.results.text import interval, time_text
 from app.stats.quantiles import needed_samples
@@ -53,7 +53,7 @@ class BoxesView(BarView):
         boxes, names = list[Box](), list[str]()
         for one in shown:
             boxes.append(Box(_places(one), styles[one.key]))
-            names.append(legend_text(one, self.name_of(one)))
+            names.append(row_text(one, self.name_of(one), shown))
             of_it = [found for found in grey if found.key == one.key]
             boxes += [Box(_places(found.series), found.style) for found in of_it]
             names += [found.series.label for found in of_it]

@@ -89,7 +89,7 @@ class CompareView(ScrolledView):
 
     def _draw_ratios(self, column: int, name: str, shared: Sequence[Compared]) -> pg.PlotItem:
         rows, told = NamesAxis(), percentile_as_written(name)
-        rows.set_names([_named(case) for case in shared] if column == 0 else [])
+        rows.set_names(_names(shared) if column == 0 else [])
         axis = _RatioAxis("bottom", lambda value: f"{value:.4g}")
         plot = self.add_plot(1, column, axis, rows, name=told, x_label=f"Ratio of {told}")
         rows.setTextPen(self.theme.text)
@@ -135,6 +135,12 @@ def _told(found: Comparison | None) -> tuple[str, ...]:
         dict.fromkeys(name for case in found.cases for name in case.percentiles) if found else ()
     )
     return tuple(names) or COMPARED
+
+
+def _names(cases: Sequence[Compared]) -> list[str]:
+    """With their clocks where one of them is not the usual one: the room is the names'."""
+    usual = all(case.clock == "wall" for case in cases)
+    return [case.label if usual else _named(case) for case in cases]
 
 
 def _named(case: Compared) -> str:

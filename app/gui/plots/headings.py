@@ -25,12 +25,17 @@ class HeadingsAxis(SolidAxis):
         self._upright = False
         self._box: pg.ViewBox | None = None
 
-    def stand_over(self, box: pg.ViewBox, column_px: float) -> float:
-        """Over the columns of this box, each of which is so wide; tells how high that makes it."""
+    def stand_over(self, box: pg.ViewBox, column_px: float, most_px: float) -> float:
+        """Over the columns of this box, each of which is so wide; tells how high that makes it.
+
+        Upright only where that leaves more of a name than its column does, and not above `most_px`.
+        """
         metrics = QFontMetricsF(plot_font())
         widest = max(map(metrics.horizontalAdvance, self._names), default=0.0)
-        self._box, self._upright = box, widest + _GAP_PX > column_px
-        height = _GAP_PX + (min(widest, _LONGEST_PX) if self._upright else metrics.height())
+        upright_px = min(widest, _LONGEST_PX, most_px - _GAP_PX)
+        self._box = box
+        self._upright = widest + _GAP_PX > column_px and upright_px > column_px - _GAP_PX
+        height = _GAP_PX + (upright_px if self._upright else metrics.height())
         self.setHeight(height)
         self.update()
         return height

@@ -31,6 +31,9 @@ from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
 _ALL_NAMES = ("p50", "p90", "p99", "p99.9")
+_MOST_TOLD = 8
+"""Of more series over each other marks have no texts: they would hide what they stand beside, and
+the list tells the figures."""
 
 
 class HistogramView(RowsView):
@@ -186,7 +189,9 @@ class HistogramView(RowsView):
         if not self.marks_box.isChecked():
             return []
         called = self.name_of(one) if named else ""
-        return percentile_marks(one, styles[one.key].color, names, called)
+        marks = percentile_marks(one, styles[one.key].color, names, called)
+        told = not named or len(self.series) <= _MOST_TOLD
+        return marks if told else [replace(mark, text="") for mark in marks]
 
     def _grey(self, shown: Sequence[Series], *, each: bool = False) -> list[Behind]:
         """The baselines, with the bins of the part that is asked for."""

@@ -26,8 +26,12 @@ class Mark:
     line: Qt.PenStyle
 
 
+_TEXTS_SHARE = 0.5
+"""Of the plot's height, which all texts together may take."""
+
+
 class RateMarks(Overlay):
-    """A line at each rate, their texts one below another."""
+    """A line at each rate, their texts one below another where there is room for all."""
 
     def __init__(self, plot: pg.PlotItem, marks: Sequence[Mark], theme: Theme) -> None:
         super().__init__(plot)
@@ -44,8 +48,11 @@ class RateMarks(Overlay):
         for x, mark in seen:
             painter.setPen(QPen(mark.color, 1.2, mark.line))
             painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+        height = metrics.height()
+        if len(seen) * height > _TEXTS_SHARE * box.height():
+            return  # so many texts would hide the curves
         for row, (x, mark) in enumerate(seen):
-            width, height = metrics.horizontalAdvance(mark.text), metrics.height()
+            width = metrics.horizontalAdvance(mark.text)
             left = max(box.left() + 2.0, x - 5.0 - width)
             place = QRectF(left, box.top() + 2.0 + row * height, width, height)
             painter.fillRect(place, QColor(self._theme.base))

@@ -88,6 +88,15 @@ def legend_text(series: Series, called: str = "") -> str:
     return f"{called or series.label} ({CLOCK_TEXT[series.clock]}{remark(series)})"
 
 
+def row_text(series: Series, called: str, among: Sequence[Series]) -> str:
+    """As `legend_text` where the clocks of those beside it differ; else the heading tells the
+    clock, and the room is the name's."""
+    if len({one.clock for one in among}) > 1:
+        return legend_text(series, called)
+    why = remark(series).removeprefix(", ")
+    return f"{called} ({why})" if why else called
+
+
 def series_entries(
     series: Sequence[Series],
     name_of: Callable[[Series], str],

@@ -18,6 +18,8 @@ from app.gui.plots.headings import HeadingsAxis
 
 _WIDEST_FIGURE = "1,000 µs"
 _LEAST_HEIGHT, _MOST_HEIGHT = 26.0, 60.0
+_HEADINGS_SHARE = 0.45
+"""Of the height: names that took more of a low window once left no room for any tile."""
 _NOTCH = 120
 
 
@@ -102,15 +104,18 @@ class TileGrid(PlotView):
         if not self.plots or self._headings is None:
             return
         room = self.plots[0].getViewBox().rect()
-        least_px = QFontMetricsF(plot_font()).horizontalAdvance(_WIDEST_FIGURE) + 12.0
-        sizes = (room.width() / least_px, room.height() / _LEAST_HEIGHT)
+        metrics = QFontMetricsF(plot_font())
+        least_px = metrics.horizontalAdvance(_WIDEST_FIGURE) + 12.0
+        sizes = (room.width() / least_px, room.height() / max(_LEAST_HEIGHT, metrics.height()))
         for bar, count, fitting in zip(self._bars, self._grid, sizes, strict=True):
             shown = min(count, max(1, int(fitting)))
             bar.setPageStep(shown)
             bar.setRange(0, count - shown)
             bar.setVisible(shown < count)
         columns = max(1, self._bars[0].pageStep())
-        high_px = self._headings.stand_over(self.plots[0].getViewBox(), room.width() / columns)
+        most_px = _HEADINGS_SHARE * self.body.geometry().height()
+        box = self.plots[0].getViewBox()
+        high_px = self._headings.stand_over(box, room.width() / columns, most_px)
         # Few rows stand on top, and not spread over all of the view.
         self.plots[0].setMaximumHeight(high_px + _MOST_HEIGHT * self._grid[1])
         self._scroll()

@@ -23,6 +23,7 @@ class ColumnsMenu:
         self._model, self._view = model, view
         self._lent: set[str] = set()
         self.button = QToolButton()
+        self.button.setObjectName("columns")
         self.button.setText("Columns")
         self.button.setAccessibleName("Choose columns")
         self.button.setToolTip("Chooses which columns of results.csv are shown.")

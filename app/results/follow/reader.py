@@ -7,13 +7,13 @@ that a run of thousands of cases opens as fast as a small one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from app.cases.axes import AXES
 from app.cases.case import Case
-from app.cases.column import Row
+from app.cases.column import Blank, Row
 from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
@@ -56,6 +56,7 @@ class RunReader:
         self._journal = JournalReader(folder)
         self._cases = {case.case_id: case for case in self._journal.ledger.manifest.cases}
         self._labels = labels(self._journal.ledger.manifest.cases)
+        self._model_names = _model_names(self._cases.values())
         self._samples: dict[str, CaseSamples] = {}
         self._rows: dict[str, Row] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
@@ -156,6 +157,7 @@ class RunReader:
             return set()
         self._cases = {case.case_id: case for case in cases}
         self._labels = labels(cases)
+        self._model_names = _model_names(cases)
         return set(self._cases)
 
     def _newly_in_flight(self, live: Live | None) -> set[str]:
@@ -294,9 +296,9 @@ class RunReader:
         return recorded + running
 
     def _one(self, case: Case, live: Live | None, alive: bool) -> Series:
-        key = case.case_id
-        rounds = self._journal.ledger.run.rounds.get(key, {})
-        timed = self._timed_rounds(key)
+        key, run = case.case_id, self._journal.ledger.run
+        rounds = run.rounds.get(key, {})
+        timed = self._timed_rounds(key) if rounds else []
         measured_now = live is not None and key in live.cases
         samples = self._samples.get(key)
         count, row, summary = self._answered.get(key, (0, {}, None))
@@ -309,11 +311,11 @@ class RunReader:
             key=key,
             case=case,
             batch_axis=self._batch_axis(case),
-            timed=timed_rounds(self._journal.ledger.run, case),
-            cpu_mhz=mean_clock_mhz(self._journal.ledger.run, case),
-            turn=self._journal.ledger.run.turn_of(case),
+            timed=timed_rounds(run, case) if rounds else (),
+            cpu_mhz=mean_clock_mhz(run, case) if rounds else None,
+            turn=run.turn_of(case),
             label=self._labels[key],
-            model=model_name(case.model),
+            model=self._model_names[case.model],
             runtime=case.runtime,
             clock=timed[0].clock if timed else clock_of(case.runtime),
             status=status,
@@ -324,12 +326,14 @@ class RunReader:
             published=reference_figures(case),
             sought=self._sought_of(case),
             ladder=self._ladders.get(key),
-            row={
-                **_asked_for(case),
-                **(_so_far(row) if alive else row),
-                "status": status,
-                "reason": reason or row.get("reason"),
-            },
+            row=Blank(
+                {
+                    **_asked_for(case),
+                    **(_so_far(row) if alive else row),
+                    "status": status,
+                    "reason": reason or row.get("reason"),
+                }
+            ),
         )
 
     def _sought_of(self, case: Case) -> RateAnswer | None:
@@ -354,6 +358,11 @@ class RunReader:
         if alive:
             return "waiting", ""
         return "cancelled", NOT_REACHED
+
+
+def _model_names(cases: Iterable[Case]) -> dict[str, str]:
+    """Each model once: the cases of a large sweep are of few."""
+    return {model: model_name(model) for model in {case.model for case in cases}}
 
 
 def _so_far(row: Row) -> Row:

@@ -100,7 +100,7 @@ def _planned(moved: Iterable[Moved]) -> Iterator[Case]:
     """The plans' cases each once, and those that only their host tells apart beside each other."""
     beside: dict[str, dict[str, Case]] = {}
     for one in moved:
-        if one.old in one.source.run.manifest.cases:
+        if one.planned:
             anywhere = replace(one.new, host="").case_id
             beside.setdefault(anywhere, {}).setdefault(one.new.case_id, one.new)
     for cases in beside.values():

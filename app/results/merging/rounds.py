@@ -23,12 +23,14 @@ from exporters.codec import to_json
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A case of a source under what it is called now, with its rounds there."""
+    """A case of a source under what it is called now, with its rounds there; `planned` says that it
+    is of the plan and not of a search."""
 
     source: Source
     old: Case
     new: Case
-    rounds: tuple[tuple[Writer, RoundResult], ...] = ()
+    planned: bool
+    rounds: tuple[tuple[Writer, RoundResult], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,14 @@ def moved_cases(sources: Sequence[Source], names: Names) -> list[Moved]:
     found = []
     for source in sources:
         hosts = {writer.host: names.by_writer[name] for name, writer in source.writers.items()}
+        planned = {case.case_id for case in source.run.manifest.cases}
         for case in source.run.cases:
             rounds = list(source.rounds_of(case))
             own = dict.fromkeys(names.by_writer[writer.writer] for writer, _ in rounds)
             for host in own or [_to_measure(source, case, hosts)]:
                 there = tuple(one for one in rounds if names.by_writer[one[0].writer] == host)
                 new = replace(case, host=host if placed else "", naming=2)
-                found.append(Moved(source, case, new, there))
+                found.append(Moved(source, case, new, case.case_id in planned, there))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,35 +18,20 @@ from app.results.verify import read_whole
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`name` is what its host is to be called, "" where the folder says that itself. `lost` says in
-    a sentence each what is damaged and left out."""
+    """`name` is what its host is to be called, "" where the folder says that itself. `writers` are
+    those of its rounds, by their names. `lost` says in a sentence each what is damaged and left
+    out."""
 
     path: Path
     name: str
     run: Run
+    writers: Mapping[str, Writer]
     lost: tuple[str, ...]
 
     @property
     def folder(self) -> str:
         """What the folder is called."""
         return self.path.resolve().name
-
-    @property
-    def writers(self) -> dict[str, Writer]:
-        """Those of its rounds, by their names."""
-        rounds = (result for known in self.run.rounds.values() for result in known.values())
-        found = (self.writer_of(result) for result in rounds)
-        return {writer.writer: writer for writer in found}
-
-    def writer_of(self, result: RoundResult) -> Writer:
-        """Who wrote a round; where no journal says it, it was the host that began the run."""
-        known = self.run.writers.get(result.case_id, {}).get(result.round)
-        if known is not None:
-            return known
-        manifest = self.run.manifest
-        host = str(manifest.environment.get("host") or "")
-        name = f"unsigned-{manifest.run_id}"
-        return Writer(name, 0, host, manifest.graphlap_version, manifest.environment)
 
     def run_of(self, writer: Writer) -> Manifest | MergedRun:
         """The run that a journal is of: this one, or one of those that it was merged of."""
@@ -55,7 +40,7 @@ class Source:
 
     def rounds_of(self, case: Case) -> Iterator[tuple[Writer, RoundResult]]:
         for result in self.run.rounds_of(case):
-            yield self.writer_of(result), result
+            yield _writer_of(self.run, result), result
 
     @property
     def parts(self) -> tuple[MergedRun, ...]:
@@ -77,4 +62,17 @@ def read_source(path: Path, name: str = "") -> Source:
         raise ResultsError(f"{path} is being measured", "merge it when it has ended, or stop it")
     found = read_whole(path)
     lost = (f"{path / one.file} {one.what}" for one in found.findings if not one.harmless)
-    return Source(path, name, found.run, tuple(lost))
+    writers = (_writer_of(found.run, result) for result in found.rounds())
+    by_name = {writer.writer: writer for writer in writers}
+    return Source(path, name, found.run, by_name, tuple(lost))
+
+
+def _writer_of(run: Run, result: RoundResult) -> Writer:
+    """Who wrote a round; where no journal says it, it was the host that began the run."""
+    known = run.writers.get(result.case_id, {}).get(result.round)
+    if known is not None:
+        return known
+    manifest = run.manifest
+    host = str(manifest.environment.get("host") or "")
+    name = f"unsigned-{manifest.run_id}"
+    return Writer(name, 0, host, manifest.graphlap_version, manifest.environment)

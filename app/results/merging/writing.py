@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def write(path: Path, manifest: Manifest, joined: Joined, sources: Sequence[Sour
         shutil.rmtree(making, ignore_errors=True)  # of a merge that was killed
         private_folder(making)
         with _locked(making):
-            _fill(making, manifest, joined, sources)
+            run = _fill(making, manifest, joined, sources)
             making.rename(path)
             flush_folder(path.parent)
     except OSError as error:
@@ -69,7 +69,7 @@ def write(path: Path, manifest: Manifest, joined: Joined, sources: Sequence[Sour
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    return read_run(path)
+    return replace(run, path=path)
 
 
 def _under_way(path: Path) -> Path:
@@ -85,7 +85,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _fill(making: Path, manifest: Manifest, joined: Joined, sources: Sequence[Source]) -> None:
+def _fill(making: Path, manifest: Manifest, joined: Joined, sources: Sequence[Source]) -> Run:
     for name in (JOURNAL, SAMPLES):
         (making / name).mkdir()
     for name, path in joined.files.items():
@@ -101,6 +101,7 @@ def _fill(making: Path, manifest: Manifest, joined: Joined, sources: Sequence[So
     write_atomically(making / LIVE, json.dumps(_live(run)).encode())
     for folder in {making, *(path.parent for path in making.glob("*/*"))}:
         flush_folder(folder)
+    return run
 
 
 def _link(path: Path, to: Path) -> None:

@@ -10,7 +10,7 @@ from app.results import text
 from app.results.measured import Measured
 from app.results.published import history_steps
 from app.studies.blocks import Block, Column, Heading, Paragraph, Table
-from app.studies.char_cnn.inputs import RATE, published, rate_cell, times
+from app.studies.char_cnn.inputs import RATE, gain, published, rate_cell
 from app.studies.found import Found, cell, figure
 from app.studies.study import Study
 
@@ -35,7 +35,9 @@ def tables(found: Found) -> Iterator[Block]:
     yield Paragraph(
         "On the left the history as it was published, of other machines and other code, each step "
         f"on top of those before. On the right what is nearest to it here, on {_FIRST} unless it "
-        "says otherwise, each by itself: from, to, and how many times that is."
+        "says otherwise, each by itself: from, to, and how many times that is, with its 95 % "
+        "interval from pairs of rounds. That takes three: a gain of fewer is told with their "
+        "number, and may be the machine's."
     )
     yield _beside(found)
     yield Heading("Throughput by batch size (inputs/s, one thread)")
@@ -59,8 +61,8 @@ def _beside(found: Found) -> Table:
         near = here.get(step.step)
         own: tuple[str, ...] = ("", "", "", "")
         if near is not None:
-            gain = times(figure(near.after, RATE), figure(near.before, RATE))
-            own = (near.what, rate_cell(near.before), rate_cell(near.after), gain)
+            more = gain(near.before, near.after)
+            own = (near.what, rate_cell(near.before), rate_cell(near.after), more)
         rows.append((*published(step, before), *own))
     columns = (
         Column("step", "published", is_name=True),

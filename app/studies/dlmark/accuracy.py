@@ -41,6 +41,12 @@ def tables(found: Found) -> Iterator[Block]:
     )
     figures = map(Column, ("images/s", "top-1", "off by, of the largest output"))
     yield Table((*names, *figures), rows)
+    untested = sum(
+        one.summary is not None and found.run.accuracy_of(one.case) is None
+        for one in found.measured
+    )
+    if untested:
+        yield Paragraph(f"The run has not come to the top-1 of {untested} lines: --resume it.")
 
 
 def files(found: Found) -> Mapping[str, bytes]:

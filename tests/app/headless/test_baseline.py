@@ -45,7 +45,7 @@ def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work
     few = ("--rounds", "3")
     code, out, _ = run(*MEASURED, *few, *TWICE, "--markdown", "--band", "90%", "--out", "run")
     assert code == 0
-    assert out.startswith("### 1 case against fake.latency_us=200: ")
+    assert out.startswith(r"### 1 case against fake.latency\_us=200: ")
     assert "a change within 90% is none" in out
 
 

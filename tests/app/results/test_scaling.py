@@ -19,6 +19,7 @@ from app.cases.scenario import Scenario
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
+from app.results.scaling import scaling_columns
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 ALONE = Case("mlp", "ort-cpu", axes={"batch": 4})
@@ -137,3 +138,17 @@ def test_a_case_with_gaps_has_no_inputs_in_a_second_to_scale(tmp_path: Path) -> 
 
     _, row = rows_of(tmp_path / "run", (alone, two), recorded)
     assert row["scaling_absent"] == "it has no inputs in a second"
+
+
+def test_what_was_measured_alone_in_another_run_gives_no_efficiency(tmp_path: Path) -> None:
+    """As of a run that was merged from two: their rounds are no pairs."""
+
+    def recorded(folder: RunFolder) -> None:
+        record(folder, ALONE, 0, [100.0] * 30)
+        record(folder, TWO, 0, [100.0] * 30, concurrency=2)
+
+    rows_of(tmp_path / "run", (ALONE, TWO), recorded)
+    alone, two = Rows().measured(read_run(tmp_path / "run"))
+    told = scaling_columns([alone, replace(two, turn="another")])[two.case.case_id]
+    assert "not measured in turn" in str(told["scaling_absent"])
+    assert "speedup" not in told

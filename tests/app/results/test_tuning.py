@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from app.results.tuning import tunings
 from app.tune.ladder import FINAL
 from tests.app.results.runs import record
 from tests.app.results.tuned_runs import GRID, found_in, latency_us, new_tune, play
+from tests.app.sweep.sweeps import write_add_graph
 
 
 def test_the_ladder_leads_from_the_default_to_the_best(tmp_path: Path) -> None:
@@ -184,3 +186,11 @@ def test_where_the_default_alone_fails_the_best_that_runs_is_told(tmp_path: Path
     assert answer.rungs[0].value is None
     assert answer.rungs[-1].value == pytest.approx(100.0, rel=0.02)
     assert "the default has no figure (run failed: the engine said no" in answer.sentences[0]
+
+
+def test_a_model_whose_name_is_no_text_has_all_files_but_the_plan(tmp_path: Path) -> None:
+    model = write_add_graph(tmp_path / os.fsdecode(b"bad\xff.onnx"))
+    with new_tune(tmp_path / "run", "p50", {**GRID, "models": (str(model),)}) as folder:
+        play(folder)
+        names = [name for name, _ in files_of(read_run(folder.path), found_in(folder))]
+    assert names == [ANSWERS, LADDER], "of which no plan in TOML can tell"

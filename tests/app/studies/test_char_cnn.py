@@ -9,17 +9,23 @@ import pytest
 
 from app.cases.case import Case
 from app.plan.studies import load_study
+from app.results.folder import RunFolder
 from app.results.reader import read_run
+from app.results.rows import Rows
 from app.studies.char_cnn import ladder
+from app.studies.char_cnn.inputs import gain
 from app.studies.found import Found, found_in
 from app.studies.markdown import as_markdown
+from app.studies.missing import missing
 from app.studies.page import page
 from app.studies.table import study
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 from tests.app.results.tuned_runs import new_tune, play
 from tests.app.studies.made import make_run, tables
 from tests.checkout import ROOT
 
 RUNTIMES = ["ort-cpu", "torch-cpu"]
+ONE, MANY = (Case("char_cnn", "ort-cpu", axes={"batch": batch}) for batch in (1, 8))
 
 
 def history() -> list[tuple[str, float]]:
@@ -59,12 +65,24 @@ def test_the_history_is_as_published(told: str) -> None:
 def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> None:
     here = {row[0]: row[3:] for row in tables(told)[1][1:]}
     # 1 input in 4 ms; 32 in 4 ms x 16.5.
-    assert here["Naively batched computation"][1:] == ["250/s", "485/s", "1.94"]
-    assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50"]
+    assert here["Naively batched computation"][1:] == ["250/s", "485/s", "1.94 (1 round)"]
+    assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50 (1 round)"]
     fused = here["Replace every conv1d with conv1d_kernel, fuse relu"]
-    assert fused[1:] == ["125/s", "250/s", "2.00"]
-    assert here["Use multiple GPUs"][1:] == ["250/s", "500/s", "2.00"]
+    assert fused[1:] == ["125/s", "250/s", "2.00 (1 round)"]
+    assert here["Use multiple GPUs"][1:] == ["250/s", "500/s", "2.00 (1 round)"]
     assert here["Naive CUDA linear"] == ["", "", "", ""], "nothing here is written by hand"
+
+
+def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
+    """Rounds that differ twofold, all cases of a round alike: the gain is the same in each."""
+    with RunFolder.create(tmp_path / "run", manifest_of((ONE, MANY), 3)) as folder:
+        folder.begin(ENVIRONMENT)
+        for number, level in enumerate((1000.0, 2000.0, 1400.0)):
+            record(folder, ONE, number, [level] * 30)
+            record(folder, MANY, number, [4.0 * level] * 30)
+    one, many = Rows().measured(read_run(tmp_path / "run"))
+    assert gain(one, many) == "2.00 (2.00 to 2.00)"
+    assert gain(None, many) == ""
 
 
 def test_every_case_of_the_plan_belongs_to_the_study(told: str) -> None:
@@ -86,6 +104,16 @@ def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
     assert "latency_us=100.0" in measured
     assert table[0][1] == "published inputs/s"
     assert table[0][4] == "measured inputs/s"
+
+
+def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
+        play(folder)
+    run = read_run(tmp_path / "run")
+    found = Found(run, tuple(Rows().measured(run)))
+    heading, said, *_ = as_markdown(missing(found, run.manifest.asked)).split("\n\n")
+    assert heading == "## What is left out"
+    assert said.startswith("What the search itself has not come to")
 
 
 def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:

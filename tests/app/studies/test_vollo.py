@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
+from app.cases.errors import ResultsError
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.studies import load_study
@@ -15,6 +16,7 @@ from app.studies.found import Found, found_in
 from app.studies.markdown import as_markdown
 from app.studies.page import page
 from app.studies.table import study
+from tests.app.headless.batch import run
 from tests.app.studies.made import make_run, tables
 
 PUBLISHED_V80 = {"cnn_tiny": 2.5, "cnn_small": 2.4, "cnn_med": 3.3}
@@ -126,6 +128,16 @@ def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said
     make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us, load=load)
     found = found_in(tmp_path / "run", load_study("vollo"))
     assert f"\n{said}" in as_markdown(page(study("vollo"), found))
+
+
+def test_a_run_of_two_machines_is_refused(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make_run(tmp_path / name, "vollo", ["ort-cpu"], latency_us)
+    told = ["--merge", f"one={tmp_path}/a", f"two={tmp_path}/b", "--out", str(tmp_path / "both")]
+    code, _, errors = run(*told)
+    assert code == 0, errors
+    with pytest.raises(ResultsError, match=r"several machines \(one, two\)"):
+        found_in(tmp_path / "both", load_study("vollo"))
 
 
 def test_the_page_says_how_to_have_it_again(told: str) -> None:

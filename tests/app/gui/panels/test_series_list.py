@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
@@ -230,3 +231,20 @@ def test_what_is_hidden_or_moved_stays_so_while_samples_arrive(qtbot: QtBot) -> 
     for view in views:
         view.set_series(many(4))
     assert _drawn(views)[0] == [second, third, many(4)[3].key]
+
+
+def test_long_names_go_on_in_further_lines_and_are_told_apart(qtbot: QtBot) -> None:
+    """Cut at their beginning they were all `…ad · batch 1`."""
+    cases = [
+        replace(one, label=f"{one.label} · {threads} threads of a long name")
+        for threads, one in enumerate(grid(("cnn", "lstm"), ("ort-cpu", "openvino-cpu")), 1)
+    ]
+    panel = _listed(qtbot, cases)
+    panel.resize(220, 400)
+    QApplication.processEvents()
+    metrics = panel.rows.fontMetrics()
+    for line in panel.rows.lines:
+        room = panel.rows.visualItemRect(_row(panel, line.key))
+        lines = -(-metrics.horizontalAdvance(line.text) // panel.rows.columnWidth(NAME))
+        assert lines > 1, "the name is longer than the column"
+        assert room.height() >= lines * metrics.height()

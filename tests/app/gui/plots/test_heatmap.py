@@ -120,3 +120,16 @@ def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
 def test_a_tile_says_its_distance_where_that_fits() -> None:
     assert Tile(0, 0, "24.1 µs", 2.5).texts() == ("24.1 µs  2.50x", "24.1 µs")
     assert Tile(0, 0, "24.1 µs", 1.0).texts() == ("24.1 µs",)
+
+
+def test_headings_leave_room_for_tiles_in_a_low_window(qtbot: QtBot, view: HeatmapView) -> None:
+    """Long names above the columns once took all of it, and no tile was seen."""
+    view.resize(900, 290)
+    qtbot.waitUntil(lambda: view.canvas.height() < 290, timeout=5_000)
+    QApplication.processEvents()
+    layer, least = _layer(view), QFontMetricsF(plot_font()).height()
+    room = view.plots[0].getViewBox().rect()
+    assert room.height() >= 0.4 * view.body.geometry().height()
+    seen = layer.in_sight(layer._tiles)
+    assert seen
+    assert all(layer.rect_of(tile.row, tile.column).height() >= least for tile in seen)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.plot_font import plot_font
@@ -224,3 +225,25 @@ def test_environments_that_differ_are_named() -> None:
         ("cpu.governor", "performance", "powersave"),
         ("only_here", "1", "not known"),
     ]
+
+
+def test_bars_of_two_clocks_keep_their_height_in_a_low_window_with_large_letters(
+    qtbot: QtBot,
+) -> None:
+    before = QApplication.font()
+    large = QApplication.font()
+    large.setPointSizeF(1.75 * large.pointSizeF())
+    QApplication.setFont(large)
+    try:
+        cases = [
+            series("ort-cpu", seed=1, throughput_per_s=5e4),
+            series("openvino-cpu", seed=2, throughput_per_s=4e4),
+            series("fpga:v80", seed=3, clock="simulated", throughput_per_s=3e5),
+        ]
+        view = on_screen(qtbot, DevicesView(), cases)
+        view.resize(880, 260)
+        QApplication.processEvents()
+        for plot, bars in zip(view.plots, (2, 1), strict=True):
+            assert plot.getViewBox().rect().height() >= 20 * bars
+    finally:
+        QApplication.setFont(before)

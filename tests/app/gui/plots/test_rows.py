@@ -126,8 +126,8 @@ def test_box_plots_of_forty_scroll_and_go_by_what_sets_them_apart(qtbot: QtBot) 
     assert view.canvas.minimumHeight() > 40 * 25 > view.height()
     names = view.plots[0].getAxis("left")
     assert isinstance(names, NamesAxis)
-    assert names.names[3] == "batch 4 (wall clock)"
-    assert "mlp · ort-cpu" in view.heading._note
+    assert names.names[3] == "batch 4", "the clock that all share is in the heading"
+    assert "mlp · ort-cpu" in view.heading._note and "wall clock" in view.heading._note
 
 
 def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:

@@ -1,0 +1,152 @@
+"""One job on its way: its files are brought, it waits for its turn, and all that it says is told.
+
+Whatever breaks ends it as `Lost`, once; what the worker said before that has been told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from distributed import Future
+
+from app.carriers.contract import (
+    BLOCK_BYTES,
+    CarrierError,
+    Ended,
+    Hear,
+    HostFile,
+    HostJob,
+    Lost,
+    Message,
+)
+from app.carriers.fleet.link import Link
+from app.carriers.fleet.wire import packed_files, packed_job, unpacked
+
+LAST_WORD_S = 2.0
+_PAUSE_S = 0.5
+
+
+async def travel(link: Link, worker: str, job: HostJob, hear: Hear, silence_s: float) -> None:
+    """Run the job on the worker and tell what comes of it; the last is `Ended` or `Lost`.
+
+    A worker from which nothing came for `silence_s` is given up.
+    """
+    told = _Once(hear)
+    try:
+        await _bring(link, worker, job.files, silence_s)
+        task = link.submit(worker, job.id, packed_job(job))
+        try:
+            await _first_end(
+                _listen(link, worker, job, told, silence_s), _fail(task), _go(link, worker)
+            )
+        finally:
+            task.release()  # a result that is kept would be computed again for a dead worker
+        return
+    except asyncio.CancelledError:
+        told(Lost("the sweep let go of its hosts"))
+        raise
+    except _Gone as error:
+        told(Lost(str(error)))
+        return
+    except CarrierError as error:
+        told(Lost(str(error)))
+    except TimeoutError:
+        told(Lost(f"nothing was heard of {worker} for {silence_s:g} s"))
+    except OSError as error:
+        told(Lost(f"the way to {worker} is broken ({error})"))
+    except Exception as error:  # whatever it is, the sweep must not wait for ever
+        told(Lost(f"the way to {worker} failed ({type(error).__name__}: {error})"))
+    # One that hears of it yet is not to go on measuring for nobody.
+    with suppress(Exception):
+        await link.ask(worker, "cancel", LAST_WORD_S, job=job.id, how="kill")
+
+
+class _Gone(CarrierError):
+    """The scheduler has let go of the worker."""
+
+
+class _Once:
+    """Passes messages on up to the first that ends the job."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+        self.over = False
+
+    def __call__(self, message: Message) -> None:
+        if not self.over:
+            self.over = isinstance(message, Ended | Lost)
+            self._hear(message)
+
+
+async def _bring(link: Link, worker: str, files: Sequence[HostFile], within_s: float) -> None:
+    """What the host lacks, block by block; it knows files by their content."""
+    if not files:
+        return
+    lacking = await link.ask(worker, "lacks", within_s, files=packed_files(files))
+    for file in {file.sha256: file for file in files if file.sha256 in lacking}.values():
+        with file.path.open("rb") as content:
+            offset = 0
+            while offset < file.size_bytes or not offset:
+                data = await asyncio.to_thread(content.read, BLOCK_BYTES)
+                await link.ask(
+                    worker,
+                    "keep",
+                    within_s,
+                    sha256=file.sha256,
+                    offset=offset,
+                    data=data,
+                    size_bytes=file.size_bytes,
+                )
+                if not data:
+                    break
+                offset += len(data)
+
+
+async def _listen(link: Link, worker: str, job: HostJob, told: _Once, silence_s: float) -> None:
+    """Ask for message after message until the last one."""
+    number, heard_s = 0, time.monotonic()
+    while not told.over:
+        try:
+            said = await link.ask(
+                worker, "hear", silence_s, job=job.id, after=number, wait_s=silence_s / 4
+            )
+        except OSError:
+            if time.monotonic() - heard_s > silence_s:
+                raise
+            await asyncio.sleep(_PAUSE_S)
+            continue
+        heard_s = time.monotonic()
+        number += len(said)
+        for message in said:
+            told(unpacked(message))
+
+
+async def _fail(task: Future) -> None:
+    """Raise if Dask does not run the task; a result is told by the worker's messages."""
+    try:
+        await task
+    except Exception as error:
+        raise CarrierError(f"the scheduler dropped the job ({error})") from None
+    await asyncio.Event().wait()
+
+
+async def _go(link: Link, worker: str) -> None:
+    await link.until_gone(worker)
+    raise _Gone(f"the worker {worker} is gone")
+
+
+async def _first_end(*works: object) -> None:
+    """What the first of them to end gives or raises; the others are cancelled."""
+    tasks = [asyncio.ensure_future(work) for work in works]  # type: ignore[call-overload]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*tasks, return_exceptions=True)

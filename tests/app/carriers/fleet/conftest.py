@@ -1,0 +1,48 @@
+"""One cluster for the tests of a file, and Dask's settings of this process as they were."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from copy import deepcopy
+
+import dask
+import distributed
+import pytest
+
+from tests.app.carriers.fleet.certificates import Certificates, make
+from tests.app.carriers.fleet.cluster import Cluster, cluster
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return make(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def scheduler(
+    tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
+) -> Iterator[Cluster]:
+    """A scheduler with certificates and no worker."""
+    with cluster(tmp_path_factory.mktemp("cluster"), certificates) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One without certificates, with the worker `alpha`, which is not to be ended."""
+    with cluster(tmp_path_factory.mktemp("measured"), None) as made:
+        made.worker("alpha")
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _dask_as_it_was(certificates: Certificates) -> Iterator[None]:
+    # Named by its module, since its defaults are in the settings once it is imported.
+    logger, kept = logging.getLogger(distributed.__name__), deepcopy(dask.config.config)
+    level = logger.level
+    dask.config.set(certificates.settings())
+    yield
+    dask.config.config.clear()
+    dask.config.config.update(kept)
+    logger.setLevel(level)

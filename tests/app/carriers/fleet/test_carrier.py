@@ -1,0 +1,196 @@
+"""Jobs on real workers of a real scheduler: what is told, and what is lost when one is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from app.carriers.contract import SAMPLES, CarrierError, HostFile, Lost
+from app.carriers.fleet.carrier import DaskCarrier
+from app.machine.child import Child
+from exporters.digest import file_sha256
+from tests.app.carriers.fleet.cluster import Cluster
+from tests.app.carriers.fleet.jobs import Heard, job, samples
+from tests.app.carriers.fleet.worker_process import CHILD
+
+OF_LAUNCHERS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def workers(scheduler: Cluster) -> Cluster:
+    """The cluster with a worker that was started as a nanny would start it."""
+    scheduler.worker("alpha", environ=OF_LAUNCHERS)
+    return scheduler
+
+
+@pytest.fixture
+def carrier(workers: Cluster) -> Iterator[DaskCarrier]:
+    opened = DaskCarrier(workers.address, silence_s=3.0)
+    yield opened
+    opened.close()
+
+
+def test_a_host_is_what_its_agent_tells(carrier: DaskCarrier) -> None:
+    (host,) = carrier.doctor()
+    assert host.name == "alpha"
+    assert host.cores == tuple(sorted(os.sched_getaffinity(0)))
+    assert "ort-cpu" in host.runtimes
+    assert carrier._hosts["alpha"].startswith("tls://")
+
+
+def test_a_job_comes_back_whole_and_its_file_is_brought_once(
+    carrier: DaskCarrier, tmp_path: Path
+) -> None:
+    path = tmp_path / "weights.txt"
+    path.write_text("w" * 3_000_000)
+    file = HostFile(file_sha256(path), path.stat().st_size, "net.weights", path)
+    carrier.doctor()
+    first = Heard()
+    carrier.run("alpha", job("whole.0.0", blocks=40, files=(file,)), first)
+    assert first.ended().how == "exit code 0"
+    assert first.data() == samples(40)
+    assert first.said("read")["text"] == path.read_text()
+    path.unlink()  # the host has it by now
+    second = Heard()
+    carrier.run("alpha", job("whole.1.0", files=(file,)), second)
+    assert second.ended().how == "exit code 0"
+
+
+def test_the_child_finds_what_a_local_one_finds(carrier: DaskCarrier, tmp_path: Path) -> None:
+    """Neither a launcher's thread counts nor anything of Dask's reaches an engine."""
+    carrier.doctor()
+    heard = Heard()
+    carrier.run("alpha", job("same.0.0"), heard)
+    heard.ended()
+    there, here = heard.said("began"), _said_here(tmp_path)
+    assert not there["environ"].keys() & OF_LAUNCHERS.keys()
+    of_this_test = {"GRAPHLAP_CACHE", "GRAPHLAP_PARENT", "GRAPHLAP_PYTHONPATH"}
+    for told in (there, here):
+        for name in [n for n in told["environ"] if n in of_this_test or n.startswith("PYTEST_")]:
+            del told["environ"][name]
+    assert there["environ"] == here["environ"]
+    assert there["cores"] == here["cores"]
+
+
+def _said_here(folder: Path) -> dict[str, Any]:
+    """What the same child says when a sweep of this machine starts it."""
+    child = Child((sys.executable, str(CHILD)))
+    told = job("here").line.replace(SAMPLES, str(folder / "samples"))
+    child.send(told)
+    lines: list[str] = []
+    while not lines:
+        lines = child.lines()
+        time.sleep(0.01)
+    child.close()
+    said: dict[str, Any] = json.loads(lines[0])
+    return said
+
+
+def test_a_job_runs_once_however_often_it_is_handed_over(carrier: DaskCarrier) -> None:
+    carrier.doctor()
+    first, again = Heard(), Heard()
+    carrier.run("alpha", job("twice.0.0"), first)
+    assert first.ended().how == "exit code 0"
+    carrier.run("alpha", job("twice.0.0"), again)
+    assert "ran before" in again.lost().reason
+    assert len(again.messages) == 1
+
+
+def test_a_job_is_ended_when_it_is_asked_to(carrier: DaskCarrier) -> None:
+    carrier.doctor()
+    heard = Heard()
+    carrier.run("alpha", job("cancelled.0.0", blocks=10_000, pause_s=0.01), heard)
+    heard.said("began")
+    carrier.cancel("alpha", "cancelled.0.0", "terminate")
+    ended = heard.ended()
+    assert ended.killed
+    assert "SIGTERM" in ended.how
+
+
+def test_samples_come_while_the_round_runs(carrier: DaskCarrier) -> None:
+    carrier.doctor()
+    heard = Heard()
+    carrier.run("alpha", job("streams.0.0", blocks=10_000, pause_s=0.01), heard)
+    until_s = time.monotonic() + 30
+    while not heard.data() and time.monotonic() < until_s:
+        time.sleep(0.05)
+    assert heard.data()
+    assert not heard.over.is_set()
+    carrier.cancel("alpha", "streams.0.0", "kill")
+    heard.ended()
+
+
+def test_jobs_of_one_worker_take_turns(carrier: DaskCarrier) -> None:
+    """Whoever else uses the scheduler waits: a worker has one `measure`."""
+    other = DaskCarrier(str(carrier._address), silence_s=3.0)
+    try:
+        for opened in (carrier, other):
+            opened.doctor()
+        first, second = Heard(), Heard()
+        carrier.run("alpha", job("turn.0.0", blocks=10_000, pause_s=0.01), first)
+        first.said("began")
+        other.run("alpha", job("turn.1.0"), second)
+        assert not second.any.wait(1.0)
+        other.cancel("alpha", "turn.1.0", "kill")
+        assert second.ended().killed  # it never began
+        carrier.cancel("alpha", "turn.0.0", "kill")
+        first.ended()
+    finally:
+        other.close()
+
+
+def test_a_sweep_that_goes_takes_its_job_with_it(workers: Cluster) -> None:
+    leaving = DaskCarrier(workers.address)
+    leaving.doctor()
+    heard = Heard()
+    leaving.run("alpha", job("left.0.0", blocks=10_000, pause_s=0.01), heard)
+    pid = heard.said("began")["pid"]
+    leaving.close()
+    leaving.close()
+    assert heard.over.is_set()
+    _until_gone(pid)
+
+
+def test_a_worker_that_falls_silent_is_given_up(workers: Cluster, carrier: DaskCarrier) -> None:
+    """Its connections stay open: only that nothing comes tells of it."""
+    carrier.doctor()
+    heard = Heard()
+    carrier.run("alpha", job("silent.0.0", blocks=10_000, pause_s=0.01), heard)
+    pid = heard.said("began")["pid"]
+    workers.processes[-1].send_signal(signal.SIGSTOP)
+    assert "nothing was heard" in heard.lost().reason
+    workers.processes[-1].send_signal(signal.SIGCONT)
+    _until_gone(pid)  # what is given up does not go on measuring
+
+
+def test_a_worker_that_is_killed_loses_its_job_once_and_takes_the_child_along(
+    workers: Cluster, carrier: DaskCarrier
+) -> None:
+    """The last here, since the others have that worker too."""
+    carrier.doctor()
+    heard = Heard()
+    carrier.run("alpha", job("killed.0.0", blocks=10_000, pause_s=0.01), heard)
+    pid = heard.said("began")["pid"]
+    workers.processes[-1].kill()
+    assert "gone" in heard.lost().reason
+    _until_gone(pid)
+    assert [type(m) for m in heard.messages].count(Lost) == 1
+    with pytest.raises(CarrierError, match="no worker that measures"):
+        carrier.doctor()
+    after = Heard()
+    carrier.run("alpha", job("killed.1.0"), after)
+    assert "no worker that measures" in after.lost().reason
+
+
+def _until_gone(pid: int) -> None:
+    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=30)
+    assert not psutil.pid_exists(pid)

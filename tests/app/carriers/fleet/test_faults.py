@@ -1,0 +1,44 @@
+"""A sweep that is killed leaves nothing that measures."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.app.carriers.fleet.cluster import cluster
+
+SWEEP = """
+import sys, time
+from app.carriers.fleet.carrier import DaskCarrier
+from tests.app.carriers.fleet.jobs import Heard, job
+carrier, heard = DaskCarrier(sys.argv[1]), Heard()
+carrier.doctor()
+carrier.run("alpha", job("orphan.0.0", 10_000, 0.01), heard)
+sys.stderr.write(f"began {heard.said('began')['pid']} there")
+sys.stderr.flush()
+time.sleep(600)
+"""
+IMPATIENT = """
+from app.carriers.fleet import measuring
+measuring.ABANDONED_S, measuring.LOOK_S = 3.0, 0.5
+import runpy
+runpy.run_module("tests.app.carriers.fleet.worker_process", run_name="__main__")
+"""
+
+
+@pytest.mark.rare
+def test_a_job_whose_sweep_was_killed_is_ended(tmp_path: Path) -> None:
+    with cluster(tmp_path, None) as made:
+        made.worker("alpha", code=IMPATIENT)
+        made.until_says("alpha", "measures for")
+        sweep = made.start([sys.executable, "-c", SWEEP, made.address], {}, "sweep")
+        pid = int(made.until_says("sweep", "there").rpartition("began ")[2].split()[0])
+        child = psutil.Process(pid)
+        time.sleep(4.0)
+        assert child.is_running()  # who is asked about is left alone
+        sweep.kill()
+        child.wait(30)

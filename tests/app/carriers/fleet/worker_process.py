@@ -1,0 +1,21 @@
+"""`graphlap worker` whose agent also starts our own child: `python -m` this, ADDRESS and flags."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from app.carriers.agent import Agent
+from app.carriers.fleet.worker import main
+from app.machine.cores import usable_cores
+
+CHILD = Path(__file__).with_name("child.py")
+
+
+def agent(name: str = "") -> Agent:
+    """One that knows the kind `talk`."""
+    return Agent(name, usable_cores(), commands={"talk": (sys.executable, str(CHILD))})
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], agent()))

@@ -1,0 +1,99 @@
+"""What Dask takes of a core while a worker measures, and an A/A of rounds here and by a worker.
+
+For the first the child sleeps and writes samples, so that all that is counted is the cluster's: the
+worker with its agent, the scheduler, and the sweep's end, each by the processor time of its
+process, with our settings and with Dask's own. In the A/A all of them share this machine.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+from app.carriers.fleet.carrier import DaskCarrier
+from app.sweep.cluster import Cluster as Hosts
+from tests.app.carriers.fleet.cluster import Cluster, cluster
+from tests.app.carriers.fleet.jobs import Heard, job
+from tests.benchmarks.bench_carriers import Side
+from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
+
+SECONDS, SETTLE_S = 20.0, 3.0
+AS_DASK_HAS_IT = (
+    "from app.carriers.fleet import measuring\n"
+    "measuring.WORKER, measuring.HEARTBEAT_S = (), 0.5\n"
+    "import runpy\n"
+    "runpy.run_module('tests.app.carriers.fleet.worker_process', run_name='__main__')\n"
+)
+
+
+def main() -> None:
+    for what, code in (("our settings", ""), ("Dask's own", AS_DASK_HAS_IT)):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            cluster(Path(folder), None, ours=not code) as made,
+        ):
+            made.worker("alpha", code=code)
+            made.until_says("alpha", "measures for")
+            _report(what, made)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        cluster(Path(folder), None) as made,
+    ):
+        made.worker("alpha")
+        with closing(DaskCarrier(made.address)) as carrier:
+            _compare(carrier, psutil.Process(made.processes[-1].pid))
+
+
+def _compare(carrier: DaskCarrier, worker: psutil.Process) -> None:
+    """The same round of one case here and by the worker, in pairs."""
+    pairs = PAIRS or 40
+    hosts = Hosts(carrier, carrier.doctor(), said={"alpha": ()})
+    for side in (Side(), Side(hosts, worker)):
+        side.measure()  # exports, files, page cache
+    here, there = Side(), Side(hosts, worker)
+    interleaved(pairs, here.measure, there.measure)
+    sys.stdout.write(
+        f"mlp on ort-cpu, {pairs} interleaved pairs of one round, a worker over this machine:\n"
+        f"  p50 {ratio_text(there.p50_us, here.p50_us)}\n"
+        f"  p99 {ratio_text(there.p99_us, here.p99_us)}\n"
+        f"  beside its phases a round takes {median(here.overhead_s):.2f} s here and "
+        f"{median(there.overhead_s):.2f} s by the worker\n"
+    )
+
+
+def _report(what: str, made: Cluster) -> None:
+    carrier = DaskCarrier(made.address)
+    carrier.doctor()
+    heard = Heard()
+    carrier.run("alpha", job("bench.0.0", blocks=1_000_000, pause_s=0.01), heard)
+    heard.said("began")
+    scheduler, worker = (psutil.Process(process.pid) for process in made.processes)
+    ends = {"worker and agent": worker, "scheduler": scheduler, "sweep's end": psutil.Process()}
+    time.sleep(SETTLE_S)
+    before = {name: _cpu_s(end) for name, end in ends.items()}
+    begun = time.perf_counter()
+    time.sleep(SECONDS)
+    seconds = time.perf_counter() - begun
+    shares = {name: (_cpu_s(end) - before[name]) / seconds for name, end in ends.items()}
+    carrier.cancel("alpha", "bench.0.0", "kill")
+    heard.last()
+    carrier.close()
+    told = ", ".join(f"{name} {share:.2%}" for name, share in shares.items())
+    sys.stdout.write(f"{what}: {sum(shares.values()):.2%} of a core: {told} (aim < 1 %)\n")
+    sys.stdout.flush()
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    """Processor time of this process, without its children's."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+if __name__ == "__main__":
+    main()
