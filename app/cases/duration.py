@@ -21,7 +21,7 @@ def parse_duration(text: str) -> float:
 
 def duration_text(seconds: float) -> str:
     """Whole milliseconds with the largest unit of which they are a whole number: `30m`."""
-    if not math.isfinite(seconds):  # of a damaged journal, whose reader says so
+    if not math.isfinite(seconds * 1e3):  # of a damaged journal, whose reader says so
         return f"{seconds}s"
     milliseconds = round(seconds * 1e3)
     units = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}

@@ -36,11 +36,11 @@ def made(
     rounds: int = 3,
     **planned: Any,
 ) -> Path:
-    """A run in which every case has `rounds` rounds of eight runs of about so many microseconds.
+    """A run in which every case came to `rounds` rounds of eight runs of about so many microseconds.
 
     `planned` are other values of the plan, or of the manifest.
     """
-    manifest = replace(manifest_of(cases, rounds), environment=environment)
+    manifest = replace(manifest_of(cases, max(rounds, 1)), environment=environment)
     own = {name: planned.pop(name) for name in ("seed", "graphlap_version") if name in planned}
     plan = manifest.asked.model_copy(update=planned | {k: own[k] for k in ("seed",) if k in own})
     manifest = replace(manifest, plan=plan.model_dump(mode="json"), **own)
