@@ -28,7 +28,7 @@ def scheduler(
         yield made
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """One without certificates, with the worker `alpha`, which is not to be ended."""
     with cluster(tmp_path_factory.mktemp("measured"), None) as made:

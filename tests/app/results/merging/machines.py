@@ -36,7 +36,7 @@ def made(
     rounds: int = 3,
     **planned: Any,
 ) -> Path:
-    """A run in which every case came to `rounds` rounds of eight runs of about so many microseconds.
+    """A run in which every case has `rounds` rounds, or none, of eight runs of about `us` each.
 
     `planned` are other values of the plan, or of the manifest.
     """
