@@ -61,6 +61,9 @@ class HighestRate(Searching[RateSearch]):
     def take(self, result: RoundResult) -> None:
         self._known.setdefault(result.case_id, {})[result.round] = result
 
+    def _leave_off(self) -> None:
+        self._searches.pop()
+
     def _step(self) -> Work | None:
         while self._searches:
             search = self._searches.popleft()

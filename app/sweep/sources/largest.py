@@ -57,6 +57,9 @@ class LargestBatch(Searching[Search]):
     def take(self, result: RoundResult) -> None:
         self._statuses[result.case_id] = result.status
 
+    def _leave_off(self) -> None:
+        self._searches.popleft()
+
     def _step(self) -> Work | None:
         while self._searches:
             search = self._searches[0]

@@ -41,6 +41,8 @@ class Searching(ABC, Generic[S]):
                 self._models[work.request.model, work.request.precision] = work.reply
             elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
+                if work.result.status == "cancelled":
+                    self._leave_off()
         following = self._next()
         if following is not None:
             self._in_flight += 1
@@ -66,6 +68,11 @@ class Searching(ABC, Generic[S]):
     @abstractmethod
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""
+
+    @abstractmethod
+    def _leave_off(self) -> None:
+        """The last step can't be had in this run, such as for want of an export that the budget
+        ended: its search ends here, and a resumed run goes on with it."""
 
     @abstractmethod
     def _step(self) -> Work | None:

@@ -75,6 +75,10 @@ class Tuner(Searching[Tuning]):
     def take(self, result: RoundResult) -> None:
         self._known.setdefault(result.case_id, {})[result.round] = result
 
+    def _leave_off(self) -> None:
+        self._searches.popleft()
+        self._end_s = math.nan
+
     def _step(self) -> Work | None:
         while self._searches:
             search = self._searches[0]
