@@ -12,7 +12,8 @@ from app.cases.verdict import BAND
 from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
 from app.machine.system import refuse_other_systems
-from app.plan.flags import environment_pair, parse, share_of, size_of
+from app.plan.command_line import parse
+from app.plan.flag_words import environment_pair, share_of, size_of
 from app.results.plain import one_line, printable
 from exporters.types import GraphlapError
 

@@ -39,14 +39,13 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.cluster import refuse_beside_cluster
-from app.plan.environments import environments_of
-from app.plan.flags import (
-    elsewhere,
-    plan_from_flags,
+from app.plan.command_line import (
     refuse_with_check,
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
+from app.plan.environments import environments_of
+from app.plan.flags import elsewhere, plan_from_flags
 from app.plan.gaps import refuse_without_gaps
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan

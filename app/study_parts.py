@@ -14,8 +14,9 @@ from pathlib import Path
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.console.lasting import Lasting
 from app.headless import INTERRUPTED, run_headless
+from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan
 from app.plan.studies import load_study
 from app.results.manifest import MANIFEST

@@ -67,7 +67,8 @@ def test_the_parent_imports_no_engine_and_needs_no_qt(arguments: list[str]) -> N
 def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "from app.plan.flags import parse, plan_from_flags\n"
+        "from app.plan.command_line import parse\n"
+        "from app.plan.flags import plan_from_flags\n"
         "from app.plan.expand import expand\n"
         "from app import headless\n"
         "cases = expand(plan_from_flags(parse(['--models', 'cnn_tiny'])))\n"

@@ -17,7 +17,8 @@ from app.gui.launch.cores import leave_last_core
 from app.gui.look.errors import ErrorHooks
 from app.gui.look.icon import app_icon
 from app.gui.look.preferences import Preferences
-from app.plan.flags import parse, plan_from_flags
+from app.plan.command_line import parse
+from app.plan.flags import plan_from_flags
 
 NO_DISPLAY = (
     "graphlap: no window can be opened on this display: measure without one with --headless, "

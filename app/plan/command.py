@@ -8,9 +8,10 @@ from pathlib import Path
 from app.cases.axes import AXES
 from app.cases.percentiles import DEFAULT, written
 from app.cases.verdict import BAND
+from app.plan.command_line import parse
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan, Sweep
 from app.plan.shell import shell_line
 from app.plan.toml_text import plan_toml

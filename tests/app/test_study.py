@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from app.cases.round import MEASURED
+from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.studies import load_study, study_names
 from app.results import text
 from app.results.published import neurio_blocks

@@ -19,7 +19,8 @@ import psutil
 from app.carriers.opened import open_carrier
 from app.carriers.piped import PipedCarrier
 from app.machine.environment import describe_host
-from app.plan.flags import parse, plan_from_flags
+from app.plan.command_line import parse
+from app.plan.flags import plan_from_flags
 from app.sweep.begin import begin
 from app.sweep.cluster import Cluster
 from app.sweep.events import Ended, Event, Started, Told

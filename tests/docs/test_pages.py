@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.plan.flags import parse
+from app.plan.command_line import parse
 from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.stats.needed import rounds_needed

@@ -10,7 +10,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit
 
 from app.cases.percentiles import written
-from app.plan.flags import of_whole_plan, parse
+from app.plan.command_line import parse
+from app.plan.flags import of_whole_plan
 from app.plan.plan import Plan
 from exporters.types import GraphlapError
 

@@ -25,8 +25,9 @@ from app.gui.arrangement import views_of
 from app.gui.panels.palette import Palette
 from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
+from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan, Sweep
 from exporters import own
 from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words

@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.gui.window import MainWindow
+from app.plan.command_line import parse
 from app.plan.estimate import Estimate
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import parse_plan
 from app.results.folder import is_being_written
 from exporters import own

@@ -10,8 +10,9 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.plan.baseline import baselines
+from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 
 ORT = Case("mlp", "ort-cpu", axes={"batch": 1})
 TORCH = replace(ORT, runtime="torch-cpu")

@@ -8,8 +8,9 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.machine import available
+from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import load_suite, parse_plan
 from runtimes import registry
 from runtimes.trt.package import TENSORRT_RTX

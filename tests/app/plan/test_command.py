@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from app.cases.errors import PlanError
 from app.plan.command import command_line
+from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan, load_plan, load_suite, parse_plan, suite_names
 from app.plan.toml_text import plan_toml
 from exporters import own

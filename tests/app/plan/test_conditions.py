@@ -9,9 +9,10 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import parse_plan
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -9,9 +9,10 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.command import command_line
+from app.plan.command_line import parse
 from app.plan.environments import environments_of, users_file
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan, load_plan
 from app.plan.toml_text import plan_toml
 from tests.environments import make_environment

@@ -8,7 +8,9 @@ import pytest
 
 from app.cases.axes import AXES
 from app.cases.errors import PlanError
-from app.plan.flags import parse, plan_from_flags, refuse_with_resume, size_of
+from app.plan.command_line import parse, refuse_with_resume
+from app.plan.flag_words import size_of
+from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan, load_suite, parse_plan
 
 GIB = 1 << 30

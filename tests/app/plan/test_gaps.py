@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.cases.errors import PlanError
+from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.gaps import paced_scenarios, refuse_without_gaps
 from app.plan.plan import Plan
 

@@ -8,9 +8,10 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.plan.baseline import baselines
 from app.plan.command import command_line
+from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.null import null_case
 from app.plan.plan import Plan
 from app.results.labels import case_label, model_labels, model_name

@@ -11,9 +11,10 @@ import pytest
 from app.cases.errors import PlanError
 from app.cases.target import MOST_ROUNDS, Target
 from app.plan.command import command_line
+from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import parse, plan_from_flags
+from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan, load_plan, parse_plan
 from app.plan.toml_text import plan_toml
 

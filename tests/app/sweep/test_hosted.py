@@ -25,7 +25,8 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import RECORD
 from app.machine.environment import describe_host, graphlap_version
-from app.plan.flags import parse, plan_from_flags
+from app.plan.command_line import parse
+from app.plan.flags import plan_from_flags
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
 from app.results.reader import read_run

@@ -1,0 +1,149 @@
+"""The command line as it was typed: its flags, and what of them can't be said together."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Sequence
+
+from app.cases.errors import PlanError, suggestion
+from app.plan.parser import parser
+
+_OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
+"""How verdicts are told, whichever comparison they are of."""
+_RUNS = ("headless", "resume")
+_BELONGS = {
+    "baseline_run": _RUNS,
+    "fail_on": ("compare", "history", *_RUNS),
+    "json": ("compare", "history", *_RUNS),
+    "markdown": ("compare", "check", *_RUNS),
+    "junit": ("compare", *_RUNS),
+    "csv": ("history",),
+    "output": ("report",),
+    "plot": ("history", *_RUNS),
+    "any_host": ("history",),
+}
+"""Flags of a command -> the commands that take them."""
+_OF_EVERY_RUN = frozenset(
+    {
+        "headless",
+        "study",
+        "cache_limit",
+        "export",
+        "plot",
+        "sort",
+        "strict",
+        "debug",
+        "baseline_run",
+        *_OF_VERDICTS,
+    }
+)
+"""What may be said of any run; all other flags are of its plan, or other commands."""
+_OF_EVERY_STUDY = frozenset({"headless", "study", "cache_limit", "export", "strict", "debug"})
+_OF_A_NEW_STUDY = frozenset(
+    {
+        "models",
+        "runtimes",
+        "environment",
+        "profile",
+        "rounds",
+        "budget",
+        "time_limit",
+        "memory_limit",
+        "seed",
+        "cores",
+        "lock_memory",
+        "realtime",
+        "out",
+    }
+)
+"""A part of it, how long, where: what is measured, and under what, the study says itself."""
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The flags; PlanError for one that is not known."""
+    known = parser()
+    flags, rest = known.parse_known_args(arguments)
+    if rest:
+        names = [name for action in known._actions for name in action.option_strings]
+        raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
+    if flags.imports:
+        refuse_with_import(flags)
+    if flags.study is not None:
+        refuse_with_study(flags)
+    if flags.merge:
+        refuse_with_merge(flags)
+    begins = flags.headless or flags.check or flags.imports or flags.merge
+    if flags.export and not (flags.paths or begins or flags.study or flags.resume is not None):
+        raise PlanError(
+            "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
+        )
+    if flags.paths and (begins or flags.resume is not None):
+        raise PlanError(
+            f"{flags.paths[0]} would be opened in the window, and none is asked for",
+            "name models with --models, a plan with --plan",
+        )
+    if flags.fail_on not in (None, "slower"):
+        raise PlanError(
+            f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
+        )
+    for name, commands in _BELONGS.items():
+        if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
+            flag = f"--{name.replace('_', '-')}"
+            if commands == ("report",):
+                raise PlanError(f"{flag} belongs to --report", "add --report RUN, or give --out")
+            owner = "a comparison" if "compare" in commands else "--history"
+            raise PlanError(
+                f"{flag} belongs to {owner}", "add --compare, --history, or --headless --baseline"
+            )
+    return flags
+
+
+def refuse_with_resume(flags: argparse.Namespace) -> None:
+    """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
+    allowed = _OF_EVERY_RUN | {"resume", "cluster", "send_code", "insecure_cluster"}
+    _refuse_but(allowed, flags, "the run in --resume")
+
+
+def refuse_with_study(flags: argparse.Namespace) -> None:
+    """A study says what it measures, and of a run that is there all is said; PlanError for more."""
+    if flags.resume is not None:
+        _refuse_but(_OF_EVERY_STUDY | {"resume"}, flags, "the run in --resume")
+    elif flags.paths:
+        _refuse_but({"study", "debug"}, flags, f"the run {flags.paths[0]}")
+    else:
+        _refuse_but(_OF_EVERY_STUDY | _OF_A_NEW_STUDY, flags, f"the study {flags.study}")
+    if len(flags.paths) > 1:
+        raise PlanError(f"--study pages one run, and {len(flags.paths)} are named", "name one")
+
+
+def refuse_with_check(flags: argparse.Namespace) -> None:
+    """What tells or compares figures has none to tell of a check; PlanError."""
+    for name in ("baseline_run", "fail_on", "band", "json", "junit", "plot", "sort", "export"):
+        if getattr(flags, name) is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")
+
+
+def refuse_with_import(flags: argparse.Namespace) -> None:
+    """What is imported has been measured; PlanError for what would say how."""
+    allowed = {"headless", "imports", "out", "export", "sort", "debug"}
+    _refuse_but(allowed, flags, "the measurement behind --import")
+
+
+def refuse_with_merge(flags: argparse.Namespace) -> None:
+    """What is merged has been measured likewise; PlanError."""
+    allowed = {"headless", "merge", "out", "export", "sort", "debug"}
+    _refuse_but(allowed, flags, "the runs behind --merge")
+
+
+def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
+    """A run that is repeated likewise; only where to is new."""
+    _refuse_but(_OF_EVERY_RUN | {"plan", "out"}, flags, "the run in --plan")
+
+
+def _refuse_but(allowed: Collection[str], flags: argparse.Namespace, settler: str) -> None:
+    for action in parser()._actions:
+        free = action.dest in allowed or not action.option_strings
+        if not free and getattr(flags, action.dest, action.default) != action.default:
+            flag = action.option_strings[0]
+            raise PlanError(f"{flag} says what {settler} has settled", "leave it out")

@@ -1,0 +1,106 @@
+"""Words of a command line as values: numbers, shares, sizes, pairs, lists; PlanError for others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from app.cases.axes import whole
+from app.cases.errors import PlanError, suggestion
+from app.cases.size import parse_size
+
+T = TypeVar("T")
+
+
+def share_of(text: str, flag: str) -> float:
+    """0.02 of `2%` or of `0.02`; PlanError if it is no share between 0 and 1."""
+    word = text.strip()
+    try:
+        share = float(word.removesuffix("%")) / (100.0 if word.endswith("%") else 1.0)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share < 1.0:
+        raise PlanError(f"{flag} {text!r} is no share", "write it as 2% or as 0.02")
+    return share
+
+
+def size_of(text: str, flag: str) -> int:
+    """Bytes of a size like 8GiB; PlanError if it is none."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        cause, _, remedy = f"{flag} {text!r} {error}".partition("; ")
+        raise PlanError(cause, remedy) from None
+
+
+def environment_pair(text: str) -> tuple[str, str]:
+    """A name and its interpreter; PlanError for what is no such pair."""
+    return pair_of(text, "--environment", "name=python")
+
+
+def range_of(text: str, name: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise PlanError(
+            f"--input-range {name}={text} is no range", f"write it as {name}=0:1"
+        ) from None
+
+
+def words_of(text: str | None, flag: str) -> list[str]:
+    if text is None:
+        return []
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise PlanError(f"{flag} {text!r} has an empty part", "separate values by one comma")
+    return words
+
+
+def numbers_of(text: str, flag: str, least: int) -> list[int]:
+    return [number_of(word, flag, least) for word in words_of(text, flag)]
+
+
+def number_of(text: str, flag: str, least: int) -> int:
+    return parsed(partial(whole, least=least), text, flag)
+
+
+def amount_of(word: str) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{word} is no number of at least 0; give one, such as 1e-3")
+    return number
+
+
+def percentile_of(word: str) -> float:
+    try:
+        return float(word.removeprefix("p"))
+    except ValueError:
+        raise ValueError(f"{word} is no percentile; give numbers, such as 50,99.9") from None
+
+
+def parsed(parse: Callable[[str], T], word: str, flag: str) -> T:
+    """What a word of a flag means; PlanError if it means nothing."""
+    try:
+        return parse(word)
+    except ValueError as error:
+        cause, _, remedy = f"{flag} {error}".partition("; ")
+        raise PlanError(cause, remedy) from None
+
+
+def one_of(word: str, known: Sequence[str], flag: str) -> str:
+    if word not in known:
+        raise PlanError(f"{flag} {word} is not known", suggestion(word, known))
+    return word
+
+
+def pair_of(text: str, flag: str, form: str) -> tuple[str, str]:
+    name, equals, values = text.partition("=")
+    if not (name and equals and values):
+        raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {flag} {form}")
+    return name, values
