@@ -13,6 +13,7 @@ import pytest
 from tests.checkout import ROOT
 
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings"}
+MOST_LINES = 400
 
 
 def test_import_contracts_hold() -> None:
@@ -90,3 +91,12 @@ def test_no_file_is_named_after_a_package_that_it_imports() -> None:
         if path.stem in packages
     ]
     assert not clashes
+
+
+def test_no_file_is_longer_than_anybody_reads() -> None:
+    """What grows beyond has two things in it."""
+    rooms = ("app", "exporters", "runtimes", "tests")
+    files = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    assert len(files) > 1000
+    lines = {path.name: path.read_text("utf-8").count("\n") for path in files}
+    assert not {name: count for name, count in lines.items() if count > MOST_LINES}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,138 +14,29 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.autograd.profiler_util import FunctionEvent
 
 from app.workers.ahead import ahead_timing
 from app.workers.loop import Block
 from app.workers.timing import loop_of
 from exporters import own
 from exporters.agreement import TOLERANCE
-from exporters.types import ExportedModel, Factory, Precision, TensorSpec
+from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
-from runtimes.calls.call import Call
 from runtimes.calls.timed import TimedCalls
-from runtimes.execution import OpTime
 from runtimes.faults import RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.pyt import cuda_runtime, operators
+from runtimes.pyt import cuda_runtime
 from runtimes.pyt.cuda_lane import TorchCudaLane
-from runtimes.pyt.cuda_place import CudaPlace, Recording, Streams
+from runtimes.pyt.cuda_place import CudaPlace, Streams
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
-from runtimes.pyt.cuda_session import TorchCudaSession
 from runtimes.session.several import Several
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.pyt.host_place import PLAIN, HostPlace, opened
 from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
 from tests.runtimes.torch_factories import CHANNELS
-
-PLAIN: dict[str, OptionValue] = {
-    "mode": "eager",
-    "tf32": False,
-    "channels_last": False,
-    "cudnn_benchmark": False,
-    "host_memory": "pinned",
-    "call": "auto",
-}
-_CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
-
-
-class HostPlace:
-    """The host where a GPU would be; a recording keeps its tensors, as a CUDA graph does."""
-
-    name, compute_capability, queues_up = "host", (9, 0), False
-    device = torch.device("cpu")
-
-    def __init__(self) -> None:
-        self.waits = 0
-        self.entered_by: list[int] = []
-        self.locked = 0
-        self._kept: list[Any] = []
-
-    def make_current(self) -> None:
-        self.entered_by.append(threading.get_ident())
-
-    def synchronize(self) -> None:
-        self.waits += 1
-
-    def pinned(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        self.locked += 1
-        return torch.zeros(shape, dtype=dtype)
-
-    def record(self, call: Callable[[], Any]) -> Recording:
-        kept = call()
-        tensors = kept if isinstance(kept, tuple) else (kept,)
-
-        def replay() -> None:
-            again = call()
-            for tensor, new in zip(
-                tensors, again if isinstance(again, tuple) else (again,), strict=True
-            ):
-                tensor.copy_(new)
-
-        return Recording(replay, self._as_call(replay), kept)
-
-    def copying(self, target: torch.Tensor, source: torch.Tensor) -> Call:
-        def copy() -> None:
-            ctypes.memmove(target.data_ptr(), source.data_ptr(), source.nbytes)
-
-        return self._as_call(copy)
-
-    def waiting(self) -> Call:
-        return self._as_call(self.synchronize)
-
-    def _as_call(self, part: Callable[[], object]) -> Call:
-        """A C function that runs `part`, as the driver's functions run theirs."""
-        function = _CALLED(lambda: part() is not None)
-        self._kept.append(function)
-        address = ctypes.cast(function, ctypes.c_void_p).value
-        assert address is not None
-        return Call(address, (), RuntimeError)
-
-    def times_ns(self, parts: Sequence[Callable[[], object]], runs: int) -> np.ndarray:
-        for part in list(parts) * runs:
-            part()
-        return np.ones((len(parts), runs), np.int64)
-
-    def peak_bytes(self) -> int | None:
-        return 1234
-
-    def release(self) -> None:
-        pass
-
-
-@pytest.fixture(params=["host", "device"])
-def boundary(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(params=[False, True], ids=["calls", "graph"])
-def cuda_graph(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-def opened(
-    model: ExportedModel,
-    boundary: str,
-    cuda_graph: bool = False,
-    tf32: bool = False,
-    place: HostPlace | None = None,
-    call: str = "auto",
-    precision: Precision = "fp32",
-    **others: OptionValue,
-) -> TorchCudaSession:
-    options: dict[str, OptionValue] = {
-        **PLAIN,
-        "boundary": boundary,
-        "cuda_graph": cuda_graph,
-        "tf32": tf32,
-        "call": call,
-        **others,
-    }
-    request = request_of(model, 1, Settings(precision=precision), **options)
-    return TorchCudaSession(request, place or HostPlace())
 
 
 def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
@@ -444,74 +334,6 @@ def test_a_module_that_cannot_be_recorded_is_unsupported(
     with pytest.raises(Unsupported, match="cuda_graph=0"):
         opened(graphs.dense, "host", cuda_graph=True)
     assert not torch.is_inference_mode_enabled()
-
-
-@pytest.mark.parametrize("name", ["wide", "step"])
-def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
-    graphs: Graphs, boundary: str, cuda_graph: bool, name: str
-) -> None:
-    model: ExportedModel = getattr(graphs, name)
-    options = PLAIN | {"boundary": boundary, "cuda_graph": cuda_graph}
-    request = request_of(model, 1, Settings(operator_times=True), **options)
-    reference = reference_of(model, 1)
-    with TorchCudaSession(request, HostPlace()) as session:
-        lane = session.lanes[0]
-        assert session.execution.call_path.startswith("module(*inputs)")
-        lane.bind(reference.inputs)
-        ops = session.operator_times(5)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
-    assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
-    copies = [op for op in ops if op.op == "copy_"]
-    assert len(copies) == (len(model.inputs) + len(model.outputs)) * (boundary == "host")
-
-
-def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str) -> None:
-    with opened(graphs.dense, boundary) as session, pytest.raises(Unsupported, match="operators"):
-        session.operator_times(1)
-
-
-def event(
-    name: str,
-    begun_us: float,
-    ended_us: float,
-    *called: FunctionEvent,
-    kernels: Sequence[tuple[str, float]] = (),
-) -> FunctionEvent:
-    """One of the profiler's events, with what it called and the kernels that it launched."""
-    untyped: Any = FunctionEvent
-    made = untyped(0, name, 0, begun_us, ended_us, use_device="cuda")
-    for child in called:
-        made.append_cpu_child(child)
-    for kernel, duration_us in kernels:
-        made.append_kernel(kernel, 0, duration_us)
-    event: FunctionEvent = made
-    return event
-
-
-def test_on_a_gpu_an_operator_takes_what_its_kernels_take() -> None:
-    """The host's times are those of the launches: a kernel may run after its operator returned."""
-    runs = []
-    for slower in (0.0, 1.0, 4000.0):
-        parts = [("gemm", 40.0 + slower), ("split_k", 7.0)]
-        multiply = event("aten::mm", 1, 3, kernels=parts)
-        add = event("aten::add_", 3, 4, kernels=[("elementwise", 3.0)])
-        linear = event("aten::linear", 0, 5, event("aten::t", 0, 1), multiply, add)
-        copy = event("aten::copy_", 6, 8, kernels=[("Memcpy DtoH (Device -> Pinned)", 5.0)])
-        view, wait = event("aten::view", 5, 6), event("cudaStreamSynchronize", 8, 60)
-        scope = event("graphlap module head", 0, 6, linear, view)
-        runs.append(event("graphlap run", 0, 60, scope, copy, wait))
-    assert operators.medians(runs, on_gpu=True) == (
-        OpTime("head #0", "linear", 51.0, "gemm"),
-        OpTime("module #2", "copy_", 5.0, "Memcpy DtoH (Device -> Pinned)"),
-    )
-    assert sum(op.time_us for op in operators.medians(runs, on_gpu=False)) == 60.0
-
-
-def test_a_profiler_without_the_gpus_times_is_no_profile_of_nothing() -> None:
-    run = event("graphlap run", 0, 5, event("aten::linear", 0, 4))
-    with pytest.raises(Unsupported, match="no kernel on the GPU"):
-        operators.medians([run], on_gpu=True)
 
 
 def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(

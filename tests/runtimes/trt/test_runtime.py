@@ -1,4 +1,4 @@
-"""The TensorRT adapter keeps the contract over a stand-in engine, and keeps its engines well."""
+"""The TensorRT adapter keeps the contract over a stand-in engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ import pytest
 
 from app.workers.timing import loop_of
 from exporters import own
-from runtimes.base import Session
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
 from runtimes.cuda.driver import CudaError
@@ -35,6 +34,7 @@ from tests.runtimes.graphs import STEPS, Graphs, streamed
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, installed
 from tests.runtimes.torch_factories import CHANNELS
+from tests.runtimes.trt.opened import compiled
 
 INVALID_CONTEXT = 201
 
@@ -53,11 +53,6 @@ class TestTensorRt(RuntimeContract):
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == ""
-
-
-def compiled(graphs: Graphs, cache: Path | str = "", **options: OptionValue) -> Session:
-    settings = Settings(options=options, cache_dir=str(cache))
-    return TensorRt().compile(graphs.dense, {"batch": 1}, settings)
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
@@ -148,62 +143,6 @@ def test_the_builder_gets_the_settings_of_the_case(graphs: Graphs, tensorrt: Mod
 def test_tf32_is_not_called_fp32(graphs: Graphs, tensorrt: ModuleType) -> None:
     with compiled(graphs, tf32=True) as session:
         assert session.execution.precision == "tf32"
-
-
-def test_an_engine_is_kept_and_used_again(
-    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
-) -> None:
-    for state in ("miss", "hit"):
-        with compiled(graphs, tmp_path) as session:
-            lane = session.lanes[0]
-            assert session.execution.facts["engine_cache"] == state
-            assert session.execution.warnings == ()
-            reference = reference_of(graphs.dense, 1)
-            lane.bind(reference.inputs)
-            lane.run()
-            assert agrees(lane.outputs(), reference)
-    assert len(tensorrt.built) == 1
-    with compiled(graphs, tmp_path, builder_level=0) as session:
-        assert session.execution.facts["engine_cache"] == "miss"
-    assert tensorrt.built[1]["timing"] == b"t"
-
-
-@pytest.mark.parametrize("harm", ["truncated", "garbage", "other release", "refused"])
-def test_a_damaged_or_stale_engine_is_built_again_and_said_so(
-    graphs: Graphs,
-    tensorrt: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    harm: str,
-) -> None:
-    compiled(graphs, tmp_path).close()
-    (engine,) = (tmp_path / "tensorrt").glob("*.engine")
-    if harm == "truncated":
-        engine.write_bytes(engine.read_bytes()[:-1])
-    elif harm == "garbage":
-        engine.write_bytes(b"\x00\xff\n")
-    elif harm == "other release":
-        installed(TENSORRT, ("11.4.0.106", 13), monkeypatch)
-    else:
-        monkeypatch.setattr(tensorrt, "RELEASE", b"10.17.0 ")
-    with compiled(graphs, tmp_path) as session:
-        assert session.execution.facts["engine_cache"] == "rebuilt"
-        (warning,) = session.execution.warnings
-    assert "built again" in warning
-    with compiled(graphs, tmp_path) as session:
-        assert session.execution.facts["engine_cache"] == "hit"
-
-
-def test_a_cache_that_cannot_be_written_is_said_and_the_engine_runs(
-    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
-) -> None:
-    blocked = tmp_path / "a file"
-    blocked.write_text("in the way")
-    with compiled(graphs, blocked) as session:
-        (warning,) = session.execution.warnings
-        assert str(blocked) in warning
-        assert "folder that can be written" in warning
-        session.lanes[0].run()
 
 
 def test_a_run_that_does_not_start_is_a_fault(

@@ -1,0 +1,114 @@
+"""What stands for a GPU in the tests of torch there: its calls happen on the host, at once."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from exporters.types import ExportedModel, Precision
+from runtimes.calls.call import Call
+from runtimes.options import OptionValue, Settings
+from runtimes.pyt.cuda_place import Recording
+from runtimes.pyt.cuda_session import TorchCudaSession
+from tests.runtimes.requests import request_of
+
+PLAIN: dict[str, OptionValue] = {
+    "mode": "eager",
+    "tf32": False,
+    "channels_last": False,
+    "cudnn_benchmark": False,
+    "host_memory": "pinned",
+    "call": "auto",
+}
+_CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
+class HostPlace:
+    """The host where a GPU would be; a recording keeps its tensors, as a CUDA graph does."""
+
+    name, compute_capability, queues_up = "host", (9, 0), False
+    device = torch.device("cpu")
+
+    def __init__(self) -> None:
+        self.waits = 0
+        self.entered_by: list[int] = []
+        self.locked = 0
+        self._kept: list[Any] = []
+
+    def make_current(self) -> None:
+        self.entered_by.append(threading.get_ident())
+
+    def synchronize(self) -> None:
+        self.waits += 1
+
+    def pinned(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        self.locked += 1
+        return torch.zeros(shape, dtype=dtype)
+
+    def record(self, call: Callable[[], Any]) -> Recording:
+        kept = call()
+        tensors = kept if isinstance(kept, tuple) else (kept,)
+
+        def replay() -> None:
+            again = call()
+            for tensor, new in zip(
+                tensors, again if isinstance(again, tuple) else (again,), strict=True
+            ):
+                tensor.copy_(new)
+
+        return Recording(replay, self._as_call(replay), kept)
+
+    def copying(self, target: torch.Tensor, source: torch.Tensor) -> Call:
+        def copy() -> None:
+            ctypes.memmove(target.data_ptr(), source.data_ptr(), source.nbytes)
+
+        return self._as_call(copy)
+
+    def waiting(self) -> Call:
+        return self._as_call(self.synchronize)
+
+    def _as_call(self, part: Callable[[], object]) -> Call:
+        """A C function that runs `part`, as the driver's functions run theirs."""
+        function = _CALLED(lambda: part() is not None)
+        self._kept.append(function)
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        assert address is not None
+        return Call(address, (), RuntimeError)
+
+    def times_ns(self, parts: Sequence[Callable[[], object]], runs: int) -> np.ndarray:
+        for part in list(parts) * runs:
+            part()
+        return np.ones((len(parts), runs), np.int64)
+
+    def peak_bytes(self) -> int | None:
+        return 1234
+
+    def release(self) -> None:
+        pass
+
+
+def opened(
+    model: ExportedModel,
+    boundary: str,
+    cuda_graph: bool = False,
+    tf32: bool = False,
+    place: HostPlace | None = None,
+    call: str = "auto",
+    precision: Precision = "fp32",
+    **others: OptionValue,
+) -> TorchCudaSession:
+    options: dict[str, OptionValue] = {
+        **PLAIN,
+        "boundary": boundary,
+        "cuda_graph": cuda_graph,
+        "tf32": tf32,
+        "call": call,
+        **others,
+    }
+    request = request_of(model, 1, Settings(precision=precision), **options)
+    return TorchCudaSession(request, place or HostPlace())
