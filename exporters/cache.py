@@ -26,6 +26,7 @@ from platformdirs import user_cache_dir
 from exporters import leases
 from exporters.digest import file_sha256
 from exporters.private import private_folder
+from exporters.size import parse_size
 from exporters.types import ExportError, GraphlapError
 
 DEFAULT_LIMIT_BYTES = 16 * 2**30
@@ -59,8 +60,15 @@ def default_root() -> Path:
 
 
 def default_limit_bytes() -> int:
-    """$GRAPHLAP_CACHE_LIMIT in bytes, or 16 GiB."""
-    return int(os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT_BYTES)
+    """$GRAPHLAP_CACHE_LIMIT, in bytes or as 8GiB, or 16 GiB; ExportError for what is neither."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_BYTES)
+    try:
+        return parse_size(f"{text}B" if text.isascii() and text.isdecimal() else text)
+    except ValueError:
+        raise ExportError(
+            f"{LIMIT_VARIABLE} is {text!r:.40}, which is no amount of memory",
+            "write it like 8GiB, or unset it",
+        ) from None
 
 
 def info(root: Path | None = None) -> CacheInfo:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from app.cases.duration import duration_text, parse_duration
 from app.cases.shapes import Shapes
-from app.cases.size import parse_size, size_text
+from exporters.size import parse_size, size_text
 
 ConditionKind = Literal["none", "cold", "sustained", "with", "shapes"]
 

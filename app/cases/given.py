@@ -147,6 +147,8 @@ def _digest_of_library(path: str) -> str:
 
 
 def _digest(path: str) -> str:
+    if Path(path).exists() and not Path(path).is_file():  # a device has no end
+        raise PlanError(f"{path} is no file", "give a file")
     try:
         return file_sha256(Path(path))
     except OSError as error:

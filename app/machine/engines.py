@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from app.cases.errors import PlanError
-from exporters.cache import default_root
+from exporters.cache import default_limit_bytes, default_root
 from exporters.private import private_folder
 
 
@@ -17,8 +17,12 @@ def folder() -> Path:
 
 
 def refuse_unwritable() -> None:
-    """PlanError if nothing could be kept there: each round would compile its engine again."""
+    """PlanError if nothing could be kept there: each round would compile its engine again.
+
+    ExportError for a limit of the cache that is none.
+    """
     path = folder()
+    default_limit_bytes()
     try:
         private_folder(default_root())
         path.mkdir(exist_ok=True)

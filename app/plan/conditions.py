@@ -12,8 +12,8 @@ from app.cases.case import Case
 from app.cases.condition import Condition
 from app.cases.errors import PlanError
 from app.cases.given import NOTHING
-from app.cases.size import size_text
 from app.plan.plan import Plan
+from exporters.size import size_text
 
 COLD_SHARE = 0.25
 """A buffer that pollutes caches may take so much of this machine's memory."""

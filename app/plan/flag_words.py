@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from app.cases.axes import whole
 from app.cases.errors import PlanError, suggestion
-from app.cases.size import parse_size
+from exporters.size import parse_size
 
 T = TypeVar("T")
 

@@ -26,7 +26,6 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.goal import Goal
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
-from app.cases.size import parse_size
 from app.cases.target import MOST_ROUNDS as MOST_AT_A_RATE
 from app.cases.target import Target
 from app.cases.verdict import BAND
@@ -37,6 +36,7 @@ from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
 from exporters import own
+from exporters.size import parse_size
 from exporters.types import Precision
 from runtimes.options import OptionValue
 
@@ -341,6 +341,8 @@ def load_plan(path: Path) -> Plan:
         raise PlanError(f"the plan {path} can't be read ({reason})", "give a TOML file") from None
     try:
         data = tomllib.loads(text)
+    except RecursionError:
+        raise PlanError(f"the plan {path} is nested too deeply", "mend it") from None
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"the plan {path} is no valid TOML ({error})", "mend that line") from None
     return parse_plan({"name": path.stem, **data}, f"the plan {path}")

@@ -14,9 +14,17 @@ from runtimes.faults import CompileFault, NotAvailable, Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.request import Request
 
+MOST_US = 1e9
+"""Beyond a quarter of an hour no round would see a run end."""
 OPTIONS = (
-    Option("latency_us", 100.0, "the typical time of a run", minimum=0),
-    Option("per_input_us", 0.0, "how much longer a run takes for each input of it", minimum=0),
+    Option("latency_us", 100.0, "the typical time of a run", minimum=0, maximum=MOST_US),
+    Option(
+        "per_input_us",
+        0.0,
+        "how much longer a run takes for each input of it",
+        minimum=0,
+        maximum=MOST_US,
+    ),
     Option(
         "distribution",
         "constant",
@@ -29,6 +37,7 @@ OPTIONS = (
         10.0,
         "the standard deviation, or how much later the second mode is",
         minimum=0,
+        maximum=MOST_US,
         tuned=False,
     ),
     Option("slowing", 0.0, "by what share of its time a run grows each second", minimum=0),
@@ -37,8 +46,9 @@ OPTIONS = (
         0.0,
         "how much longer a run takes that begins over 5 ms after the last one ended",
         minimum=0,
+        maximum=MOST_US,
     ),
-    Option("stall_us", 0.0, "how much longer a run takes that stalls", minimum=0),
+    Option("stall_us", 0.0, "how much longer a run takes that stalls", minimum=0, maximum=MOST_US),
     Option(
         "stall_every",
         0,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from app.cases.size import parse_size
 from app.cases.status import RAN, Status
 from app.results.folder import RunFolder
 from app.results.rows import Rows
@@ -25,6 +24,7 @@ from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
 from app.sweep.sources.tuning import Tuner
 from app.sweep.work.base import Source
+from exporters.size import parse_size
 from exporters.twins import is_null
 
 RoundSource = FixedSweep | HostedSweep | LargestBatch | HighestRate | Tuner | Checks

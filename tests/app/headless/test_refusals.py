@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from exporters.cache import default_limit_bytes
 from tests.app.headless.batch import FAKE
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -45,6 +46,10 @@ from tests.app.sweep.sweeps import write_add_graph
         (["--models", "mlp", "--option", "fake.wait=spinn"], "use one of spin, sleep"),
         (["--models", "mlp", "--memory-limit", "8"], "8GiB"),
         (["--models", "mlp", "--memory-limit", "0GiB"], "8GiB"),
+        (["--models", "mlp", "--memory-limit", f"1{'0' * 400}GiB"], "8GiB"),
+        (["--models", "mlp", "--option", "fake.latency_us=1e300"], "the most is 1e+09"),
+        (["--models", "add.onnx", "--inputs", "/dev/zero"], "is no file"),
+        (["--plan", "deep.toml"], "nested too deeply"),
         (["--models", "mlp", "--largest-batch", "--batch", "1,2"], "give --batch one value"),
         (["--models", "add.onnx", "--cores", "8191"], "core 8191 is not there"),
         (["--models", "mlp", "--cores", "2-"], "write it as 2,3 or 2-5"),
@@ -76,6 +81,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
 ) -> None:
     write_add_graph(work / "open.onnx", ("N", "height"))
     (work / "empty.toml").touch()
+    (work / "deep.toml").write_text(f"a = {'[' * 5000}{']' * 5000}")
     for name in ("taken", "future"):
         (work / name).mkdir()
     (work / "taken" / "notes").touch()
@@ -88,3 +94,16 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     assert captured.err.count("\n") == 1
     assert ": " in captured.err.removeprefix("graphlap: "), "there is a remedy"
     assert sorted(work.rglob("*")) == before
+
+
+def test_a_limit_of_the_cache_is_a_size_or_refused(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "8GiB")
+    assert default_limit_bytes() == 8 * 2**30
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "1048576")
+    assert default_limit_bytes() == 2**20
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "lots")
+    assert main(["--headless", *FAKE, "--models", "add.onnx", "--out", "run"]) == 2
+    assert "'lots', which is no amount of memory: write it like 8GiB" in capsys.readouterr().err
+    assert not (work / "run").exists()

@@ -11,16 +11,18 @@ _UNITS = {
     for middle, base in (("i", 1024), ("", 1000))
 } | {"B": 1}
 """The largest first."""
+_MOST_BYTES = 2.0**63
+"""More than any machine can name."""
 _LOWER = {name.lower(): size for name, size in _UNITS.items()}
 
 
 def parse_size(text: str) -> int:
     """Bytes of `8GiB`, `512 MiB` or `2GB`; ValueError with one sentence."""
     match = _SIZE.fullmatch(text.strip())
-    size = int(float(match["number"]) * _LOWER[match["unit"].lower()]) if match else 0
-    if size < 1:
+    size = float(match["number"]) * _LOWER[match["unit"].lower()] if match else 0.0
+    if not 1.0 <= size < _MOST_BYTES:
         raise ValueError("is no amount of memory; write it like 8GiB or 512MiB")
-    return size
+    return int(size)
 
 
 def size_text(size: int) -> str:
