@@ -9,7 +9,7 @@ import pytest
 
 from app.__main__ import main
 from exporters.cache import default_limit_bytes
-from tests.app.headless.batch import FAKE
+from tests.app.headless.batch import FAKE, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 
 
@@ -47,7 +47,6 @@ from tests.app.sweep.sweeps import write_add_graph
         (["--models", "mlp", "--memory-limit", "8"], "8GiB"),
         (["--models", "mlp", "--memory-limit", "0GiB"], "8GiB"),
         (["--models", "mlp", "--memory-limit", f"1{'0' * 400}GiB"], "8GiB"),
-        (["--models", "mlp", "--option", "fake.latency_us=1e300"], "the most is 1e+09"),
         (["--models", "add.onnx", "--inputs", "/dev/zero"], "is no file"),
         (["--plan", "deep.toml"], "nested too deeply"),
         (["--models", "mlp", "--largest-batch", "--batch", "1,2"], "give --batch one value"),
@@ -107,3 +106,12 @@ def test_a_limit_of_the_cache_is_a_size_or_refused(
     assert main(["--headless", *FAKE, "--models", "add.onnx", "--out", "run"]) == 2
     assert "'lots', which is no amount of memory: write it like 8GiB" in capsys.readouterr().err
     assert not (work / "run").exists()
+
+
+def test_a_run_that_no_round_would_see_end_is_refused_by_its_row(work: Path) -> None:
+    asked = ("--models", "add.onnx", "--option", "fake.latency_us=1e300", "--out", "run")
+    code, _, errors = run("--headless", *FAKE, *asked, "--rounds", "1")
+    assert code == 1, errors
+    (row,) = rows(work / "run")
+    assert (row["status"], row["iterations"]) == ("unsupported", "")
+    assert "fake.latency_us=1e+300 is longer than any round" in row["reason"]
