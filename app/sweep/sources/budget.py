@@ -6,9 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from app.sweep.work.base import Source, Work
-from app.sweep.work.of_hosts import HostNews
-from app.sweep.work.round import SettledRound
+from app.sweep.work.base import Known, Source, Work
 
 EXPORT_SHARE = 0.5
 """Exports that are not begun in this part of the budget are left out, so that rounds are had."""
@@ -58,7 +56,6 @@ class WithinBudget:
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         work = self._source.next(finished)
-        told = SettledRound | HostNews
-        while work is not None and not self._budget.left_s and not isinstance(work, told):
+        while work is not None and not self._budget.left_s and not isinstance(work, Known):
             work = self._source.next(())
         return work

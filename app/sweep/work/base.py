@@ -191,6 +191,25 @@ class Work(ABC):
         """How it ended, in one line for people."""
 
 
+class Known(Work):
+    """Work whose end is known beforehand: over as it begins, with nothing started for it."""
+
+    needs = Needs()
+
+    def start(self, place: Place) -> None:
+        self.over = True
+
+    def advance(self) -> News:
+        return ""
+
+    def stop(self, now: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        return ()
+
+
 class Source(Protocol):
     """Hands out work, one at a time, on what has come out so far."""
 

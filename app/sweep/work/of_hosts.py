@@ -7,30 +7,16 @@ from collections.abc import Iterable
 from app.results.folder import RunFolder
 from app.results.lines import Line, Voided
 from app.results.live import Live
-from app.sweep.work.base import Needs, News, Place, Work
+from app.sweep.work.base import Known
 
 
-class HostNews(Work):
-    """Over as it begins: `said` is one sentence, `voided` are the rounds that are done again."""
+class HostNews(Known):
+    """`said` is one sentence, `voided` are the rounds that are done again."""
 
     kind = "host"
-    needs = Needs()
 
     def __init__(self, said: str, voided: tuple[Voided, ...] = ()) -> None:
         self._said, self.voided = said, voided
-
-    def start(self, place: Place) -> None:
-        self.over = True
-
-    def advance(self) -> News:
-        return ""
-
-    def stop(self, now: bool) -> None: ...
-
-    def close(self) -> None: ...
-
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        return ()
 
     def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return self.voided

@@ -21,7 +21,7 @@ from app.results.labels import case_label
 from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.base import ALONE, Eye, Needs, News, Place, Starter, Work
+from app.sweep.work.base import ALONE, Eye, Known, Needs, News, Starter
 from app.sweep.work.process import STOPPED, ProcessWork
 from exporters.codec import from_json, to_json
 from runtimes.options import all_options
@@ -265,24 +265,13 @@ class RoundWork(ProcessWork):
         return replace(outcome, warnings=(*outcome.warnings, said))
 
 
-class SettledRound(Work):
+class SettledRound(Known):
     """A round whose result is known without a process: a refusal, or an export that failed."""
 
     kind = "round"
-    needs = Needs()
 
     def __init__(self, case: Case, result: RoundResult, tried: bool = False) -> None:
         self.case, self.result, self.tried = case, result, tried
-
-    def start(self, place: Place) -> None:
-        self.over = True
-
-    def advance(self) -> News:
-        return ""
-
-    def stop(self, now: bool) -> None: ...
-
-    def close(self) -> None: ...
 
     def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return (Tried(self.case),) if self.tried else ()
