@@ -115,7 +115,8 @@ def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
         "stall_every": every,
         "wait": "sleep",
     }
-    limits = replace(LIMITS, min_s=1.5)
+    # However long the warm-up was, a run in it stalls, and a hundred more are due after it.
+    limits = replace(LIMITS, min_s=2.5, max_s=5.0)
     result, records, _ = measure("fake", options=options, scenario="rate:100/s", limits=limits)
     assert result.status == "ok"
     served = records[result.warmup_iterations :]
@@ -129,7 +130,7 @@ def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
     more_ns = np.append(0, np.maximum(raw[1:] - typical_ns, 0))
     assert (waited >= expected).all()
     assert (waited <= expected + np.cumsum(late_ns + more_ns)).all()
-    assert len(stalls) <= 2, "by its own clock a run in a hundred is slow"
+    assert len(stalls) <= 1 + len(served) // every, "by its own clock a run in a hundred is slow"
     slow = np.count_nonzero(waited > 10 * typical_ns)
     assert slow >= (stall_ns - 10 * typical_ns) // (interval_ns - typical_ns), "and nearly half are"
 
