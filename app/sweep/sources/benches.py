@@ -44,11 +44,11 @@ class Bench:
         self.hand, self._next_number = hand, 0
         self.rounds.clear()
 
-    def queue(self, most: int, seed: int, missing: Callable[[Case], Collection[int]]) -> bool:
+    def queue(self, most: int, seed: int, lacks: Callable[[Case, int], bool]) -> bool:
         """Queue the next round of all cases of the hand that want it, in a seeded order."""
         while not self.rounds and self._next_number < most:
             number, self._next_number = self._next_number, self._next_number + 1
-            order = [case for case in self.hand if number in missing(case)]
+            order = [case for case in self.hand if lacks(case, number)]
             random.Random(f"{seed}:{number}").shuffle(order)
             self.rounds.extend((case, number) for case in order)
         return bool(self.rounds)

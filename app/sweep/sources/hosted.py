@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
@@ -24,6 +25,7 @@ from app.sweep.sources.enough import Enough
 from app.sweep.sources.exports import Exports
 from app.sweep.sources.refused import refused_everywhere
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S, Schedule, round_work, settled
+from app.sweep.sources.tally import Tally
 from app.sweep.work.base import Work
 from app.sweep.work.hosted_round import HostedRound
 from app.sweep.work.of_hosts import HostNews
@@ -32,6 +34,13 @@ from runtimes.base import Available
 
 MOST_ATTEMPTS = 3
 """A case that has lost so many hosts is taken for what ends them."""
+
+
+class _Loss(NamedTuple):
+    """A host that was lost in a round of a case, as a sentence says it."""
+
+    host: str
+    why: str
 
 
 @dataclass(slots=True)
@@ -46,12 +55,10 @@ class HostedSweep:
     _exports: Exports = field(init=False)
     _hands: Hands = field(default_factory=Hands)
     _open: dict[str, Case] = field(default_factory=dict)
-    _ended: set[str] = field(default_factory=set)
-    _known: dict[str, set[int]] = field(default_factory=dict)
-    _wanted: dict[str, int] = field(default_factory=dict)
+    _tally: Tally = field(default_factory=Tally)
     _belongs: dict[str, str] = field(default_factory=dict)
     _attempts: dict[str, int] = field(default_factory=dict)
-    _losses: dict[str, list[str]] = field(default_factory=dict)
+    _losses: dict[str, list[_Loss]] = field(default_factory=dict)
     _said: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _ready: deque[SettledRound | HostNews] = field(default_factory=deque)
     _handed_out_s: dict[str, float] = field(default_factory=dict)
@@ -62,10 +69,9 @@ class HostedSweep:
         for case in schedule.cases:
             rounds = self.recorded.rounds.get(case.case_id, {}).values()
             counting = [result for result in rounds if result.status != "cancelled"]
-            if not ENDED.isdisjoint(result.status for result in counting):
-                self._ended.add(case.case_id)
-            self._known[case.case_id] = {result.round for result in counting}
-            self._wanted[case.case_id] = self.enough.wanted(case)
+            ended = not ENDED.isdisjoint(result.status for result in counting)
+            numbers = [result.round for result in counting]
+            self._tally.add(case.case_id, self.enough.wanted(case), numbers, ended)
             self._attempts[case.case_id] = max((r.attempt for r in counting), default=1)
             if counting:
                 self._belongs[case.case_id] = self._host_of(case)
@@ -76,7 +82,7 @@ class HostedSweep:
             refused = refused_everywhere(case, sites, send_code)
             if refused is not None:
                 self._settle(case, *refused)
-        left = [case for case in self._open.values() if case.case_id not in self._ended]
+        left = [case for case in self._open.values() if self.rounds_left(case)]
         self._exports.queue(left)
         self._hands.make(left, len(self.benches))
 
@@ -104,11 +110,11 @@ class HostedSweep:
 
     def wanted(self, case: Case) -> int:
         """How many rounds the case is to have, as far as is known now."""
-        return self._wanted[case.case_id]
+        return self._tally.wanted_of(case.case_id)
 
     def rounds_left(self, case: Case) -> int:
         """How many processes this case still needs; 0 once it has failed."""
-        return 0 if case.case_id in self._ended else len(self._missing(case))
+        return self._tally.left_of(case.case_id)
 
     @property
     def exports_left(self) -> int:
@@ -117,11 +123,11 @@ class HostedSweep:
 
     def all_rounds_left(self) -> int:
         """How many rounds of all cases are still to be measured."""
-        return sum(map(self.rounds_left, self.schedule.cases))
+        return self._tally.left
 
     def rounds_total(self, recorded: int) -> int:
         """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
-        return sum(self._wanted.values())
+        return self._tally.wanted
 
     @property
     def at_once(self) -> int:
@@ -130,14 +136,13 @@ class HostedSweep:
 
     def take(self, result: RoundResult) -> None:
         """Count a round that ended; told twice, it counts once."""
-        known = self._known[result.case_id]
-        if result.status == "cancelled" or result.round in known:
+        counts = result.status != "cancelled"
+        if not (counts and self._tally.take(result.case_id, result.round)):
             return
-        known.add(result.round)
         if result.status in ENDED:
-            self._ended.add(result.case_id)
+            self._tally.end(result.case_id)
         else:
-            self._wanted[result.case_id] = self.enough.wanted(self._open[result.case_id])
+            self._tally.want(result.case_id, self.enough.wanted(self._open[result.case_id]))
 
     def _host_of(self, case: Case) -> str:
         writer = self.recorded.writer_of(case)
@@ -161,7 +166,7 @@ class HostedSweep:
         why = f"{bench.name} was lost in its round {number + 1} ({work.lost})"
         bench.losses += 1
         losses = self._losses.setdefault(case.case_id, [])
-        losses.append(why)
+        losses.append(_Loss(bench.name, why))
         if bench.losses >= MOST_LOSSES:
             bench.out = work.lost
             told = f"{bench.name} is left out: it was lost {MOST_LOSSES} times, last {work.lost}"
@@ -170,7 +175,11 @@ class HostedSweep:
                 self._tell("no host is left: --resume the run, with these or with --cluster others")
         self._attempts[case.case_id] += 1
         if len(losses) >= MOST_ATTEMPTS:
-            self._settle(case, "crashed", "; ".join(losses) + ": measure this case alone")
+            self._settle(
+                case,
+                "crashed",
+                "; ".join(loss.why for loss in losses) + ": measure this case alone",
+            )
         if case.host:
             self._go_on_there(bench, case, number)
             return
@@ -193,10 +202,10 @@ class HostedSweep:
         """The next round there, of its hand or of another; what is settled needs no process."""
         schedule = self.schedule
         while True:
-            while bench.rounds or bench.queue(schedule.rounds, schedule.seed, self._missing):
+            while bench.rounds or bench.queue(schedule.rounds, schedule.seed, self._lacks):
                 case, number = bench.rounds.popleft()
                 known = self._exports.of(case)
-                if known is None or number not in self._missing(case):
+                if known is None or not self._lacks(case, number):
                     continue
                 reply, beside = known
                 made = partial(
@@ -209,7 +218,7 @@ class HostedSweep:
                     schedule, case, number, reply, beside=beside, site=bench.site, made=made
                 )
                 if isinstance(work, SettledRound):
-                    self._ended.add(case.case_id)
+                    self._tally.end(case.case_id)
                     return work
                 if schedule.budget.round_fits(case.case_id, self._guess_s(case)):
                     bench.is_measuring = True
@@ -232,7 +241,7 @@ class HostedSweep:
             return False
         case_id = case.case_id
         kept = [one for one in able if one.name == self._belongs.get(case_id)]
-        lost_at = {words.partition(" was lost")[0] for words in self._losses.get(case_id, ())}
+        lost_at = {loss.host for loss in self._losses.get(case_id, ())}
         unspoilt = [one for one in able if one.name not in lost_at]
         if lost_at:
             return bench in (unspoilt or able)
@@ -245,7 +254,7 @@ class HostedSweep:
     def _move(self, case: Case, bench: Bench) -> None:
         """What another host has measured of the case is void, once this one begins it."""
         case_id = case.case_id
-        before, known = self._belongs.get(case_id, bench.name), self._known[case_id]
+        before, known = self._belongs.get(case_id, bench.name), self._tally.known_of(case_id)
         self._belongs[case_id] = bench.name
         if not known or before == bench.name:
             return
@@ -255,27 +264,25 @@ class HostedSweep:
         last = max((recorded[n].attempt for n in known if n in recorded), default=1)
         self._attempts[case_id] = max(self._attempts[case_id], last + 1)
         void = self._attempts[case_id] - 1
-        voided = tuple(Voided(case_id, number, why, void) for number in sorted(known))
-        known.clear()
-        self._wanted[case_id] = self.schedule.rounds
+        voided = tuple(Voided(case_id, number, why, void) for number in known)
+        self._tally.void(case_id)
+        self._tally.want(case_id, self.schedule.rounds)
         rounds = f"{len(voided)} round{'s' * (len(voided) > 1)}"
         self._ready.append(HostNews(f"{rounds} of {case.model} do not count: {why}", voided))
 
     def _told_of(self, case: Case, bench: Bench) -> tuple[str, ...]:
         """What the case's row says of the hosts that it was lost on."""
         losses = self._losses.get(case.case_id, [])
-        again = tuple(f"{why}: the case was begun again on {bench.name}" for why in losses)
+        again = tuple(f"{loss.why}: the case was begun again on {bench.name}" for loss in losses)
         return (*again, *self._said.get(case.case_id, ()))
 
     def _guess_s(self, case: Case) -> float:
         """How long a round takes of which nothing is known."""
         return limits_under(case.condition, self.schedule.limits).min_s + ROUND_OVERHEAD_S
 
-    def _missing(self, case: Case) -> set[int]:
-        """The numbers of the rounds that the case is to have and has not."""
-        if case.case_id in self._ended:
-            return set()
-        return set(range(self._wanted[case.case_id])) - self._known[case.case_id]
+    def _lacks(self, case: Case, number: int) -> bool:
+        """Whether this round is one that the case is to have and has not."""
+        return not self._tally.has_ended(case.case_id) and self._tally.lacks(case.case_id, number)
 
     def _tell(self, said: str) -> None:
         """While it happens, and again at the end."""
@@ -283,6 +290,6 @@ class HostedSweep:
         self._ready.append(HostNews(said))
 
     def _settle(self, case: Case, status: Status, reason: str) -> None:
-        number = min(self._missing(case))
-        self._ended.add(case.case_id)
+        number = self._tally.first_missing(case.case_id)
+        self._tally.end(case.case_id)
         self._ready.append(settled(self.schedule, case, number, status, reason))

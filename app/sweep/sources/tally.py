@@ -32,6 +32,10 @@ class Tally:
         self.wanted += wanted
         self.left += self.left_of(case_id)
 
+    def known_of(self, case_id: str) -> tuple[int, ...]:
+        """The numbers of the rounds that the case has, ascending."""
+        return tuple(sorted(self._known.get(case_id, ())))
+
     def wanted_of(self, case_id: str) -> int:
         return self._wanted[case_id]
 
@@ -68,6 +72,12 @@ class Tally:
         known.add(number)
         self.left += self.left_of(case_id) - before
         return True
+
+    def void(self, case_id: str) -> None:
+        """None of the rounds that the case has had counts any more."""
+        before = self.left_of(case_id)
+        self._known.pop(case_id, None)
+        self.left += self.left_of(case_id) - before
 
     def want(self, case_id: str, rounds: int) -> None:
         """The case is to have so many rounds in all."""
