@@ -6,6 +6,7 @@ wrote is checked where it comes in. The standard library alone: every process ne
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
@@ -23,6 +24,15 @@ _SCALARS: dict[Any, str] = {
     str: "a text",
     NoneType: "null",
 }
+
+
+def object_of(text: str | bytes) -> dict[str, Any]:
+    """One line of another process as a JSON object; {} for anything else that it may print."""
+    try:
+        values = json.loads(text)
+    except ValueError:
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 class CodecError(ValueError):

@@ -11,7 +11,7 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
 from itertools import count
@@ -24,9 +24,9 @@ from app.carriers.wire import (
     BEAT_S,
     GREETING,
     SILENCE_S,
-    line_of,
+    Frames,
+    frame_of,
     message_read,
-    values_of,
 )
 from app.machine.environment import graphlap_version
 from exporters import own
@@ -71,14 +71,14 @@ class Connection:
             thread.start()
         self._await_greeting()
 
-    def ask(self, what: str, **values: Any) -> Any:
-        """The agent's answer; CarrierError for its refusal, and for none."""
+    def ask(self, what: str, data: bytes = b"", **values: Any) -> Any:
+        """The agent's answer; CarrierError for its refusal, and for none. `data` goes with it."""
         number, answer = next(self._numbers), Future[Any]()
         with self._lock:
             if self.lost:
                 raise self._gone()
             self._answers[number] = answer
-        self._send({"n": number, "ask": what, **values})
+        self._send({"n": number, "ask": what, **values}, data)
         try:
             return answer.result(ANSWER_LIMIT_S)
         except NoAnswer:
@@ -156,13 +156,14 @@ class Connection:
     def _gone(self) -> CarrierError:
         return CarrierError(f"{self.host}: {self.lost}", "see that graphlap worker runs there")
 
-    def _send(self, values: dict[str, Any]) -> None:
-        line = memoryview(line_of(values))
+    def _send(self, values: dict[str, Any], data: bytes = b"") -> None:
         assert self._process.stdin
         try:
             with self._writing:
-                while line:
-                    line = line[self._process.stdin.write(line) :]
+                for piece in frame_of(values, data):
+                    left = memoryview(piece)
+                    while left:
+                        left = left[self._process.stdin.write(left) :]
         except (OSError, ValueError):  # it is gone, or was closed at this moment: `_hear` says so
             return
 
@@ -175,8 +176,7 @@ class Connection:
         out, err = self._process.stdout, self._process.stderr
         assert out
         assert err
-        partial = bytearray()
-        why = ""
+        frames, why = Frames(), ""
         heard_s = time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(out, selectors.EVENT_READ)
@@ -193,12 +193,9 @@ class Connection:
                         why = self._how_it_ended()
                         break
                     heard_s = time.monotonic()
-                    partial += data
-                    if b"\n" in data:
-                        *whole, rest = bytes(partial).split(b"\n")
-                        partial = bytearray(rest)
-                        for line in whole:
-                            self._take(values_of(line))
+                    why = self._take_all(frames.take(data))
+                    if why:
+                        break
                 if time.monotonic() - heard_s > self._silence_s:
                     why = f"nothing was heard of it for {self._silence_s:g} s"
         self.close(why)
@@ -221,11 +218,20 @@ class Connection:
         last = next((line for line in reversed(lines) if line), "")
         return f"{ended} ({last})" if last else ended
 
-    def _take(self, values: dict[str, Any]) -> None:
+    def _take_all(self, frames: Iterator[tuple[dict[str, Any], bytes]]) -> str:
+        """Why nothing more can be understood, empty while it can."""
+        try:
+            for values, data in frames:
+                self._take(values, data)
+        except CarrierError as error:
+            return error.cause
+        return ""
+
+    def _take(self, values: dict[str, Any], data: bytes) -> None:
         match values:
             case {"of": str(job_id)}:
                 try:
-                    message = message_read(values)
+                    message = message_read(values, data)
                 except CarrierError as error:
                     message = Lost(error.cause)
                 self.tell(job_id, message)

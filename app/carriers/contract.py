@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 from app.cases.reading import Reading
 from exporters.types import GraphlapError
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Two sides of another number do not understand each other, and say so."""
 BLOCK_BYTES = 1 << 20
 """So much of a file or of a round's samples crosses in one message at most."""

@@ -5,7 +5,6 @@ The command may lead anywhere, as `ssh` does. A host that was lost is started an
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -140,7 +139,7 @@ def _bring(connection: Connection, file: HostFile, cancelled: Callable[[], bool]
                     sha256=file.sha256,
                     offset=offset,
                     size_bytes=file.size_bytes,
-                    data=b64encode(data).decode("ascii"),
+                    data=data,
                 )
                 offset += len(data)
                 if not data or offset >= file.size_bytes:

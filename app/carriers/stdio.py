@@ -10,7 +10,6 @@ import os
 import select
 import sys
 import time
-from base64 import b64decode
 from collections.abc import Iterator
 from threading import Event, Lock, Thread
 from typing import Any
@@ -22,11 +21,11 @@ from app.carriers.wire import (
     BEAT_S,
     GREETING,
     SILENCE_S,
+    Frames,
     files_read,
+    frame_of,
     job_read,
-    line_of,
-    message_written,
-    values_of,
+    message_frame,
 )
 from app.machine.environment import graphlap_version
 from exporters.codec import to_json
@@ -46,8 +45,8 @@ def serve(agent: Agent, silence_s: float = SILENCE_S) -> int:
     Thread(target=_beat, args=(replies, over), daemon=True).start()
     try:
         replies.send({GREETING: graphlap_version(), "protocol": PROTOCOL})
-        for line in _lines(descriptor, silence_s):
-            _heed(agent, replies, values_of(line))
+        for values, data in _heard(descriptor, silence_s):
+            _heed(agent, replies, values, data)
     except BrokenPipeError:
         pass  # the carrier is gone, which is an end like any other
     finally:
@@ -57,17 +56,21 @@ def serve(agent: Agent, silence_s: float = SILENCE_S) -> int:
 
 
 class _Replies:
-    """Whole lines, from any thread."""
+    """Whole messages, from any thread."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._lock = Lock()
 
     def send(self, values: dict[str, Any]) -> None:
-        line = memoryview(line_of(values))
+        self.write(frame_of(values))
+
+    def write(self, frame: tuple[bytes, ...]) -> None:
         with self._lock:
-            while line:
-                line = line[self._file.write(line) :]
+            for piece in frame:
+                left = memoryview(piece)
+                while left:
+                    left = left[self._file.write(left) :]
 
 
 def _beat(replies: _Replies, over: Event) -> None:
@@ -78,9 +81,9 @@ def _beat(replies: _Replies, over: Event) -> None:
             return
 
 
-def _lines(descriptor: int, silence_s: float) -> Iterator[bytes]:
+def _heard(descriptor: int, silence_s: float) -> Iterator[tuple[dict[str, Any], bytes]]:
     """What is asked, until the end of it or a silence that is too long."""
-    partial = bytearray()
+    frames = Frames()
     heard_s = time.monotonic()
     while time.monotonic() - heard_s < silence_s:
         if not select.select([descriptor], [], [], BEAT_S)[0]:
@@ -89,34 +92,30 @@ def _lines(descriptor: int, silence_s: float) -> Iterator[bytes]:
         if not data:
             return
         heard_s = time.monotonic()
-        partial += data
-        if b"\n" in data:
-            *whole, rest = bytes(partial).split(b"\n")
-            partial = bytearray(rest)
-            yield from whole
+        yield from frames.take(data)
     sys.stderr.write(f"graphlap worker: nothing was heard for {silence_s:g} s\n")
 
 
-def _heed(agent: Agent, replies: _Replies, values: dict[str, Any]) -> None:
+def _heed(agent: Agent, replies: _Replies, values: dict[str, Any], data: bytes) -> None:
     number = values.get("n")
     if number is None:
         return  # a beat
     try:
-        answer = _answer(agent, replies, values)
+        answer = _answer(agent, replies, values, data)
     except GraphlapError as error:
         replies.send({"n": number, "fault": error.cause, "remedy": error.remedy})
     else:
         replies.send({"n": number, "answer": answer})
 
 
-def _answer(agent: Agent, replies: _Replies, values: dict[str, Any]) -> Any:
+def _answer(agent: Agent, replies: _Replies, values: dict[str, Any], data: bytes) -> Any:
     match values:
         case {"ask": "doctor"}:
             return to_json(agent.doctor())
         case {"ask": "lacks", "files": files}:
             return list(agent.lacks(files_read(files)))
         case {"ask": "keep", "sha256": str(sha256), "offset": int(offset), "size_bytes": int(size)}:
-            return agent.keep(sha256, offset, b64decode(values.get("data", "")), size)
+            return agent.keep(sha256, offset, data, size)
         case {"ask": "run", "job": job}:
             Thread(target=_run, args=(agent, replies, job_read(job)), daemon=True).start()
             return None
@@ -127,7 +126,7 @@ def _answer(agent: Agent, replies: _Replies, values: dict[str, Any]) -> Any:
 
 def _run(agent: Agent, replies: _Replies, job: HostJob) -> None:
     def hear(message: Message) -> None:
-        replies.send(message_written(job.id, message))
+        replies.write(message_frame(job.id, message))
 
     try:
         try:

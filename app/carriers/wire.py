@@ -1,6 +1,7 @@
-"""What crosses between a carrier and an agent on a pair of pipes: JSON lines, blocks as base64.
+"""What crosses between a carrier and an agent on a pair of pipes: JSON lines, blocks as bytes.
 
-The agent greets first. A request has a number `n` and is answered by it; what comes of a job goes
+A line that names `bytes` is followed by that many, which are samples or a part of a file. The
+agent greets first. A request has a number `n` and is answered by it; what comes of a job goes
 by the job's id. Either side beats while it has nothing to say, so that a way that was cut is
 noticed: no message at all for `SILENCE_S` is the end of it.
 """
@@ -8,11 +9,12 @@ noticed: no message at all for `SILENCE_S` is the end of it.
 from __future__ import annotations
 
 import json
-from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from app.carriers.contract import (
+    BLOCK_BYTES,
     Block,
     CarrierError,
     Ended,
@@ -24,7 +26,7 @@ from app.carriers.contract import (
     Told,
 )
 from app.cases.reading import Reading
-from exporters.codec import CodecError, from_json, to_json
+from exporters.codec import CodecError, from_json, object_of, to_json
 
 BEAT_S, SILENCE_S = 2.0, 15.0
 BEAT = {"beat": True}
@@ -32,17 +34,58 @@ GREETING = "graphlap_agent"
 _SAME = "use the same Graphlap on both sides"
 
 
-def line_of(values: dict[str, Any]) -> bytes:
-    return json.dumps(values).encode("ascii") + b"\n"
+def frame_of(values: dict[str, Any], data: bytes = b"") -> tuple[bytes, ...]:
+    """What is to be written, piece after piece."""
+    if not data:
+        return (json.dumps(values).encode("ascii") + b"\n",)
+    return json.dumps({**values, "bytes": len(data)}).encode("ascii") + b"\n", data
 
 
-def values_of(line: bytes) -> dict[str, Any]:
-    """One line's object; {} for anything else, such as what a login shell prints."""
-    try:
-        values = json.loads(line)
-    except ValueError:
-        return {}
-    return values if isinstance(values, dict) else {}
+class Frames:
+    """Cuts what arrives, in pieces of any size, into objects and the bytes that follow them.
+
+    What is no JSON object, such as what a login shell prints, is passed over.
+    """
+
+    def __init__(self) -> None:
+        self._arrived = bytearray()
+        self._searched = 0
+        self._values: dict[str, Any] = {}
+        self._wanted = 0
+
+    def take(self, data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+        """All that is whole by now; CarrierError for a block that is larger than one may be."""
+        self._arrived += data
+        while True:
+            if self._wanted:
+                if len(self._arrived) < self._wanted:
+                    return
+                yield self._values, self._cut(self._wanted)
+                self._wanted = 0
+            end = self._arrived.find(b"\n", self._searched)
+            if end < 0:
+                self._searched = len(self._arrived)
+                return
+            values = object_of(self._cut(end + 1))
+            self._wanted = _size(values)
+            if self._wanted:
+                self._values = values
+            elif values:
+                yield values, b""
+
+    def _cut(self, size: int) -> bytes:
+        with memoryview(self._arrived) as view:
+            piece = bytes(view[:size])
+        del self._arrived[:size]
+        self._searched = 0
+        return piece
+
+
+def _size(values: dict[str, Any]) -> int:
+    size = values.get("bytes", 0)
+    if type(size) is not int or not 0 <= size <= BLOCK_BYTES:
+        raise CarrierError("a block is larger than one may be", _SAME)
+    return size
 
 
 def files_written(files: tuple[HostFile, ...]) -> list[dict[str, Any]]:
@@ -90,28 +133,33 @@ def job_read(values: Any) -> HostJob:
         raise CarrierError("a job can't be understood", _SAME) from None
 
 
-def message_written(job_id: str, message: Message) -> dict[str, Any]:
+def message_frame(job_id: str, message: Message) -> tuple[bytes, ...]:
+    """As it crosses on a pipe: a block's samples follow its line."""
+    if isinstance(message, Block):
+        return frame_of({"of": job_id, "offset": message.offset}, message.data)
+    return frame_of({"of": job_id, **message_written(message)})
+
+
+def message_written(message: Said | Told | Ended | Lost) -> dict[str, Any]:
     match message:
         case Said(line):
-            return {"of": job_id, "said": line}
-        case Block(offset, data):
-            return {"of": job_id, "offset": offset, "block": b64encode(data).decode("ascii")}
+            return {"said": line}
         case Told(readings):
-            return {"of": job_id, "told": to_json(readings)}
+            return {"told": to_json(readings)}
         case Ended():
-            return {"of": job_id, "ended": to_json(message)}
+            return {"ended": to_json(message)}
         case Lost(reason):
-            return {"of": job_id, "lost": reason}
+            return {"lost": reason}
 
 
-def message_read(values: dict[str, Any]) -> Message:
-    """CarrierError for what is none."""
+def message_read(values: dict[str, Any], data: bytes = b"") -> Message:
+    """Of a line, and of the bytes that followed it; CarrierError for what is none."""
     try:
         match values:
             case {"said": line}:
                 return Said(str(line))
-            case {"offset": offset, "block": block}:
-                return Block(int(offset), b64decode(block, validate=True))
+            case {"offset": offset}:
+                return Block(int(offset), data)
             case {"told": readings}:
                 return Told(tuple(from_json(Reading, one) for one in readings))
             case {"ended": ended}:

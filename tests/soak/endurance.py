@@ -28,8 +28,8 @@ from app.__main__ import main as command
 from app.plan import plan as plan_module
 from app.results.follow.reader import RunReader
 from app.sweep.place import ThisMachine
-from app.sweep.work.base import Talk, json_line
-from exporters.codec import to_json
+from app.sweep.work.base import Talk
+from exporters.codec import object_of, to_json
 from exporters.request import ExportRequest
 from tests.app.headless.mutant_runs import MOMENT
 from tests.app.sweep.sweeps import write_add_graph
@@ -171,7 +171,7 @@ def ask(exporter: Talk, graph: Path) -> None:
     request = ExportRequest(str(graph), "fp32", ({"batch": 2},))
     exporter.send(json.dumps(to_json(request)))
     deadline = time.monotonic() + ANSWER_S
-    while not any("status" in json_line(line) for line in exporter.lines()):
+    while not any("status" in object_of(line) for line in exporter.lines()):
         assert time.monotonic() < deadline, "no answer came"
         assert not exporter.ended(), exporter.how_it_ended()
         time.sleep(0.005)

@@ -19,8 +19,8 @@ from app.carriers.wire import (
     job_written,
     message_read,
     message_written,
-    values_of,
 )
+from exporters.codec import object_of
 
 PREFIX = "graphlap-"
 """Of the names of our questions among those that a Dask worker answers."""
@@ -30,14 +30,14 @@ def packed(message: Message) -> dict[str, Any]:
     """What Dask takes: texts, numbers and bytes."""
     if isinstance(message, Block):
         return {"offset": message.offset, "data": message.data}
-    return {"told": json.dumps(message_written("", message))}
+    return {"told": json.dumps(message_written(message))}
 
 
 def unpacked(values: dict[str, Any]) -> Message:
     """The message back; CarrierError for what is none."""
     if "data" in values:
         return Block(int(values["offset"]), bytes(values["data"]))
-    return message_read(values_of(str(values["told"]).encode()))
+    return message_read(object_of(str(values["told"])))
 
 
 def packed_job(job: HostJob) -> str:
@@ -46,7 +46,7 @@ def packed_job(job: HostJob) -> str:
 
 
 def unpacked_job(text: str) -> HostJob:
-    return job_read(values_of(text.encode()))
+    return job_read(object_of(text))
 
 
 def packed_files(files: Sequence[HostFile]) -> str:

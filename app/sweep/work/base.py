@@ -7,12 +7,11 @@ work that runs on another machine fulfils it as work that runs here does.
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
@@ -220,12 +219,3 @@ class Source(Protocol):
         None: nothing to start until something in flight ends; with nothing in flight,
         the sweep is over.
         """
-
-
-def json_line(text: str) -> dict[str, Any]:
-    """One line of a worker as a JSON object; {} for anything else, which engines may print."""
-    try:
-        message = json.loads(text)
-    except ValueError:
-        return {}
-    return message if isinstance(message, dict) else {}

@@ -16,9 +16,9 @@ from app.results.folder import RunFolder
 from app.results.labels import case_label
 from app.results.lines import Line
 from app.results.live import Live
-from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work, json_line
+from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
 from app.sweep.work.round import SettledRound
-from exporters.codec import CodecError, from_json, to_json
+from exporters.codec import CodecError, from_json, object_of, to_json
 from runtimes.options import all_options
 from runtimes.registry import parse_spec
 
@@ -136,5 +136,5 @@ def _result_among(lines: Iterable[str]) -> RoundResult | None:
     """The answer, if it has come; what else arrives was printed by an engine."""
     for line in lines:
         with contextlib.suppress(CodecError):
-            return from_json(RoundResult, json_line(line))
+            return from_json(RoundResult, object_of(line))
     return None

@@ -18,8 +18,8 @@ from app.results.inputs import inputs_to_keep
 from app.results.labels import file_name
 from app.results.lines import Exported, Line
 from app.results.live import Live
-from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work, json_line
-from exporters.codec import CodecError, from_json, to_json
+from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
+from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.request import ExportReply, ExportRequest
 
 MOST_EXPORTERS = 2
@@ -168,7 +168,7 @@ def _reply_among(lines: Iterable[str]) -> ExportReply | None:
     """The reply, if it has come; what else arrives was printed by a library or a user's file."""
     for line in lines:
         with contextlib.suppress(CodecError):
-            return from_json(ExportReply, json_line(line))
+            return from_json(ExportReply, object_of(line))
     return None
 
 

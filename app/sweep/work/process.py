@@ -8,8 +8,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from app.sweep.work.base import News, Starter, Talk, Work, json_line
-from exporters.codec import CodecError
+from app.sweep.work.base import News, Starter, Talk, Work
+from exporters.codec import CodecError, object_of
 from runtimes.environment import environment_of
 
 GRACE_S = 3.0
@@ -98,7 +98,7 @@ class ProcessWork(Work):
         return self._kill_at is not None
 
     def _hear(self, line: str) -> bool:
-        message = json_line(line)
+        message = object_of(line)
         event = message.pop("event", "")
         try:
             self._take(event, message)
