@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from app.cases.column import Row
-from app.cases.errors import DiskError
+from app.cases.disk import unwritable
+from app.cases.errors import ResultsError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.check_page import check_page
 from app.console.checks import checked
@@ -130,7 +131,7 @@ def measure(
         display = display_for(run, log)
         try:
             _drive(run, steering, display)
-        except DiskError as error:
+        except ResultsError as error:  # the disk is full, or the folder was taken away
             display.close()
             close_quietly(run, FAILURE, error)
             log.write(f"graphlap: {one_line(str(error))}\n")
@@ -159,7 +160,7 @@ def measure(
                 write_ladder(folder, run.run, tunes)
             export(run.run, measured, formats)
         except OSError as error:
-            raise DiskError(f"{folder.path} can't be written ({error.strerror})") from error
+            raise unwritable(folder.path, error, ", then --resume it") from error
         steering.release()  # all is kept, and what is left is to tell it
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)

@@ -31,6 +31,7 @@ from app.carriers.machine import host_here
 from app.carriers.scrubbed import scrubbed
 from app.carriers.store import FileStore
 from app.carriers.under_way import UnderWay
+from app.cases.disk import disk_remedy
 from app.machine import engines
 from app.machine.bell import Bell
 from app.machine.child import Child
@@ -184,7 +185,7 @@ class Agent:
         except OSError as error:
             raise CarrierError(
                 f"{jobs} can't be written there ({error.strerror})",
-                "free space there, or set GRAPHLAP_CACHE there to another folder",
+                f"{disk_remedy(str(error))} there, or set GRAPHLAP_CACHE there to another folder",
             ) from error
         try:
             yield folder

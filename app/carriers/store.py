@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from app.carriers.contract import CarrierError, HostFile
+from app.cases.disk import disk_remedy
 from exporters.digest import file_sha256
 from exporters.private import private_folder
 
@@ -141,5 +142,5 @@ def _disk(root: Path) -> Iterator[None]:
     except OSError as error:
         raise CarrierError(
             f"{root} can't be written there ({error.strerror})",
-            "free space there, or set GRAPHLAP_CACHE there to another folder",
+            f"{disk_remedy(str(error))} there, or set GRAPHLAP_CACHE there to another folder",
         ) from error

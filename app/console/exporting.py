@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from app.cases.errors import DiskError, PlanError, suggestion
+from app.cases.disk import unwritable
+from app.cases.errors import PlanError, suggestion
 from app.results.measured import Measured
 from app.results.reader import read_run
 from app.results.rows import Rows
@@ -56,9 +57,7 @@ def export(run: Run, measured: Sequence[Measured], names: Sequence[str]) -> list
     try:
         return [path for name in names for path in own.load(FORMATS[name].writes)(run, measured)]
     except OSError as error:
-        raise DiskError(
-            f"{run.path} can't be written ({error.strerror})", "free space, or copy the run"
-        ) from error
+        raise unwritable(run.path, error, ", or copy the run") from error
 
 
 def export_stored(folders: Sequence[str], names: Sequence[str]) -> Iterator[str]:

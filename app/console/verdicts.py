@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from app.cases.errors import DiskError, PlanError
+from app.cases.disk import unwritable
+from app.cases.errors import PlanError
 from app.cases.percentiles import shown
 from app.console.escaped import escaped
 from app.results import text
@@ -61,10 +62,7 @@ def write(files: Mapping[str, str]) -> None:
         try:
             Path(path).write_text(content, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            raise DiskError(
-                f"{path} can't be written ({error.strerror})",
-                "name a file in a folder that can be",
-            ) from error
+            raise unwritable(path, error, ", or name another file") from error
 
 
 def code(found: Comparison, fail_on_slower: bool) -> int:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.cases.column import Row
-from app.cases.errors import DiskError, PlanError
+from app.cases.disk import unwritable
+from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.cases.status import STATUSES
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
@@ -70,9 +71,7 @@ def write_report(folders: Sequence[str], output: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise DiskError(
-            f"{path} can't be written ({error.strerror})", "name another file"
-        ) from error
+        raise unwritable(path, error, ", or name another file") from error
     return path
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from app.cases.disk import unwritable
 from app.cases.errors import DiskError, ResultsError
 from app.cases.reading import Reading
 from app.cases.round import RECORD, RoundResult
@@ -69,9 +70,7 @@ class RunFolder:
             write_atomically(path / MANIFEST, manifest_text(manifest).encode())
             flush_folder(path)
         except OSError as error:
-            raise DiskError(
-                f"{path} can't be written ({error.strerror})", "give another folder with --out"
-            ) from None
+            raise unwritable(path, error, ", or give another folder with --out") from None
         return cls(path, manifest, lock)
 
     @classmethod
@@ -152,7 +151,8 @@ class RunFolder:
         """Replace one file of the folder whole; DiskError if it can't be written."""
         path = self.path / name
         with _disk(self.path):
-            path.parent.mkdir(exist_ok=True)
+            if path.parent != self.path:  # the run's own, if it is gone, is not to come back empty
+                path.parent.mkdir(exist_ok=True)
             write_atomically(path, data, durable)
 
     def close(self) -> None:
@@ -257,6 +257,4 @@ def _disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DiskError(
-            f"{path} can't be written any more ({error.strerror})", "free space, then --resume it"
-        ) from error
+        raise unwritable(path, error, ", then --resume it", " any more") from error

@@ -120,7 +120,8 @@ def read_records(path: Path) -> np.ndarray:
         data = path.read_bytes()
     except OSError as error:
         raise ResultsError(
-            f"{path} can't be read ({error.strerror})", "restore it, or measure again"
+            f"{path} can't be read ({error.strerror})",
+            "put it back, or --resume the run to measure it again",
         ) from None
     records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
     return records

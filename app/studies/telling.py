@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from app.cases.errors import DiskError
+from app.cases.disk import unwritable
 from app.console.lasting import Lasting
 from app.console.width import width_of
 from app.results.atomic import write_atomically
@@ -24,7 +24,7 @@ def written(asked: Study, found: Found) -> list[Path]:
     try:
         return [found.run.path / name for name in write_page(asked, found)]
     except OSError as error:
-        raise DiskError(f"{found.run.path} can't be written ({error.strerror})") from error
+        raise unwritable(found.run.path, error) from error
 
 
 def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
@@ -32,7 +32,7 @@ def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
     try:
         write_atomically(folder / PAGE, as_markdown(blocks).encode())
     except OSError as error:
-        raise DiskError(f"{folder} can't be written ({error.strerror})") from error
+        raise unwritable(folder, error) from error
     return [folder / PAGE]
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.errors import DiskError
+from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.machine.telemetry import Telemetry
 from app.results.folder import RESULTS, RunFolder
@@ -294,8 +294,8 @@ class Mean:
         return self.sum / self.count
 
 
-def close_quietly(run: SweepRun, exit_code: int, error: DiskError) -> None:
-    """Close a run whose disk is full as far as that is possible."""
+def close_quietly(run: SweepRun, exit_code: int, error: ResultsError) -> None:
+    """Close a run whose folder can't be written or read as far as that is possible."""
     run.live.disk_error = error.cause
-    with contextlib.suppress(DiskError):
+    with contextlib.suppress(ResultsError):
         run.close(exit_code)

@@ -69,7 +69,7 @@ def _noted(this: UnderWay) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        found = _told_of(error, this.phase)
+        found = _told_of(error, this)
         if this.result.status in FITS:
             this.note(**found)
         else:
@@ -77,20 +77,25 @@ def _noted(this: UnderWay) -> Iterator[None]:
     this.leave()
 
 
-def _told_of(error: Exception, phase: Phase) -> dict[str, Any]:
+def _told_of(error: Exception, this: UnderWay) -> dict[str, Any]:
     if isinstance(error, GraphlapError):
         return {"status": error.status or "run_failed", "reason": reason_of(error)}
     if isinstance(error, MemoryError):
-        reason = f"the host ran out of memory in {phase}: use a smaller batch"
+        reason = f"the host ran out of memory in {this.phase}: use a smaller batch"
         return {"status": "out_of_memory", "reason": reason}
-    return _unexpected(error, phase)
+    if isinstance(error, OSError) and _is_of_the_disk(error, this.job):
+        reason = f"the samples can't be written any more ({error.strerror})"
+        return {"status": "cancelled", "stop_reason": "disk_full", "reason": reason}
+    return _unexpected(error, this.phase)
+
+
+def _is_of_the_disk(error: OSError, job: MeasureJob) -> bool:
+    """Full, broken, or without the run's folder: that ends the sweep, not this case alone."""
+    return error.errno in DISK_ERRORS or error.filename == job.samples_path
 
 
 def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
-    """A disk that is full ends the sweep; anything else is a failure, named with its phase."""
-    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        reason = f"the samples can't be written any more ({error.strerror})"
-        return {"status": "cancelled", "stop_reason": "disk_full", "reason": reason}
+    """A failure that nobody foresaw, named with its phase."""
     traceback.print_exception(error, file=sys.stderr)
     first_line = (str(error).splitlines() or [""])[0]
     status: Status = "compile_failed" if phase in ("import", "compile") else "run_failed"

@@ -42,7 +42,12 @@ def external_files(path: Path, model: ModelProto) -> tuple[Path, ...]:
                 f"{path.name} does not say where the weights of {tensor.name!r} lie ({error})",
                 "save it again with its external data",
             ) from None
-        if not info.location or not file.is_relative_to(folder):
+        if not info.location:
+            raise ExportError(
+                f"{path.name} does not say where the weights of {tensor.name!r} lie",
+                "save it again with its external data",
+            )
+        if not file.is_relative_to(folder):
             raise ExportError(
                 f"{path.name} keeps the weights of {tensor.name!r} outside its own folder "
                 f"({info.location!r})",

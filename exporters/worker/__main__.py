@@ -39,7 +39,8 @@ def _failed(error: Exception) -> ExportReply:
     if isinstance(error, GraphlapError):
         return ExportReply(error.status or "export_failed", reason=str(error))
     reason = f"the export failed with {type(error).__name__}: {first_line(error)}"
-    return ExportReply("export_failed", reason=reason)
+    remedy = "check the model, or report this as a fault of Graphlap's"
+    return ExportReply("export_failed", reason=f"{reason}: {remedy}")
 
 
 def _disk_is_full(error: BaseException | None) -> bool:

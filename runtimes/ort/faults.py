@@ -70,4 +70,7 @@ def run_fault(error: Exception) -> RuntimeFault:
         return OutOfMemory("ONNX Runtime ran out of memory in a run", "use a smaller batch")
     match = _NODE.search(text)
     where = f" in node {(match['paren'] or match['name'])!r}" if match else ""
-    return RunFault(f"ONNX Runtime failed{where} ({plain(error)})", "check the axes it was given")
+    return RunFault(
+        f"ONNX Runtime failed{where} ({plain(error)})",
+        "check the axes and the inputs it was given (--inputs)",
+    )

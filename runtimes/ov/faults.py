@@ -36,7 +36,9 @@ def run_fault(error: Exception) -> RuntimeFault:
     text = str(error)
     if tells_of_no_memory(error):
         return OutOfMemory("OpenVINO ran out of memory in a run", "use a smaller batch")
-    return RunFault(f"OpenVINO failed{_told(text)}", "check the axes it was given")
+    return RunFault(
+        f"OpenVINO failed{_told(text)}", "check the axes and the inputs it was given (--inputs)"
+    )
 
 
 def _told(text: str) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.cases.disk import is_no_room
 from app.cases.status import FAILED, FITS, STATUSES, Tone
 from app.results.follow.state import RunState
 from app.results.live import Live
 
 _BROKEN = 1
-_NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
 _FULL_BELOW_BYTES = 1 << 20
 """With less room than this the next file of a run does not fit: its journal, `live.json`."""
 
@@ -45,7 +43,7 @@ def ending(state: RunState, live: Live) -> Ending:
         if live.exit_code == _BROKEN and _is_full(state.folder):
             return _DISK_FULL
         if live.disk_error:
-            full = any(words in live.disk_error for words in _NO_ROOM)
+            full = is_no_room(live.disk_error)
             text = f"{live.disk_error}; can be resumed"
             return Ending(text, "bad", "DISK FULL" if full else "DISK ERROR")
         if live.exit_code == _BROKEN:

@@ -11,7 +11,8 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.cases.errors import DiskError, ResultsError
+from app.cases.disk import unwritable
+from app.cases.errors import ResultsError
 from app.cases.status import FAILED
 from app.results.atomic import write_atomically
 from app.results.folder import (
@@ -64,9 +65,7 @@ def write(path: Path, manifest: Manifest, joined: Joined, sources: Sequence[Sour
             making.rename(path)
             flush_folder(path.parent)
     except OSError as error:
-        raise DiskError(
-            f"{path} can't be written ({error.strerror})", "free space, or give another --out"
-        ) from error
+        raise unwritable(path, error, ", or give another --out") from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
     return replace(run, path=path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from app.carriers.contract import Block, Carrier, Ended, HostJob, Lost, Message, Said, Told
-from app.cases.errors import DiskError
+from app.cases.disk import unwritable
 from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
 from app.sweep.work.base import Talk
@@ -139,10 +139,7 @@ class HostTalk:
             while left:
                 left = left[self._file.write(left) :]
         except OSError as error:
-            raise DiskError(
-                f"{self._path} can't be written any more ({error.strerror})",
-                "free space, then --resume it",
-            ) from error
+            raise unwritable(self._path, error, ", then --resume it", " any more") from error
         self.crc32 = zlib.crc32(data, self.crc32)
         self.arrived_bytes += len(data)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.cases.case import Case
+from app.cases.disk import disk_remedy
 from app.cases.errors import DiskError
 from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
@@ -127,7 +128,8 @@ class RoundWork(ProcessWork):
         folder.drop_samples(self.job.case_id, self.job.round)
         folder.drop_readings(self.job.case_id, self.job.round)
         if self._disk_full:
-            raise DiskError(self._why_dropped, "free space, then --resume it")
+            why = self._why_dropped
+            raise DiskError(why, f"{disk_remedy(why)}, then --resume it")
 
     @property
     def failed(self) -> bool:

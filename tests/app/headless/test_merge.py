@@ -61,7 +61,8 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_run(work: Path) -> None:
     merging = launch("--merge", "here", "--out", "both", file_limit=2000)
     _, errors = merging.communicate()
     assert merging.returncode == 1
-    assert "both can't be written (File too large): free space, or give another --out" in errors
+    told = "both can't be written (File too large): raise the limit on a file's size (ulimit -f)"
+    assert f"{told}, or give another --out" in errors
     assert sorted(path.name for path in work.iterdir() if path.is_dir()) == ["here"]
     assert not verify(work / "here").findings
 

@@ -196,6 +196,23 @@ def test_a_disk_that_fills_up_ends_with_1_and_the_folder_resumes(work: Path) -> 
     assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
 
 
+def test_a_folder_that_is_moved_away_ends_with_1_and_resumes_where_it_is(work: Path) -> None:
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "4", "--out", "run")
+    process = launch(*arguments, "--option", "fake.latency_us=50,60")
+    wait_for_rounds(work / "run", 1, process)
+    (work / "run").rename(work / "elsewhere")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    # Its own folder, or the samples of a round: whichever is missed first says it.
+    assert "(No such file or directory): put" in errors
+    assert "--resume" in errors and "Traceback" not in errors
+    assert not (work / "run").exists(), "no half of a run is left in its place"
+    kept = samples_of(work / "elsewhere")
+    assert run("--resume", "elsewhere")[0] == 0
+    assert samples_of(work / "elsewhere").items() >= kept.items()
+    assert [row["status"] for row in rows(work / "elsewhere")] == ["ok"] * 2
+
+
 def test_a_second_run_does_not_overwrite_the_first(work: Path) -> None:
     arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
     assert run(*arguments)[0] == 0

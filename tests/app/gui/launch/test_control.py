@@ -129,7 +129,7 @@ def test_a_disk_that_is_full_is_told_as_such(
     (error,) = told
     # The journal's line or a round's samples: whichever comes first says it in the same words.
     assert "can't be written any more (File too large)" in error.cause
-    assert error.remedy.startswith("free space")
+    assert error.remedy.startswith("raise the limit on a file's size")
 
 
 def test_two_writers_of_one_run_are_refused_in_one_sentence(
