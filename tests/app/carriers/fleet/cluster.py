@@ -83,7 +83,7 @@ def cluster(
     made = Cluster(folder, certificates, _free_port())
     flags = certificates.flags() if certificates else []
     command = [
-        str(Path(sys.executable).with_name("dask")),
+        *(sys.executable, "-m", "dask"),
         "scheduler",
         "--dashboard-address",
         "127.0.0.1:0",
