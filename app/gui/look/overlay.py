@@ -21,6 +21,7 @@ class Overlay(QGraphicsObject):
 
     def __init__(self, plot: pg.PlotItem) -> None:
         self._box = plot.getViewBox()
+        self._bounds = self._box.rect()
         super().__init__(self._box)
         self.setZValue(50)
         self.setFlag(QGraphicsObject.GraphicsItemFlag.ItemClipsToShape)
@@ -28,11 +29,14 @@ class Overlay(QGraphicsObject):
         self._box.sigRangeChanged.connect(self._moved)
 
     def _moved(self, *_: object) -> None:
-        self.prepareGeometryChange()
+        if self._bounds != self._box.rect():
+            self.prepareGeometryChange()
+            self._bounds = self._box.rect()
         self.update()
 
     def boundingRect(self) -> QRectF:  # noqa: N802
-        return self._box.rect()
+        """Not the box's own: Qt is to be told before it changes, and finds a deleted item else."""
+        return self._bounds
 
     def x_px(self, value: Position) -> Position:
         """The pixel column of a value on the x axis, or those of an array."""

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGraphicsScene, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
@@ -65,6 +65,9 @@ class PlotView(ArrangedView):
         self._add_keys()
 
         self.canvas = pg.GraphicsLayoutWidget()
+        # An index of places is wrong as soon as an item changes its bounds before it says so, as
+        # an axis with a grid does when its plot is resized: Qt would paint what is deleted.
+        self.canvas.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
         self.canvas.setAccessibleName(f"{self.title} plot")
         self.canvas.setAccessibleDescription(self.hint)
         self.canvas.setFrameStyle(0)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsScene, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.export_view import export
@@ -49,6 +49,13 @@ def _colors(image: QImage) -> set[str]:
         for x in range(0, image.width(), 3)
         for y in range(0, image.height(), 3)
     }
+
+
+@filled
+def test_a_view_has_no_index_of_places_that_can_be_stale(shown: Show, name: str) -> None:
+    """Axes change their bounds before they say so; Qt then paints what is deleted, and crashes."""
+    method = shown(name).canvas.scene().itemIndexMethod()
+    assert method == QGraphicsScene.ItemIndexMethod.NoIndex
 
 
 @filled

@@ -1,0 +1,25 @@
+"""Every view of runs of one, six and forty series, one after the other, in one window."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.gui.views import VIEWS
+from tests.checkout import ROOT
+
+
+@pytest.mark.rare
+@pytest.mark.timeout(900)
+def test_a_window_that_has_shown_everything_still_stands(tmp_path: Path) -> None:
+    """Qt once painted what had been deleted, after some forty views on a large screen."""
+    command = [sys.executable, "-m", "tests.desktop.grabs", str(tmp_path), "1920x1080"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for theme in ("light", "dark"):
+        pictures = {path.stem for path in (tmp_path / f"1920x1080-{theme}").glob("*.png")}
+        seen = {spec.key for spec in VIEWS if any(spec.key in name for name in pictures)}
+        assert seen == {spec.key for spec in VIEWS}
