@@ -24,7 +24,7 @@ class _Told(Overlay):
 def test_bounds_change_after_qt_was_told(qtbot: QtBot) -> None:
     canvas = pg.GraphicsLayoutWidget()
     qtbot.addWidget(canvas)
-    plot = canvas.ci.addPlot(row=0, col=0)
+    plot = canvas.ci.addPlot(row=0, col=0, axisItems={})
     canvas.resize(400, 300)
     canvas.show()
     qtbot.waitExposed(canvas)
@@ -36,5 +36,5 @@ def test_bounds_change_after_qt_was_told(qtbot: QtBot) -> None:
     assert overlay.at[0] == before
     assert overlay.boundingRect() == plot.getViewBox().rect()
     told = len(overlay.at)
-    plot.getViewBox().setXRange(3, 4, padding=0)
+    plot.setXRange(3, 4, padding=0)
     assert len(overlay.at) == told, "other data, the same place"
