@@ -193,8 +193,8 @@ class _RatioAxis(LogAxis):
     reach = math.inf
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
-        levels = super().tickValues(minVal, maxVal, size)
-        return [(kind, [v for v in values if v <= self.reach]) for kind, values in levels]
+        end = min(maxVal, self.reach)
+        return super().tickValues(minVal, end, size * (end - minVal) / (maxVal - minVal))
 
 
 class NotesItem(QGraphicsWidget):

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from app.gui.plots.base import PlotView
+from app.gui.plots.pinned_axis import PinnedAxis
 
 
 class ScrolledView(PlotView):
@@ -18,5 +19,6 @@ class ScrolledView(PlotView):
         scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         scroll.setAccessibleName(f"{self.title} scroll area")
         scroll.setWidget(canvas)
+        self.pinned_axis = PinnedAxis(scroll, self.canvas, lambda: self.plots)
         self.fit_button.hide()
         return scroll
