@@ -35,4 +35,4 @@ class NoticedStrip(Strip):
     def _word(self, notice: Notice) -> Word:
         text = notice.sentence
         act = partial(self.asked.emit, notice.view, notice.case_ids)
-        return Word(text, f"{text}\nClick: show these cases where it is seen", text, act)
+        return Word(notice.brief, f"{text}\nClick: show these cases where it is seen", text, act)

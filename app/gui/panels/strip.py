@@ -27,7 +27,8 @@ class Word:
 
 
 class Strip(QToolBar):
-    """`share` of the width is for the buttons, none of which is wider than `widest_px`."""
+    """`share` of the width is for the buttons; one that is wider than `widest_px` is shortened
+    where all of them would not fit otherwise."""
 
     def __init__(self, name: str, title: str, share: float, widest_px: int) -> None:
         super().__init__(title)
@@ -69,9 +70,6 @@ class Strip(QToolBar):
 
     def _button(self, word: Word) -> QToolButton:
         button = QToolButton()
-        elide = button.fontMetrics().elidedText
-        shown = elide(word.text, Qt.TextElideMode.ElideRight, self._widest_px)
-        button.setText(caption(shown))
         button.setAccessibleName(word.text)
         button.setToolTip(plain_tip(word.tip))
         button.setProperty("tone", word.tone)
@@ -86,8 +84,11 @@ class Strip(QToolBar):
     def _fit(self) -> None:
         """As many words as there is room for, one at least."""
         room, taken, left_out = self.width() * self._share, 0, 0
+        widest_px = max(self._widest_px, int(room / max(1, len(self._words))))
         self._menu.clear()
         for place, (word, button) in enumerate(zip(self._words, self.buttons, strict=True)):
+            elided = button.fontMetrics().elidedText
+            button.setText(caption(elided(word.text, Qt.TextElideMode.ElideRight, widest_px)))
             taken += button.sizeHint().width() + self._line.spacing()
             fits = place == 0 or taken <= room
             button.setVisible(fits)

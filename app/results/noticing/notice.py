@@ -10,12 +10,16 @@ from app.results.together import Together
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """`kind` names the rule, `view` the key of the window's view that shows these cases."""
+    """`kind` names the rule, `view` the key of the window's view that shows these cases.
+
+    `brief` says the same without telling which of several cases, where there is little room.
+    """
 
     kind: str
     sentence: str
     case_ids: tuple[str, ...]
     view: str
+    brief: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,9 @@ def told(
     ordered = sorted(found, key=lambda one: -one.much)
     first = ordered[0]
     case_ids = dict.fromkeys(i for one in ordered for i in (one.case_id, *one.others))
-    sentence = f"{together.text([first.case_id])}: {first.what}"
+    sentence = brief = f"{together.text([first.case_id])}: {first.what}"
     if len(found) > 1:
         all_of_them = together.text([one.case_id for one in found])
         sentence = f"{all_of_them}: {each}; the most {sentence}"
-    yield Notice(kind, sentence, tuple(case_ids), view)
+        brief = f"{len(found):,} cases: {each}"
+    yield Notice(kind, sentence, tuple(case_ids), view, brief)

@@ -36,14 +36,15 @@ def not_told_apart(found: Sequence[Fact], together: Together) -> Iterator[Notice
     called = names(list(contests))
     told_of = [called[key] for key in undecided]
     best, other = next(iter(undecided.values()))
-    who = f"{told_of[0]}: {contender(best.row)} and {contender(other.row)}"
+    who = briefly = f"{told_of[0]}: {contender(best.row)} and {contender(other.row)}"
     if len(undecided) > 1:
         more = f" and {len(told_of) - _MOST_NAMED} more" if len(told_of) > _MOST_NAMED else ""
         which = ", ".join(told_of[:_MOST_NAMED])
         who = f"{which}{more}: the two fastest"
+        briefly = f"of {len(told_of):,} the two fastest"
     ids = tuple(one.case_id for two in undecided.values() for one in two)
     sentence = f"{who} can't be told apart, their p50s' intervals overlap"
-    yield Notice("not_told_apart", sentence, ids, "boxes")
+    yield Notice("not_told_apart", sentence, ids, "boxes", f"{briefly} can't be told apart")
 
 
 def _contests(found: Sequence[Fact]) -> dict[Key, list[Fact]]:

@@ -136,7 +136,8 @@ def settings_without_effect(found: Sequence[Fact], together: Together) -> Iterat
             if apart <= _LITTLE:
                 ids = tuple(one.case_id for group in compared for one in group)
                 same = f"{name} changes nothing, p50 is the same within {text.share(apart)}"
-                yield Notice("no_effect", f"{together.text(ids)}: {same}", ids, "boxes")
+                sentence, brief = f"{together.text(ids)}: {same}", f"{len(ids):,} cases: {same}"
+                yield Notice("no_effect", sentence, ids, "boxes", brief)
 
 
 def _apart_at_most(group: Sequence[Fact]) -> float:
