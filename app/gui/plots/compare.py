@@ -29,6 +29,7 @@ from app.stats.verdict import APART
 
 _MOST_NOTES = 8
 _AROUND_ROWS_PX, _ABOVE_PX = 74, 150
+_BETWEEN_TICKS_PX = 30.0
 """Room for a plot's title and axis, and for heading, legend and margins above the plots."""
 
 
@@ -188,13 +189,18 @@ def _dot(word: str, theme: Theme) -> QBrush:
 
 
 class _RatioAxis(LogAxis):
-    """Ticks as far as there are ratios: the room to the right is for their texts."""
+    """One, and ticks as far as there are ratios: the room to the right is for their texts."""
 
     reach = math.inf
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         end = min(maxVal, self.reach)
-        return super().tickValues(minVal, end, size * (end - minVal) / (maxVal - minVal))
+        levels = super().tickValues(minVal, end, size * (end - minVal) / (maxVal - minVal))
+        if not levels:
+            return levels
+        (kind, told), *bare = levels
+        apart = _BETWEEN_TICKS_PX * (maxVal - minVal) / size
+        return [(kind, [0.0, *(value for value in told if abs(value) > apart)]), *bare]
 
 
 class NotesItem(QGraphicsWidget):

@@ -17,6 +17,7 @@ from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import NamesAxis, time_axis
 from app.gui.plots.base import PlotView
+from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.results.history import PERCENTILES, History, Point, Trend
@@ -90,15 +91,7 @@ class HistoryView(PlotView):
             at = np.array([k for k, _, _ in known])
             low = np.array([_log(low or 0.0) for _, low, _ in known])
             high = np.array([_log(high or 0.0) for _, _, high in known])
-            bars = pg.ErrorBarItem(
-                x=at.astype(float),
-                y=values[at],
-                bottom=values[at] - low,
-                top=high - values[at],
-                beam=0.15,
-                pen=pg.mkPen(color),
-            )
-            plot.addItem(bars)
+            lay_intervals(self.lay, plot, at.astype(float), low, high, pg.mkPen(color))
         plot.plot(
             places, values, pen=pg.mkPen(color, width=1.6), symbol="o", symbolSize=7,
             symbolBrush=color, symbolPen=None,

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QResizeEvent
 
 from app.gui.plots.axes import SolidAxis
+from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
@@ -99,15 +100,9 @@ class ModelGrid(ScrolledView):
         hollow = QBrush(Qt.BrushStyle.NoBrush)
         bounded = [(point, point.interval) for point in points if point.interval]
         if bounded:
-            bars = pg.ErrorBarItem(
-                x=np.array([point.at for point, _ in bounded]),
-                y=np.array([point.figure for point, _ in bounded]),
-                bottom=np.array([point.figure - low for point, (low, _) in bounded]),
-                top=np.array([high - point.figure for point, (_, high) in bounded]),
-                beam=0.02,
-                pen=pg.mkPen(style.color),
-            )
-            plot.addItem(bars)
+            at = np.array([point.at for point, _ in bounded])
+            low, high = np.array([interval for _, interval in bounded]).T
+            lay_intervals(self.lay, plot, at, low, high, pg.mkPen(style.color))
         plot.plot(
             [point.at for point in points],
             [point.figure for point in points],

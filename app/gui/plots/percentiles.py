@@ -13,8 +13,9 @@ from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NinesAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.behind import behind, behind_entries
+from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.legend import Entry
-from app.gui.plots.marks import Percentile, percentiles
+from app.gui.plots.marks import percentiles
 from app.gui.plots.parts import since_when, without_samples
 from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.curves import DrawnCurve, PercentileReader
@@ -106,21 +107,19 @@ class PercentileView(PlotView):
         self._band.set_band(self.lit.brush.log_ends("latency") if self.lit else None)
         self._band.set_rugs(lit_places(self.lit, self.series, "latency", self._colors))
 
-    @staticmethod
-    def _points(plot: pg.PlotItem, series: Series, style: SeriesStyle) -> None:
+    def _points(self, plot: pg.PlotItem, series: Series, style: SeriesStyle) -> None:
         known = [p for p in percentiles(series) if not p.provisional]
         if not known:
             return
         x = np.array([nines_of(p.quantile) for p in known])
         y = np.array([math.log10(p.seconds) for p in known])
-        below, above = np.array([_reach(p) for p in known]).T
-        bars = pg.ErrorBarItem(
-            x=x, y=y, bottom=below, top=above, beam=0.03, pen=pg.mkPen(style.color, width=1.4)
-        )
-        plot.addItem(bars)
-        dots = pg.ScatterPlotItem(
-            x, y, symbol="o", size=7, pen=pg.mkPen(style.color, width=1.4), brush=style.solid()
-        )
+        pen = pg.mkPen(style.color, width=1.4)
+        bounds = [(nines_of(p.quantile), p.interval_s) for p in known if p.interval_s]
+        if bounds:
+            at = np.array([place for place, _ in bounds])
+            low, high = np.log10([(one.low, one.high) for _, one in bounds]).T
+            lay_intervals(self.lay, plot, at, low, high, pen)
+        dots = pg.ScatterPlotItem(x, y, symbol="o", size=7, pen=pen, brush=style.solid())
         plot.addItem(dots)
 
     def table(self) -> Table:
@@ -141,14 +140,6 @@ def _known(series: Series) -> tuple[tuple[float, str, float, Interval | None], .
     """The percentiles that came from raw samples, where they lie on the axis of nines."""
     found = (p for p in percentiles(series) if not p.provisional)
     return tuple((nines_of(p.quantile), p.name, p.seconds, p.interval_s) for p in found)
-
-
-def _reach(percentile: Percentile) -> tuple[float, float]:
-    """How far the interval reaches below and above, in decades."""
-    interval, value = percentile.interval_s, percentile.seconds
-    if interval is None:
-        return 0.0, 0.0
-    return math.log10(value / interval.low), math.log10(interval.high / value)
 
 
 def percentile_curve(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,8 +31,7 @@ def test_a_case_is_followed_over_the_runs_beside_the_open_one(
     assert isinstance(view, HistoryView)
     qtbot.waitUntil(lambda: bool(view.plots), timeout=60_000)
     qtbot.waitUntil(lambda: _texts(view) == ["slower from this run on"], timeout=20_000)
-    p50 = view._layers[0]
-    assert isinstance(p50, ChangeLayer)
+    p50 = next(layer for layer in view._layers if isinstance(layer, ChangeLayer))
     (change,) = p50._changes
     assert change.ratio == pytest.approx(1.3, rel=0.02)
     header, rows = view.table()
