@@ -18,7 +18,7 @@ SHOWN = ROOT / "assets" / "screenshots"
 LARGEST_BYTES = 200_000
 PICTURES = {
     "measure-dark": "1280x800-dark/six-histogram",
-    "results-light": "1280x800-light/six-batch",
+    "results-light": "1280x800-light/forty-batch",
     "compare-light": "1280x800-light/six-compare",
     "operators-dark": "1280x800-dark/six-operators",
     "schedule-dark": "1280x800-dark/cards-schedule",
