@@ -27,6 +27,7 @@ from app.carriers.wire import (
     Frames,
     frame_of,
     message_read,
+    write_whole,
 )
 from app.machine.environment import graphlap_version
 from exporters import own
@@ -160,10 +161,7 @@ class Connection:
         assert self._process.stdin
         try:
             with self._writing:
-                for piece in frame_of(values, data):
-                    left = memoryview(piece)
-                    while left:
-                        left = left[self._process.stdin.write(left) :]
+                write_whole(self._process.stdin, *frame_of(values, data))
         except (OSError, ValueError):  # it is gone, or was closed at this moment: `_hear` says so
             return
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from app.carriers.agent import Agent
 from app.carriers.contract import PROTOCOL, CarrierError, HostJob, Lost, Message
@@ -26,6 +26,7 @@ from app.carriers.wire import (
     frame_of,
     job_read,
     message_frame,
+    write_whole,
 )
 from app.machine.environment import graphlap_version
 from exporters.codec import to_json
@@ -59,7 +60,7 @@ class _Replies:
     """Whole messages, from any thread."""
 
     def __init__(self, descriptor: int) -> None:
-        self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self._file = cast(BinaryIO, os.fdopen(descriptor, "wb", buffering=0))
         self._lock = Lock()
 
     def send(self, values: dict[str, Any]) -> None:
@@ -67,10 +68,7 @@ class _Replies:
 
     def write(self, frame: tuple[bytes, ...]) -> None:
         with self._lock:
-            for piece in frame:
-                left = memoryview(piece)
-                while left:
-                    left = left[self._file.write(left) :]
+            write_whole(self._file, *frame)
 
 
 def _beat(replies: _Replies, over: Event) -> None:

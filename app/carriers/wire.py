@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from app.carriers.contract import (
     BLOCK_BYTES,
@@ -39,6 +39,14 @@ def frame_of(values: dict[str, Any], data: bytes = b"") -> tuple[bytes, ...]:
     if not data:
         return (json.dumps(values).encode("ascii") + b"\n",)
     return json.dumps({**values, "bytes": len(data)}).encode("ascii") + b"\n", data
+
+
+def write_whole(file: IO[bytes], *pieces: bytes) -> None:
+    """All pieces, to a file that may take less at a time; OSError."""
+    for piece in pieces:
+        left = memoryview(piece)
+        while left:
+            left = left[file.write(left) :]
 
 
 class Frames:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from app.carriers.contract import Block, Carrier, Ended, HostJob, Lost, Message, Said, Told
+from app.carriers.wire import write_whole
 from app.cases.disk import unwritable
 from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
@@ -135,9 +136,7 @@ class HostTalk:
                 # Anew: a follower may have mapped what a round cut short left behind.
                 self._path.unlink(missing_ok=True)
                 self._file = cast(BinaryIO, self._path.open("wb", buffering=0))
-            left = memoryview(data)
-            while left:
-                left = left[self._file.write(left) :]
+            write_whole(self._file, data)
         except OSError as error:
             raise unwritable(self._path, error, ", then --resume it", " any more") from error
         self.crc32 = zlib.crc32(data, self.crc32)
