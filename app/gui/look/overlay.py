@@ -35,7 +35,7 @@ class Overlay(QGraphicsObject):
         self.update()
 
     def boundingRect(self) -> QRectF:  # noqa: N802
-        """Not the box's own: Qt is to be told before it changes, and finds a deleted item else."""
+        """As Qt was last told: the box's own may have changed by now."""
         return self._bounds
 
     def x_px(self, value: Position) -> Position:

@@ -29,8 +29,8 @@ from app.stats.verdict import APART
 
 _MOST_NOTES = 8
 _AROUND_ROWS_PX, _ABOVE_PX = 74, 150
-_BETWEEN_TICKS_PX = 30.0
 """Room for a plot's title and axis, and for heading, legend and margins above the plots."""
+_BETWEEN_TICKS_PX = 30.0
 
 
 class CompareView(ScrolledView):

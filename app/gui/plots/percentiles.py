@@ -108,13 +108,13 @@ class PercentileView(PlotView):
         self._band.set_rugs(lit_places(self.lit, self.series, "latency", self._colors))
 
     def _points(self, plot: pg.PlotItem, series: Series, style: SeriesStyle) -> None:
-        known = [p for p in percentiles(series) if not p.provisional]
+        known = _known(series)
         if not known:
             return
-        x = np.array([nines_of(p.quantile) for p in known])
-        y = np.array([math.log10(p.seconds) for p in known])
+        x = np.array([place for place, _, _, _ in known])
+        y = np.array([math.log10(seconds) for _, _, seconds, _ in known])
         pen = pg.mkPen(style.color, width=1.4)
-        bounds = [(nines_of(p.quantile), p.interval_s) for p in known if p.interval_s]
+        bounds = [(place, interval) for place, _, _, interval in known if interval]
         if bounds:
             at = np.array([place for place, _ in bounds])
             low, high = np.log10([(one.low, one.high) for _, one in bounds]).T
