@@ -13,6 +13,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.gui.look.plot_font import plot_font
+from app.gui.look.shorter import shorter
 from app.gui.look.theme import mixed
 from app.results.text import count_tick, time_tick
 
@@ -125,7 +126,7 @@ class NamesAxis(SolidAxis):
     """An axis whose rows (or columns) 0, 1, 2 … carry names.
 
     A left one is as wide as its longest name from the start, where pyqtgraph's own would
-    grow with each painting; names longer than that lose their middle.
+    grow with each painting; names longer than `_LONGEST_NAME_PX` are shortened together.
     """
 
     def __init__(self, orientation: str = "left") -> None:
@@ -154,7 +155,8 @@ class NamesAxis(SolidAxis):
         that a title stands before them."""
         metrics = QFontMetricsF(plot_font())
         middle = Qt.TextElideMode.ElideMiddle
-        told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in names]
+        brief = shorter(names, _LONGEST_NAME_PX, metrics.horizontalAdvance)
+        told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in brief]
         self.names = tuple(told)
         self._every = 1
         self.setTicks([list(enumerate(told))])
