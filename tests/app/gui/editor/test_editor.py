@@ -17,6 +17,7 @@ from app.gui.editor.fields import ChoicesField
 from app.gui.editor.models import ModelTree
 from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.presets import FIRST
+from app.gui.editor.runtimes import RuntimePicker
 from app.gui.look.preferences import Preferences
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
@@ -336,3 +337,14 @@ def test_no_length_of_a_round_is_rounded_to_nothing(qtbot: QtBot) -> None:
     for text, lengths in zip(told, named_lengths().values(), strict=True):
         shown = float(text.partition(" rounds of ")[2].partition(" s or more")[0])
         assert shown == lengths.limits.min_s
+
+
+def test_the_list_of_runtimes_is_as_high_as_its_rows_before_any_has_told_of_itself(
+    qtbot: QtBot,
+) -> None:
+    """The window's style came after the list was made, and its rows no longer fitted."""
+    picker = RuntimePicker()
+    qtbot.addWidget(picker)
+    picker.show()
+    picker.setStyleSheet("QTreeView::item { padding: 7px 0; }")
+    assert picker.tree.verticalScrollBar().maximum() == 0

@@ -154,6 +154,23 @@ def test_rows_whose_names_begin_and_end_alike_are_told_apart_in_large_letters(qt
     assert names.names[12].endswith("b12 · 16t !")
 
 
+def test_a_wide_view_leaves_its_names_whole(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, BoxesView(), many(40))
+    long = [f"{one.label} with an option of its own that is long" for one in view.series]
+
+    def told(width: int) -> str:
+        view.resize(width, 500)
+        names = view.show_rows(long, None, "").getAxis("left")
+        assert isinstance(names, NamesAxis)
+        return names.names[0]
+
+    assert told(2400) == long[0]
+    assert told(700) != long[0]
+    view.refresh()
+    view.resize(2400, 500)
+    assert view._dirty, "there is other room for names"
+
+
 def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(2))
     told = [mark.text for mark in view.outlined.marks._marks]
