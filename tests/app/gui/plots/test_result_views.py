@@ -249,6 +249,22 @@ def test_environments_that_differ_are_named() -> None:
     ]
 
 
+def test_bars_of_a_longer_run_are_seen_after_those_of_a_shorter_one(qtbot: QtBot) -> None:
+    """What was drawn had once shrunk to one row, and two groups in it had no height."""
+    cases = [
+        series("ort-cpu", seed=1, throughput_per_s=5e4),
+        series("openvino-cpu", seed=2, throughput_per_s=4e4),
+        series("fpga:v80", seed=3, clock="simulated", throughput_per_s=3e5),
+    ]
+    view = on_screen(qtbot, DevicesView(), cases[:1])
+    QApplication.processEvents()
+    view.set_series(cases)
+    view.refresh()
+    QApplication.processEvents()
+    for plot, bars in zip(view.plots, (2, 1), strict=True):
+        assert plot.getViewBox().rect().height() >= 20 * bars
+
+
 def test_bars_of_two_clocks_keep_their_height_in_a_low_window_with_large_letters(
     qtbot: QtBot,
 ) -> None:
