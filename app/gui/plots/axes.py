@@ -50,7 +50,9 @@ class SolidAxis(pg.AxisItem):
         if specs is None:
             return None
         axis, ticks, texts = specs
-        return axis, [(self._solid(pen), start, end) for pen, start, end in ticks], texts
+        seen = {pen.color().rgba(): pen for pen, _, _ in ticks}  # one for each level of them
+        solid = {color: self._solid(pen) for color, pen in seen.items()}
+        return axis, [(solid[pen.color().rgba()], start, end) for pen, start, end in ticks], texts
 
     def _solid(self, pen: QPen) -> QPen:
         solid = QPen(pen)
