@@ -35,7 +35,8 @@ from app.gui.look.preferences import Preferences
 from app.gui.look.words import Words
 from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
 from app.plan.estimate import Estimate, check_plan, estimate
-from app.plan.plan import Plan, Sweep, load_plan
+from app.plan.plan import Plan, Sweep
+from app.plan.plan_files import load_plan
 from app.plan.unreadable import unreadable
 from app.results.text import duration
 from exporters.types import GraphlapError
