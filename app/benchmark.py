@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.headless import exit_code
 from app.machine.environment import describe_host
-from app.plan.plan import load_suite, parse_plan
+from app.plan.plan import parse_plan
+from app.plan.plan_files import load_suite
 from app.results.exports.frames import pandas
 from app.results.plain import storable
 from app.results.profiles import as_json, profile

@@ -1,16 +1,8 @@
-"""Batch mode: a plan or a run folder in, a run folder out, steered by signals and by lines.
-
-`pause`, `resume` and `stop` lines on standard input, when that is a pipe, do what their
-names say; the end of it means nothing, so that a run outlives the window that started it.
-"""
+"""Batch mode: a plan or a run folder in, a run folder out, steered by signals and by lines."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import select
-import signal
-import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -58,12 +50,14 @@ from app.results.manifest import Manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
+from app.results.run import Run
 from app.results.tune_answer import TunesFound, tunes_found
 from app.sweep.begin import begin
 from app.sweep.cluster import Cluster, cluster_of
 from app.sweep.measurable import measurable
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
+from app.sweep.steering import Steering
 from exporters.cache import default_root
 
 if TYPE_CHECKING:
@@ -71,13 +65,15 @@ if TYPE_CHECKING:
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
+Then = Callable[[Run, Sequence[Measured]], int]
+"""Is given the run as it ended, with its rows; returns an exit code."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
-def run_headless(flags: argparse.Namespace, then: Callable[[Path], int] | None = None) -> int:
-    """Measure what the flags ask for; returns the exit code. `then` tells of the run folder in
-    place of our own answer, and its code holds where all else is well.
+def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
+    """Measure what the flags ask for; returns the exit code. `then` tells of the run in place of
+    our own answer, and its code holds where all else is well.
 
     Raises PlanError or ResultsError before anything is written.
     """
@@ -113,7 +109,7 @@ def measure(
     comparing: Comparing | None = None,
     plot: str = "",
     page: bool = False,
-    then: Callable[[Path], int] | None = None,
+    then: Then | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
@@ -167,7 +163,7 @@ def measure(
         elif page:
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
         elif then is not None:
-            page_code = then(folder.path)
+            page_code = then(run.run, measured)
             code = code or page_code
         else:
             report(measured, folder.path, shown, run, sort, compared, rates, tunes)
@@ -234,63 +230,6 @@ def report(
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 
 
-class Steering:
-    """Signals and lines of standard input, turned into the sweep's method calls.
-
-    The first stop, however it comes, ends after the block in flight, the second at once.
-    """
-
-    def __init__(self, run: SweepRun, stdin: int = 0) -> None:
-        self._run = run
-        self._signals = self._stop_lines = self._stops_heeded = 0
-        self._stdin: int | None = stdin if _is_piped(stdin) else None
-        self._partial = b""
-        self._previous: dict[int, object] = {}
-
-    def __enter__(self) -> Steering:
-        numbers = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
-            numbers.append(signal.SIGHUP)
-        for number in numbers:
-            self._previous[number] = signal.signal(number, self._signalled)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def release(self) -> None:
-        """From now on signals do what they did before; idempotent."""
-        while self._previous:
-            number, handler = self._previous.popitem()
-            signal.signal(number, handler)  # type: ignore[arg-type]
-
-    def heed(self) -> None:
-        """Do what was asked since the last call."""
-        for line in self._lines():
-            if line == "pause":
-                self._run.pause()
-            elif line == "resume":
-                self._run.resume()
-            elif line == "stop":
-                self._stop_lines += 1
-        stops = self._signals + self._stop_lines
-        if stops > self._stops_heeded:
-            self._stops_heeded = stops
-            self._run.stop(now=stops > 1)
-
-    def _signalled(self, _number: int, _frame: object) -> None:
-        self._signals += 1
-
-    def _lines(self) -> list[str]:
-        if self._stdin is None or not select.select([self._stdin], [], [], 0)[0]:
-            return []
-        data = os.read(self._stdin, 4096)
-        if not data:
-            self._stdin = None
-        *lines, self._partial = (self._partial + data).split(b"\n")
-        return [line.decode("utf-8", "replace").strip() for line in lines]
-
-
 def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
     while not run.finished:
         display.show(run.step(STEP_S))
@@ -336,11 +275,3 @@ def _folder(
 
 def _is_repeated(flags: argparse.Namespace) -> bool:
     return flags.plan is not None and Path(flags.plan).is_dir()
-
-
-def _is_piped(descriptor: int) -> bool:
-    try:
-        mode = os.fstat(descriptor).st_mode
-    except OSError:
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.headless import run_headless
 from app.plan.studies import load_study
-from app.studies.found import Found, found_in
+from app.results.measured import Measured
+from app.results.reader import read_run
+from app.results.run import Run
+from app.studies.found import Found, found_in, found_of, refuse_others
 from app.studies.page import page
 from app.studies.study import Study
 from app.studies.table import study, whole
@@ -27,8 +31,12 @@ def run_study(flags: argparse.Namespace) -> int:
     if flags.paths:
         return tell(asked, found_in(Path(flags.paths[0]), plan))
     if flags.resume is not None:
-        found_in(Path(flags.resume), plan)  # refuses another's run before it is gone on with
-    return run_headless(flags, then=lambda folder: tell(asked, found_in(folder, plan)))
+        refuse_others(read_run(Path(flags.resume)), plan)  # before it is gone on with
+
+    def then(run: Run, measured: Sequence[Measured]) -> int:
+        return tell(asked, found_of(run, measured, plan))
+
+    return run_headless(flags, then)
 
 
 def tell(asked: Study, found: Found) -> int:

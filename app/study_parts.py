@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.console.lasting import Lasting
-from app.headless import INTERRUPTED, run_headless
+from app.headless import INTERRUPTED, Then, run_headless
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan
 from app.plan.studies import load_study
 from app.results.manifest import MANIFEST
+from app.results.measured import Measured
 from app.results.plain import printable
-from app.studies.found import found_in
+from app.results.run import Run
+from app.studies.found import Found, found_in, found_of
 from app.studies.page import page_of_parts
 from app.studies.study import Study, Whole
 from app.studies.telling import told, written, written_alone
@@ -34,9 +36,9 @@ def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
     PlanError or ResultsError before anything is written.
     """
     if flags.paths:
-        return _tell(whole, Path(flags.paths[0]))
+        return _tell(whole, Path(flags.paths[0]), {})
     root = Path(flags.resume) if flags.resume is not None else _begun(whole, flags)
-    there, code = _parts_in(whole, root), 0
+    there, code, found = _parts_in(whole, root), 0, dict[str, Found]()
     for number, part in enumerate(there, 1):
         folder = root / whole.folder_of(part)
         log = Lasting(sys.stderr)
@@ -45,18 +47,19 @@ def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
         again = parse(["--study", part.name, "--resume", str(folder)])
         for name in ("export", "strict", "cache_limit", "debug"):
             setattr(again, name, getattr(flags, name))
-        ended = run_headless(again, _writer(part))
+        ended = run_headless(again, _writer(part, found))
         code = max(code, ended)
         if ended == INTERRUPTED:
             break
-    return _tell(whole, root) or code
+    return _tell(whole, root, found) or code
 
 
-def _writer(part: Study) -> Callable[[Path], int]:
-    """Writes a part's page and prints nothing: the whole is told at the end."""
+def _writer(part: Study, found: dict[str, Found]) -> Then:
+    """Writes a part's page and prints nothing: the whole is told at the end, of what is `found`."""
 
-    def write(folder: Path) -> int:
-        written(part, found_in(folder, load_study(part.name)))
+    def write(run: Run, measured: Sequence[Measured]) -> int:
+        found[part.name] = found_of(run, measured, load_study(part.name))
+        written(part, found[part.name])
         return 0
 
     return write
@@ -121,14 +124,11 @@ def _parts_in(whole: Whole, root: Path) -> list[Study]:
     return there
 
 
-def _tell(whole: Whole, root: Path) -> int:
-    """Write the pages and print that of the whole."""
-    found = {
-        part.name: found_in(root / whole.folder_of(part), load_study(part.name))
-        for part in _parts_in(whole, root)
-    }
-    for part in whole.parts:
-        if part.name in found:
+def _tell(whole: Whole, root: Path, found: dict[str, Found]) -> int:
+    """Write the pages that are not there yet and print that of the whole."""
+    for part in _parts_in(whole, root):
+        if part.name not in found:
+            found[part.name] = found_in(root / whole.folder_of(part), load_study(part.name))
             written(part, found[part.name])
     blocks = list(page_of_parts(whole, found))
     return told(blocks, written_alone(root, blocks))

@@ -7,22 +7,20 @@ import re
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of an error's text without colours, its type's name where it has none.
 
     A line that ends with a colon says nothing without the next one, which is joined to it.
     """
     if isinstance(error, UnicodeError):  # what it says is of bytes and positions
         return "a name in it is no text"
-    lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    told = lines[0]
-    for line in lines[1:]:
-        if not told.endswith(":"):
-            break
-        told = f"{told} {line}"
-    return told
+    return _begun(error) or type(error).__name__
+
+
+def named(error: BaseException) -> str:
+    """`ValueError: the first line`, of an error that nobody foresaw."""
+    told = _begun(error)
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
 
 
 def deepest(error: Exception) -> Exception:
@@ -30,3 +28,13 @@ def deepest(error: Exception) -> Exception:
     while isinstance(error.__cause__, Exception):
         error = error.__cause__
     return error
+
+
+def _begun(error: BaseException) -> str:
+    lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
+    told = lines[0] if lines else ""
+    for line in lines[1:]:
+        if not told.endswith(":"):
+            break
+        told = f"{told} {line}"
+    return told

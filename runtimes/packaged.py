@@ -14,6 +14,7 @@ from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import ClassVar
 
 from exporters import own
+from exporters.complaint import named
 from exporters.types import PRECISIONS
 from runtimes.base import Availability, Runtime, Session, Unavailable
 from runtimes.faults import NotAvailable
@@ -77,7 +78,7 @@ def read(taken: Collection[str], path: Sequence[str] | None = None) -> Offered:
             found = _points(distribution)
         except Exception as error:  # whatever a damaged file of theirs leads to
             place = str(distribution.locate_file(""))
-            cause = f"a package in {place} has entry points that can't be read ({_told(error)})"
+            cause = f"a package in {place} has entry points that can't be read ({named(error)})"
             refused[place] = Refusal(cause, "install it again")
             continue
         for one in found:
@@ -93,17 +94,17 @@ def read(taken: Collection[str], path: Sequence[str] | None = None) -> Offered:
 def load(one: Packaged) -> Runtime:
     """The runtime; where it can't be had, one that is not available and tells the reason."""
     own.answer_to_our_name()
-    named = one.point.value
+    place = one.point.value
     try:
         offered = one.point.load()
         if not (isinstance(offered, type) and issubclass(offered, Runtime)):
-            return _unusable(one, f"{named} is no class made from graphlap.runtime.Runtime")
+            return _unusable(one, f"{place} is no class made from graphlap.runtime.Runtime")
         runtime: Runtime = offered()
         called = (runtime.name, runtime.summary)
     except (Exception, SystemExit) as error:
-        return _unusable(one, f"{named} can't be loaded ({_told(error)})")
+        return _unusable(one, f"{place} can't be loaded ({named(error)})")
     if called[0] != one.point.name:
-        return _unusable(one, f"{named} calls itself {called[0]!r}")
+        return _unusable(one, f"{place} calls itself {called[0]!r}")
     return runtime
 
 
@@ -144,8 +145,3 @@ def _unusable(one: Packaged, reason: str) -> Runtime:
         ),
     }
     return type("Unusable", (Unusable,), told)()
-
-
-def _told(error: BaseException) -> str:
-    first_line = (str(error).splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__

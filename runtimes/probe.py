@@ -13,6 +13,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from exporters.complaint import first_line
 from exporters.types import GraphlapError
 from runtimes import registry
 from runtimes.base import Unavailable
@@ -33,8 +34,7 @@ def probe(name: str) -> dict[str, Any]:
     except GraphlapError as error:
         return {"version": state.version, "reason": error.cause, "remedy": error.remedy}
     except Exception as error:
-        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        reason = f"it does not load ({told})"
+        reason = f"it does not load ({first_line(error)})"
         return {"version": state.version, "reason": reason, "remedy": "install it again"}
     spent_ms = (time.perf_counter() - begun) * 1e3
     return {"version": state.version, "devices": devices, "load_ms": spent_ms}

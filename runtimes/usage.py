@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from exporters.types import ExportedModel
 from runtimes.options import Settings
+from runtimes.quoting import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def triton_config(used: Used, backend: str, parameters: dict[str, str], instance
                 str(model.axes.get(size, -1) if isinstance(size, str) else size)
                 for size in spec.shape
             )
-            name = _quoted(spec.name)
+            name = quoted(spec.name, '"')
             kept_as = _TYPES.get(spec.dtype, "TYPE_INVALID")
             lines.append(f"{kind} {{ name: {name} data_type: {kept_as} dims: [ {dims} ] }}")
     lines.append(f"instance_group {{ count: {instances} kind: KIND_CPU }}")
@@ -55,16 +56,3 @@ def triton_config(used: Used, backend: str, parameters: dict[str, str], instance
         for key, value in parameters.items()
     ]
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """A string of protobuf's text format; what does not print is octal, as all readers know."""
-    return f'"{"".join(map(_told, text))}"'
-
-
-def _told(char: str) -> str:
-    if char in '"\\':
-        return f"\\{char}"
-    if char.isprintable():
-        return char
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))

@@ -9,24 +9,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from app.carriers.agent import Agent
 from app.carriers.contract import CarrierError
 from app.carriers.stdio import serve
 from app.cases.errors import PlanError
+from app.cases.flag_parser import FlagParser
 from app.machine.cores import listed
 from exporters import own
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise PlanError(message, "see graphlap worker --help")
-
-
 def parser() -> argparse.ArgumentParser:
     """The flags of `graphlap worker --stdio`; a scheduler's worker has its own."""
-    top = _Parser(
+    top = FlagParser(
         prog="graphlap worker",
         usage="graphlap worker --stdio [--cores N,…] [--machine NAME]\n"
         "       graphlap worker tls://SCHEDULER:8786 …",

@@ -24,8 +24,3 @@ class OpenLoop:
     @property
     def overloaded(self) -> bool:
         return self.left > 0 or self.utilisation >= 1.0
-
-    @property
-    def served_hz(self) -> float:
-        """Requests answered in a second."""
-        return (self.due - self.left) / self.seconds

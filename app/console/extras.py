@@ -17,10 +17,10 @@ from app.console.shape_table import shape_tables
 from app.console.sustained_table import sustained_tables
 from app.console.tables import simple_table
 from app.results import text
+from app.results.ended import worst
 from app.results.gap_curves import idleness
 from app.results.labels import model_labels
 from app.results.rates_found import RatesFound
-from app.results.rows import worst
 from app.results.run import Run
 from app.results.searches import (
     Search,

@@ -13,7 +13,7 @@ from textwrap import wrap
 
 from app.cases.column import Row, Value
 from app.cases.errors import PlanError, suggestion
-from app.plan.plan import load_suite, suite_names
+from app.plan.plan_files import load_suite, suite_names
 from app.results import text
 from app.results.table import to_csv
 from exporters import own

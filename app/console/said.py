@@ -6,7 +6,7 @@ a user's, and nothing is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.cases.column import Row
@@ -57,15 +57,25 @@ def said(measured: Sequence[Measured], band: float = BAND) -> Said:
     return Said(
         begun,
         _marks(kinds),
-        tuple(f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds),
-        tuple(
-            Why(cause.status, f"{together.text(cause.case_ids)}: {cause.reason}")
-            for cause in causes(rows)
-        ),
+        doubts(kinds, together),
+        whys(rows, together),
         tuple(notice.sentence for notice in noticed(measured, together)),
         tuple(_fastest(measured, band)),
         tuple(sureness(begun)),
     )
+
+
+def whys(rows: Sequence[Row], together: Together) -> tuple[Why, ...]:
+    """Of each cause that rows failed by, whose they are and what it is."""
+    return tuple(
+        Why(cause.status, f"{together.text(cause.case_ids)}: {cause.reason}")
+        for cause in causes(rows)
+    )
+
+
+def doubts(kinds: Iterable[Warned], together: Together) -> tuple[str, ...]:
+    """Of each kind of warning, whose rows have it and what it says."""
+    return tuple(f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds)
 
 
 def verdict_text(one: Fastest, band: float) -> str:

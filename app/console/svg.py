@@ -18,6 +18,7 @@ def document(panels: Sequence[Iterable[str]], panel_height: int) -> str:
 
 
 def text(x: float, y: float, told: str, more: str = "") -> str:
+    """An element at so many pixels from the upper left corner, with `more` attributes."""
     return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{escaped(told)}</text>'
 
 

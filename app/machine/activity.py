@@ -19,6 +19,8 @@ _USER, _SYSTEM = 11, 12
 
 @dataclass(frozen=True, slots=True)
 class Process:
+    """`ticks` are those that it computed for since it began."""
+
     pid: int
     name: str
     ticks: int

@@ -26,6 +26,7 @@ def lock_memory() -> str:
 
 
 def unlock_memory() -> None:
+    """Take back `lock_memory`, by munlockall(2)."""
     ctypes.CDLL(None).munlockall()
 
 

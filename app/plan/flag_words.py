@@ -41,6 +41,7 @@ def environment_pair(text: str) -> tuple[str, str]:
 
 
 def range_of(text: str, name: str) -> tuple[float, float]:
+    """Both ends of `0:1`, for the input `name`; PlanError if it is no range."""
     low, _, high = text.partition(":")
     try:
         return float(low), float(high)
@@ -51,6 +52,7 @@ def range_of(text: str, name: str) -> tuple[float, float]:
 
 
 def words_of(text: str | None, flag: str) -> list[str]:
+    """The parts between commas, none of a flag that is not given; PlanError for an empty one."""
     if text is None:
         return []
     words = [word.strip() for word in text.split(",")]
@@ -60,14 +62,17 @@ def words_of(text: str | None, flag: str) -> list[str]:
 
 
 def numbers_of(text: str, flag: str, least: int) -> list[int]:
+    """Whole numbers between commas; PlanError for any that is none or is below `least`."""
     return [number_of(word, flag, least) for word in words_of(text, flag)]
 
 
 def number_of(text: str, flag: str, least: int) -> int:
+    """The same of one."""
     return parsed(partial(whole, least=least), text, flag)
 
 
 def amount_of(word: str) -> float:
+    """A number from 0 on; ValueError, for `parsed`, if it is none."""
     try:
         number = float(word)
     except ValueError:
@@ -78,6 +83,7 @@ def amount_of(word: str) -> float:
 
 
 def percentile_of(word: str) -> float:
+    """99.9 of `p99.9` or of `99.9`; ValueError, for `parsed`, if it is no number."""
     try:
         return float(word.removeprefix("p"))
     except ValueError:
@@ -94,12 +100,14 @@ def parsed(parse: Callable[[str], T], word: str, flag: str) -> T:
 
 
 def one_of(word: str, known: Sequence[str], flag: str) -> str:
+    """The word itself; PlanError, with the nearest one, if it is not among the known."""
     if word not in known:
         raise PlanError(f"{flag} {word} is not known", suggestion(word, known))
     return word
 
 
 def pair_of(text: str, flag: str, form: str) -> tuple[str, str]:
+    """What stands on both sides of `=`; PlanError, with how it is written, if either lacks."""
     name, equals, values = text.partition("=")
     if not (name and equals and values):
         raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {flag} {form}")

@@ -31,7 +31,8 @@ from app.plan.flag_words import (
     words_of,
 )
 from app.plan.gaps import paced_scenarios
-from app.plan.plan import Plan, load_plan, load_suite, parse_plan
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_plan, load_suite
 from app.plan.studies import load_study, with_runtimes
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS

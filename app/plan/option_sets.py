@@ -16,6 +16,7 @@ from runtimes.registry import parse_spec
 
 
 def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
+    """PlanError for an option, or a value, that none of these runtimes has."""
     measured = {parse_spec(text).name for text in runtimes}
     for key, values in sweep.options.items():
         name, _, option_name = key.partition(".")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
 
 from app.cases.axes import AXES
-from app.cases.errors import PlanError
+from app.cases.flag_parser import FlagParser
 
 _EPILOG = """\
 examples:
@@ -42,16 +41,9 @@ Ctrl-C once ends after the block in flight, twice at once; --resume goes on from
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """Mistakes become a PlanError in one sentence, with the nearest flag."""
-
-    def error(self, message: str) -> NoReturn:
-        raise PlanError(message, "see graphlap --help")
-
-
 def parser() -> argparse.ArgumentParser:
     """All flags, grouped as they are used."""
-    top = _Parser(
+    top = FlagParser(
         prog="graphlap",
         description="Lap times for ONNX graphs: one graph, every runtime, the whole latency "
         "distribution. Without --headless, --check, --study, --resume, --list or --doctor it "

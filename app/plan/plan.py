@@ -1,4 +1,4 @@
-"""A plan: what to measure and for how long, from a TOML file, a suite or flags, validated.
+"""A plan: what to measure and for how long, validated, whatever it was read from.
 
 Whatever is wrong with it is one `PlanError` with a remedy, raised before anything is
 written. Names of models and runtimes are looked up in `expand`, not here.
@@ -6,8 +6,6 @@ written. Names of models and runtimes are looked up in `expand`, not here.
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
@@ -32,10 +30,10 @@ from app.cases.verdict import BAND
 from app.machine.cores import as_list, listed
 from app.machine.privileges import HIGHEST_PRIORITY
 from app.plan.deadline import LONGEST_DEADLINE_US
+from app.plan.invalid import in_words
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
-from exporters import own
 from exporters.size import parse_size
 from exporters.types import Precision
 from runtimes.options import OptionValue
@@ -328,64 +326,5 @@ def parse_plan(data: dict[str, Any], origin: str) -> Plan:
     try:
         return Plan.model_validate(data)
     except ValidationError as error:
-        cause, remedy = _in_words(error)
+        cause, remedy = in_words(error, Plan, Sweep)
         raise PlanError(f"{origin}: {cause}", remedy) from None
-
-
-def load_plan(path: Path) -> Plan:
-    """A plan file; PlanError if it cannot be read, parsed or understood."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise PlanError(f"the plan {path} can't be read ({reason})", "give a TOML file") from None
-    try:
-        data = tomllib.loads(text)
-    except RecursionError:
-        raise PlanError(f"the plan {path} is nested too deeply", "mend it") from None
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"the plan {path} is no valid TOML ({error})", "mend that line") from None
-    return parse_plan({"name": path.stem, **data}, f"the plan {path}")
-
-
-def suite_names() -> tuple[str, ...]:
-    """The suites that ship, in alphabetical order."""
-    found = own.asset("suites").iterdir()
-    return tuple(sorted(f.name.removesuffix(".toml") for f in found))
-
-
-def load_suite(name: str) -> Plan:
-    """The plan of a suite; PlanError suggests the nearest name."""
-    known = suite_names()
-    if name not in known:
-        raise PlanError(f"there is no suite called {name!r}", suggestion(name, known))
-    text = own.asset("suites", f"{name}.toml").read_text("utf-8")
-    return parse_plan(tomllib.loads(text), f"the suite {name}")
-
-
-def _in_words(error: ValidationError) -> tuple[str, str]:
-    """The first fault as a cause and a remedy."""
-    fault = error.errors(include_url=False)[0]
-    place = [part for part in fault["loc"] if isinstance(part, str)]
-    key = place[-1] if place else "plan"
-    if fault["type"] == "extra_forbidden":
-        known = list(Sweep.model_fields if "sweeps" in place[:-1] else Plan.model_fields)
-        return f"the key {key!r} is not known", suggestion(key, known)
-    where = "plan" if key == "plan" else key
-    if fault["type"] == "missing":
-        return f"{where} is missing", "add it"
-    if fault["type"] == "too_short":
-        return f"{where} is empty, so there is nothing to measure", "give at least one value"
-    message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "value_error":
-        cause, _, remedy = message.partition("; ")
-        own = (
-            cause if cause.startswith(where.rstrip("s")) else f"{where} {fault['input']!r} {cause}"
-        )
-        return own, remedy
-    return f"{where} = {fault['input']!r} is not valid", _lower(message)
-
-
-def _lower(message: str) -> str:
-    message = message.replace("Input should", "it should")
-    return message[:1].lower() + message[1:]

@@ -37,6 +37,7 @@ def without_sizes_as_rows(sweep: Sweep, subjects: Sequence[Subject]) -> list[Sub
 
 
 def points(sweep: Sweep, subject: Subject) -> Iterator[dict[str, int]]:
+    """The sizes of its axes by name, in all combinations; PlanError where one is left open."""
     asked = _asked(sweep, subject)
     defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
     axes = subject.axes if subject.told else asked

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable
+
+from runtimes.quoting import quoted
+
+_QUOTE = "'"
 
 
 def shell_line(words: Iterable[str]) -> str:
@@ -13,17 +16,4 @@ def shell_line(words: Iterable[str]) -> str:
     What a terminal would act on while it is pasted, and bytes of a name that are no text, stand as
     escapes in `$'…'`, which bash, zsh and ksh have, and sh by POSIX.1-2024.
     """
-    return " ".join(shlex.quote(word) if word.isprintable() else _spelled(word) for word in words)
-
-
-def _spelled(word: str) -> str:
-    return f"$'{''.join(map(_char, word))}'"
-
-
-def _char(char: str) -> str:
-    if char in "\\'":
-        return f"\\{char}"
-    if char.isprintable():
-        return char
-    # Octal, always of three digits: a hexadecimal escape would take digits that follow it.
-    return "".join(f"\\{byte:03o}" for byte in os.fsencode(char))
+    return " ".join(shlex.quote(w) if w.isprintable() else f"${quoted(w, _QUOTE)}" for w in words)

@@ -13,7 +13,8 @@ from typing import Any
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import available_names, clock_of, runtime
-from app.plan.plan import Plan, Sweep, load_suite, parse_plan
+from app.plan.plan import Plan, Sweep, parse_plan
+from app.plan.plan_files import load_suite
 from app.plan.replicas import replicated
 from exporters import own
 from runtimes.options import SESSIONS

@@ -33,11 +33,10 @@ _encode = json.JSONEncoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class MergedRun:
-    """One of the runs that a merged one is of: what its own manifest says, and the names of the
-    journals that are its. `folder` is what its folder was called."""
+class Begun:
+    """As what a run was begun: `plan` is the validated plan as JSON values, `rounds`, `limits` and
+    `time_limit_s` are what it came to."""
 
-    folder: str
     run_id: str
     name: str
     created_at_utc: str
@@ -46,9 +45,6 @@ class MergedRun:
     time_limit_s: float
     limits: Limits
     plan: Mapping[str, Any]
-    graphlap_version: str
-    schema_version: int
-    writers: tuple[str, ...]
 
     @property
     def asked(self) -> Plan:
@@ -57,23 +53,25 @@ class MergedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class MergedRun(Begun):
+    """One of the runs that a merged one is of: what its own manifest says, and the names of the
+    journals that are its. `folder` is what its folder was called."""
+
+    folder: str
+    graphlap_version: str
+    schema_version: int
+    writers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest(Begun):
     """Everything that a resumed run needs, so that it repeats the sweep as it was begun.
 
-    `plan` is the validated plan as JSON values; `cases`, `rounds`, `limits` and
-    `time_limit_s` are what it came to. `environment` describes the host that began the run,
+    `cases` are those of the plan. `environment` describes the host that began the run,
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     """
 
-    run_id: str
-    name: str
-    created_at_utc: str
-    seed: int
-    rounds: int
-    time_limit_s: float
-    limits: Limits
-    plan: Mapping[str, Any]
     cases: tuple[Case, ...]
     environment: Mapping[str, Any]
     graphlap_version: str
@@ -82,10 +80,9 @@ class Manifest:
     repeats: str = ""
     merged: tuple[MergedRun, ...] = ()
 
-    @property
-    def asked(self) -> Plan:
-        """The plan as it was given."""
-        return Plan.model_validate(self.plan)
+    def run_of(self, writer: str) -> Manifest | MergedRun:
+        """The run that a journal of this name is of: one of those that this one is merged of."""
+        return next((of for of in self.merged if writer in of.writers), self)
 
 
 def new_manifest(

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.results.rows import worst
+from app.results.ended import worst
 from app.results.run import Run
 from exporters.types import ExportedModel
 

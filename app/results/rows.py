@@ -5,26 +5,22 @@ Timings are raw in the folder; each figure of a row is computed here, when it is
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.chosen_columns import chosen_names
 from app.cases.column import Blank, Row, Value
-from app.cases.columns import BY_NAME, NAMES
-from app.cases.percentiles import shown
+from app.cases.columns import NAMES
 from app.cases.round import RoundResult
-from app.cases.status import WORST_FIRST
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
 from app.results.batching import batcher_columns
-from app.results.bounds import bound_columns
 from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, gap_warnings, inputs_fed
+from app.results.ended import ended_columns
 from app.results.engine import engine_warnings
 from app.results.gpu import gpu_columns, gpu_warnings
 from app.results.hosts import host_warnings
@@ -32,12 +28,12 @@ from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.known import known_columns, model_columns
 from app.results.late import late_columns
+from app.results.latency import latency_columns
 from app.results.load import doubted, load_columns
 from app.results.measured import Measured, timed_rounds
-from app.results.needed import needed_columns
 from app.results.null import null_columns
+from app.results.of_rounds import round_columns
 from app.results.operators import operator_warnings
-from app.results.patterns import pattern_columns
 from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.ratios import ratio_columns
@@ -51,27 +47,11 @@ from app.results.throughput import (
     block_columns,
     block_rate,
     rates_by_round,
-    throughput_columns,
 )
 from app.results.warned import joined, sentences
 from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary, summarise
-from app.stats.typical import METHOD
-
-_OF_ROUNDS = (
-    "h2d_p50_us",
-    "device_p50_us",
-    "d2h_p50_us",
-    "pollution_ms",
-    "kept_share",
-    "neighbour_per_s",
-    "neighbour_at_work",
-)
-"""Facts that are figures of each round and not of the compiled graph."""
-UNFINISHED = "rounds were measured: --resume the run"
-"""What is warned of a case that has fewer than were planned; while a run goes on it is no fault."""
-NOT_REACHED = "the sweep ended before this case was measured: --resume it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +98,12 @@ class Rows:
         if asked.baseline or asked.null or any(is_multiplied(case) for case in run.cases):
             yield from self.of(run)
         else:
-            yield from (self._row(run, case) for case in run.cases)
+            yield from (self._made(run, case)[0] for case in run.cases)
 
     def _measured(self, run: Run, case: Case) -> Measured:
-        row, rounds = self._row(run, case), run.rounds_of(case)
-        if not rounds:
+        row, summed = self._made(run, case)
+        if summed is None:
             return Measured(case, row, None)
-        summed = self._summed(run, case, rounds, self._plan(run, case))
         numbers, rates = timed_rounds(run, case), summed.rates
         return Measured(
             case,
@@ -148,10 +127,11 @@ class Rows:
             self._plans[planned.run_id] = planned.asked.model_copy(update=told)
         return self._plans[planned.run_id]
 
-    def _row(self, run: Run, case: Case) -> Row:
+    def _made(self, run: Run, case: Case) -> tuple[Row, _Summed | None]:
+        """The case's row and what it is made of; None where it came to no round."""
         rounds, asked = run.rounds_of(case), self._plan(run, case)
         if not rounds:
-            return _blank(run, case, asked)
+            return _blank(run, case, asked), None
         summed = self._summed(run, case, rounds, asked)
         summary = summed.summary
         rule, planned = asked.stopping, run.planned(case).rounds
@@ -161,18 +141,18 @@ class Rows:
         names = row_names(asked)
         values: Row = dict.fromkeys(names)
         values |= known_columns(run, case, rounds, asked)
-        values |= _verdict(case, rounds, planned, run.damaged.get(case.case_id, {}))
+        values |= ended_columns(rounds, planned, run.damaged.get(case.case_id, {}))
         if model is not None:
             values["warnings"] = joined(
                 [*map(one_line, model.warnings), *sentences(values["warnings"])]
             )
         values |= cold_columns(run, case)
         values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
-        values |= _round_columns(rounds)
+        values |= round_columns(rounds)
         values |= summed.around | load_columns(rounds, summary) | placing_columns(rounds)
         values |= gpu_columns(rounds)
         if summary is not None:
-            values |= _latency_columns(case, summary, values)
+            values |= latency_columns(case, summary, values)
             values |= ratio_columns(values)
             values |= gap_columns(case, summary)
             values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
@@ -189,7 +169,7 @@ class Rows:
                 values["ci_method"] = LOOKED if values["ci_method"] else None
         values |= doubted(case, rounds, values)
         values |= imported_columns(rounds, values)
-        return {name: values[name] for name in names}
+        return {name: values[name] for name in names}, summed
 
     def _summed(self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> _Summed:
         timed = [result for result in rounds if result.samples]
@@ -226,39 +206,10 @@ def _blank(run: Run, case: Case, asked: Plan) -> Row:
     """The row of a case that came to no round; its cold starts and accuracy may be another's, of
     which it is told too."""
     row = Blank(known_columns(run, case, (), asked))
-    row |= _verdict(case, (), 0, run.damaged.get(case.case_id, {}))
+    row |= ended_columns((), 0, run.damaged.get(case.case_id, {}))
     row |= cold_columns(run, case)
     row |= _accuracy_columns(run.accuracy_of(case), row["warnings"])
     return Blank({name: value for name, value in row.items() if value is not None})
-
-
-def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
-    """The round whose status decides the row's; None without rounds."""
-    return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
-
-
-def _verdict(
-    case: Case, rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, str]
-) -> Row:
-    """Status, reason and warnings; a case that never came to a round was cancelled."""
-    decisive = worst(rounds)
-    warnings = [
-        f"the samples of round {number + 1} do not count, since their file {what}: --resume the run"
-        for number, what in damaged.items()
-    ]
-    if decisive is None:
-        reason = "; ".join(warnings) or NOT_REACHED
-        return {"status": "cancelled", "reason": one_line(reason)}
-    timed = [result for result in rounds if result.samples]
-    warnings += [warning for result in rounds for warning in result.warnings]
-    if decisive.status in ("ok", "partial") and len(rounds) < planned:
-        warnings.append(f"{len(rounds)} of {planned} {UNFINISHED}")
-    return {
-        "status": decisive.status,
-        "valid": all(result.valid for result in timed) if timed else None,
-        "reason": one_line(decisive.reason) or None,
-        "warnings": joined(map(one_line, warnings)),
-    }
 
 
 def _accuracy_columns(accuracy: AccuracyResult | None, warnings: Value) -> Row:
@@ -269,102 +220,3 @@ def _accuracy_columns(accuracy: AccuracyResult | None, warnings: Value) -> Row:
         "accuracy_top1": accuracy.top1,
         "warnings": joined([*sentences(warnings), why]),
     }
-
-
-def _round_columns(rounds: Sequence[RoundResult]) -> Row:
-    last = rounds[-1]
-    timed = [result for result in rounds if result.samples]
-    checks = [result.check for result in rounds if result.check is not None]
-    check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
-    steady = [result.settled for result in timed if result.settled is not None]
-    values: Row = {
-        "concurrency": last.concurrency if timed else None,
-        "runtime_version": last.runtime_version or None,
-        "execution_provider": last.execution_provider or None,
-        "device_name": last.device_name or None,
-        "precision": last.precision or None,
-        "clock": last.clock if timed else None,
-        "call_path": last.call_path or None,
-        "boundary": last.boundary if timed else None,
-        "rounds": len(timed),
-        "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
-        "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
-        "settled": all(steady) if steady else None,
-        "stop_reason": joined(result.stop_reason for result in rounds),
-        "iterations": sum(r.iterations for r in timed) if timed else None,
-        "duration_s": sum(r.duration_s for r in timed) if timed else None,
-        "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
-        "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
-        "harness_floor_ns": _median(rounds, lambda r: r.harness_floor_ns),
-        "rss_peak_mb": _most(rounds, lambda r: r.rss_peak_mb),
-        "device_memory_peak_mb": _most(rounds, lambda r: r.device_memory_peak_mb),
-    }
-    if check is not None:
-        values |= {
-            "reference": check.reference,
-            "max_abs_error": check.max_abs_error,
-            "max_rel_error": check.max_rel_error,
-            "cosine": check.cosine,
-            "tolerance": check.tolerance,
-            "output_ok": check.output_ok,
-        }
-    values |= {name: value for name, value in last.facts.items() if name in BY_NAME}
-    return values | {name: _median(timed, partial(_fact, name)) for name in _OF_ROUNDS}
-
-
-def _latency_columns(case: Case, summary: Summary, known: Row) -> Row:
-    if case.scenario.kind == "ahead":
-        # A sample is of many runs: their times together are nobody's latency.
-        return {"drift": summary.drift or None, **throughput_columns(case, summary, known)}
-    values: Row = {
-        "latency_std_us": summary.std_us,
-        "latency_min_us": summary.min_us,
-        "latency_max_us": summary.max_us,
-        "response_p50_us": summary.response_p50_us,
-        "response_p99_us": summary.response_p99_us,
-        "start_lateness_p50_us": summary.start_lateness_p50_us,
-        "start_lateness_p99_us": summary.start_lateness_p99_us,
-        "outliers": summary.outliers,
-    }
-    values |= {f"latency_{name}_us": figure.value for name, figure in summary.figures.items()}
-    values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
-    values["drift"] = summary.drift or None
-    values |= _interval_columns(summary)
-    values |= needed_columns(summary)
-    values |= bound_columns(case, summary) | pattern_columns(summary)
-    values |= throughput_columns(case, summary, known)
-    return values
-
-
-def _interval_columns(summary: Summary) -> Row:
-    values: Row = {"effective_samples": summary.effective_samples}
-    for name, figure in summary.figures.items():
-        if figure.interval is not None:
-            values[f"latency_{name}_ci_low_us"] = figure.interval.low
-            values[f"latency_{name}_ci_high_us"] = figure.interval.high
-    if any(figure.interval is not None for figure in summary.figures.values()):
-        values["ci_method"] = METHOD
-        values["ci_level"] = CONFIDENCE
-        values["ci_marks"] = " ".join(summary.marks) or None
-    absent: dict[str, list[str]] = {}
-    for name, figure in summary.figures.items():
-        if figure.absent:
-            absent.setdefault(figure.absent, []).append(shown(name))
-    values["ci_absent"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
-    return values
-
-
-def _fact(name: str, result: RoundResult) -> float | None:
-    value = result.facts.get(name)
-    return float(value) if value is not None else None
-
-
-def _median(
-    rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]
-) -> float | None:
-    known = [value for value in map(of, rounds) if value is not None]
-    return statistics.median(known) if known else None
-
-
-def _most(rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]) -> float | None:
-    return max((value for value in map(of, rounds) if value is not None), default=None)

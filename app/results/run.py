@@ -77,8 +77,7 @@ class Run:
     def planned(self, case: Case) -> Manifest | MergedRun:
         """What the case was measured under: of a merged run, one of those that it is of."""
         writer = self.writer_of(case)
-        own = (of for of in self.manifest.merged if writer and writer.writer in of.writers)
-        return next(own, self.manifest)
+        return self.manifest if writer is None else self.manifest.run_of(writer.writer)
 
     def turn_of(self, case: Case) -> str:
         """The same of all cases whose rounds alternated on one machine: those of one number are

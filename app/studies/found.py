@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,22 +39,32 @@ class Found:
 
 
 def found_in(folder: Path, study: Plan) -> Found:
-    """A run as it is now; ResultsError for a folder that is none, has nothing of the study or has
-    it from several machines, of which one cell can't tell two figures."""
+    """A run as it is now; ResultsError for a folder that is none, and as `refuse_others`."""
     run = read_run(folder)
-    measured = Rows().measured(run)
+    return found_of(run, Rows().measured(run), study)
+
+
+def found_of(run: Run, measured: Sequence[Measured], study: Plan) -> Found:
+    """The same of a run whose rows are known; ResultsError as `refuse_others`."""
+    refuse_others(run, study)
     own = tuple(one for one in measured if is_part(one.case, study))
+    return Found(run, own, len(measured) - len(own))
+
+
+def refuse_others(run: Run, study: Plan) -> None:
+    """ResultsError for a run that has nothing of the study, or has it from several machines, of
+    which one cell can't tell two figures."""
+    own = [case for case in run.cases if is_part(case, study)]
     if not own:
         raise ResultsError(
-            f"{folder} has no case of {study.name}", "name a run that --study of this name made"
+            f"{run.path} has no case of {study.name}", "name a run that --study of this name made"
         )
-    hosts = sorted({run.host_of(one.case) for one in own})
+    hosts = sorted({run.host_of(case) for case in own})
     if len(hosts) > 1:
         raise ResultsError(
-            f"{folder} is of several machines ({', '.join(hosts)}), and a study's page is of one",
+            f"{run.path} is of several machines ({', '.join(hosts)}), and a study's page is of one",
             "name the run of one of them",
         )
-    return Found(run, own, len(measured) - len(own))
 
 
 def figure(one: Measured | None, column: str) -> float | None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from app.cases.case import Case
 from app.cases.status import ENDED
+from app.console.said import doubts, whys
 from app.plan.plan import Plan
 from app.results import text
-from app.results.causes import causes
+from app.results.ended import UNFINISHED
 from app.results.labels import differences, model_labels
-from app.results.rows import UNFINISHED
 from app.results.run import Run
 from app.results.together import Together
 from app.results.warned import warned
@@ -30,17 +30,13 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
         yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
     together = Together([one.case for one in found.measured])
     rows = [one.row for one in found.measured if one.row["status"] != "cancelled"]
-    told = [
-        f"{cause.status.replace('_', ' ')}, {together.text(cause.case_ids)}: {cause.reason}"
-        for cause in causes(rows)
-    ]
-    if told:
+    if causes := whys(rows, together):
         yield Heading("What could not be measured, and why")
-        yield Points(tuple(told))
+        yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))
     kinds = [kind for kind in warned(rows) if UNFINISHED not in kind.kind]
     if kinds:
         yield Heading("What to doubt")
-        yield Points(tuple(f"{together.text(k.case_ids)}: {k.sentence}" for k in kinds))
+        yield Points(doubts(kinds, together))
 
 
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:

@@ -7,7 +7,6 @@ behind must not share a process with a clock.
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,6 @@ from app.workers.assess import assess
 from app.workers.reason import reason_of
 from app.workers.serve import serve
 from exporters.codec import from_json
-from exporters.types import GraphlapError
 
 
 def main() -> int:
@@ -28,12 +26,8 @@ def answer(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> Ac
     job = from_json(AccuracyJob, values)
     try:
         return assess(job, lambda images: tell({"event": "progress", "images": images}))
-    except GraphlapError as error:
-        reason = reason_of(error)
     except Exception as error:
-        traceback.print_exception(error, file=sys.stderr)
-        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    return AccuracyResult(job.subject.case_id, job.data, reason=reason)
+        return AccuracyResult(job.subject.case_id, job.data, reason=reason_of(error))
 
 
 if __name__ == "__main__":

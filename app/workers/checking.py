@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +20,7 @@ from app.cases.round import RoundResult
 from app.workers.doubts import of_precision
 from app.workers.engine import engine_facts
 from app.workers.executed import executed
-from app.workers.reason import reason_of
+from app.workers.reason import reason_of, unforeseen
 from app.workers.starting import prepare
 from exporters.codec import from_json, to_json
 from exporters.talk import requests_and_replies
@@ -72,9 +71,7 @@ def answer(job: CheckJob) -> RoundResult:
         reason = "the host ran out of memory in compile: use a smaller batch"
         return replace(known, status="out_of_memory", reason=reason)
     except Exception as error:
-        traceback.print_exception(error, file=sys.stderr)
-        first_line = (str(error).splitlines() or [""])[0]
-        reason = f"compile failed with {type(error).__name__}: {first_line}"
+        reason = f"compile failed with {unforeseen(error)}"
         return replace(known, status="compile_failed", reason=reason)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ from app.workers.reason import reason_of
 from app.workers.serve import serve
 from app.workers.starting import in_our_words, limit_threads, prepare, runtime_called, state_of
 from exporters.codec import from_json
-from exporters.types import GraphlapError, axes_key, load_reference
+from exporters.types import axes_key, load_reference
 from runtimes.base import Runtime
 from runtimes.faults import Unsupported
 from runtimes.options import Settings
@@ -36,12 +35,8 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> ColdS
     result = ColdStart(job.subject.case_id, job.process)
     try:
         return _started(job, heard_ns, result)
-    except GraphlapError as error:
-        reason = reason_of(error)
     except Exception as error:
-        traceback.print_exception(error, file=sys.stderr)
-        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    return replace(result, reason=reason)
+        return replace(result, reason=reason_of(error))
 
 
 def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +24,7 @@ from app.workers.starting import prepare, runtime_called, state_of
 from exporters import own
 from exporters.codec import from_json
 from exporters.node_graph import NodeGraph
-from exporters.types import GraphlapError, axes_key, load_reference
+from exporters.types import axes_key, load_reference
 from runtimes.execution import AfterCompletion
 
 FOR_S = 2.0
@@ -42,12 +41,8 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> Opera
     request = from_json(OperatorJob, values)
     try:
         return operator_times(request)
-    except GraphlapError as error:
-        reason = reason_of(error)
     except Exception as error:
-        traceback.print_exception(error, file=sys.stderr)
-        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    return OperatorTimes(request.case.case_id, reason=reason)
+        return OperatorTimes(request.case.case_id, reason=reason_of(error))
 
 
 def operator_times(request: OperatorJob) -> OperatorTimes:

@@ -43,5 +43,6 @@ class Pollution:
 
 
 def copy_all(copies: Sequence[Copy]) -> None:
+    """In Python what the loop in C does between runs."""
     for copy in copies:
         np.copyto(copy.target, copy.source)

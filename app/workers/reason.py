@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 
 from exporters import own
+from exporters.complaint import named
 from exporters.types import GraphlapError
 from runtimes.environment import remedy_in
 
 
-def reason_of(error: GraphlapError) -> str:
+def reason_of(error: Exception) -> str:
     """The error's sentence; in another environment what it asks for is to be installed there."""
+    if not isinstance(error, GraphlapError):
+        return unforeseen(error)
     return remedy_in(sys.executable, str(error)) if own.STARTER in os.environ else str(error)
+
+
+def unforeseen(error: Exception) -> str:
+    """The type and the first line of an error that is none of ours; all of it on standard error."""
+    traceback.print_exception(error, file=sys.stderr)
+    return named(error)

@@ -8,9 +8,7 @@ known when a round fails stays in its result.
 from __future__ import annotations
 
 import errno
-import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
@@ -23,7 +21,7 @@ from app.workers.doubts import of_crowding, of_precision
 from app.workers.engine import engine_facts
 from app.workers.executed import executed
 from app.workers.placing import refuse_crowd
-from app.workers.reason import reason_of
+from app.workers.reason import reason_of, unforeseen
 from app.workers.shapes import first_axes, first_order
 from app.workers.simulated_round import simulate_round
 from app.workers.starting import in_our_words, prepare, runtime_called, state_of
@@ -96,13 +94,8 @@ def _is_of_the_disk(error: OSError, job: MeasureJob) -> bool:
 
 def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
     """A failure that nobody foresaw, named with its phase."""
-    traceback.print_exception(error, file=sys.stderr)
-    first_line = (str(error).splitlines() or [""])[0]
     status: Status = "compile_failed" if phase in ("import", "compile") else "run_failed"
-    return {
-        "status": status,
-        "reason": f"{phase} failed with {type(error).__name__}: {first_line}",
-    }
+    return {"status": status, "reason": f"{phase} failed with {unforeseen(error)}"}
 
 
 def _measure(this: UnderWay, slept_before_s: float) -> None:

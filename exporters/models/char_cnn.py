@@ -9,7 +9,6 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 VOCABULARY = 70
-TEXT_LENGTH = 1014
 _CHANNELS = 256
 _HIDDEN = 1024
 _CLASSES = 4

@@ -1,4 +1,4 @@
-"""The options that every GPU runtime has, and the name of what TF32 does to fp32."""
+"""The options that every GPU runtime has, `GPU_OPTIONS`, and what TF32 makes of fp32 in a row."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ SYNC = Option(
 )
 CUDA_GRAPH = Option("cuda_graph", False, "replay the launches of a run as one recorded graph")
 TF32 = Option("tf32", False, "fp32 products may round their operands to 10 bits of mantissa")
+GPU_OPTIONS = (BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32)
+BUILDER_LEVEL = Option(
+    "builder_level", 3, "how long the builder looks for faster kernels", (0, 1, 2, 3, 4, 5)
+)
+"""Of TensorRT, by itself and behind ONNX Runtime."""
 
 # The first GPUs with tensor cores for TF32.
 _AMPERE = (8, 0)

@@ -170,3 +170,12 @@ def text(get: Get, handle: int) -> str:
     found = c.c_char_p()
     get(handle, c.byref(found))
     return (found.value or b"").decode(errors="replace")
+
+
+def handles_of(function: Callable[..., None]) -> list[int]:
+    """The handles that a `function(handles***, count*)` gives; they stay the engine's."""
+    handles, count = c.c_void_p(), c.c_size_t()
+    function(c.byref(handles), c.byref(count))
+    if handles.value is None:
+        return []
+    return [handle or 0 for handle in c.cast(handles, c.POINTER(c.c_void_p))[: count.value]]

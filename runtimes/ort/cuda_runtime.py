@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from exporters.types import Precision
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
+from runtimes.cuda.options import GPU_OPTIONS
 from runtimes.options import SESSIONS, Option
 from runtimes.ort.gpu import OrtGpu
 from runtimes.ort.gpu_open import Providers
@@ -29,11 +29,7 @@ class OrtCuda(OrtGpu):
         "bf16": "not all of the CUDA provider's products take",
     }
     options = (
-        BOUNDARY,
-        CUDA_GRAPH,
-        HOST_MEMORY,
-        SYNC,
-        TF32,
+        *GPU_OPTIONS,
         Option(
             "cudnn_search",
             "exhaustive",

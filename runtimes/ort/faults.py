@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from exporters.complaint import first_line
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.memory_words import tells_of_no_memory
 
@@ -28,7 +29,7 @@ _NOISE = (
 
 def plain(error: Exception) -> str:
     """The engine's sentence without its codes, paths and source positions."""
-    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    text = first_line(error)
     for noise in _NOISE:
         text = noise.sub("", text, count=1)
     return text.strip().rstrip(".")

@@ -17,13 +17,13 @@ import numpy as np
 
 from runtimes.base import Arrays
 from runtimes.calls.call import Call
-from runtimes.ort.c_api import OrtError, text
+from runtimes.ort.c_api import handles_of, text
 from runtimes.ort.element_types import ELEMENT_TYPES
 from runtimes.ort.execution import FLOAT_NAMES, Told
 from runtimes.ort.native_api import Native
-from runtimes.ort.opening import LEVELS, LOG_ERRORS, OnDevice, Opening, refused_operators
+from runtimes.ort.native_options import session_options
+from runtimes.ort.opening import Opening
 
-_PARALLEL = 1
 _ARENA_ALLOCATOR, _DEFAULT_MEMORY = 1, 0
 _CODES = {name: code for code, name in ELEMENT_TYPES.items()}
 _FLOATS = {"float32": "float", "float64": "double"}
@@ -45,7 +45,7 @@ class Engine:
         self._native, self._path, self._opening = native, path, opening
         self._api = native.api
         with ExitStack() as held:
-            options = _options(native, held, opening)
+            options = session_options(native, held, opening)
             session, memory = c.c_void_p(), c.c_void_p()
             self._api.CreateSession(native.environment, path.encode(), options, c.byref(session))
             self.handle = self._owned(held, self._api.ReleaseSession, session)
@@ -58,9 +58,9 @@ class Engine:
     def told(self) -> Told:
         """Where the engine put which node, and the floats at the graph's ends."""
         api, nodes = self._api, []
-        for part in _list(partial(api.Session_GetEpGraphAssignmentInfo, self.handle)):
+        for part in handles_of(partial(api.Session_GetEpGraphAssignmentInfo, self.handle)):
             provider = text(api.EpAssignedSubgraph_GetEpName, part)
-            for node in _list(partial(api.EpAssignedSubgraph_GetNodes, part)):
+            for node in handles_of(partial(api.EpAssignedSubgraph_GetNodes, part)):
                 nodes.append(
                     (
                         text(api.EpAssignedNode_GetName, node),
@@ -258,54 +258,3 @@ class Binding:
             for handle in handles:
                 self._api.ReleaseValue(handle)
             self._api.AllocatorFree(native.allocator, values)
-
-
-def _options(native: Native, held: ExitStack, opening: Opening) -> c.c_void_p:
-    """As `session_options` of the Python interface."""
-    api, options = native.api, c.c_void_p()
-    api.CreateSessionOptions(c.byref(options))
-    held.callback(api.ReleaseSessionOptions, options)
-    api.SetSessionLogSeverityLevel(options, LOG_ERRORS)
-    api.SetIntraOpNumThreads(options, opening.threads)
-    api.SetInterOpNumThreads(options, opening.inter_op_threads)
-    api.SetSessionGraphOptimizationLevel(options, LEVELS[opening.level])
-    (api.EnableMemPattern if opening.memory_pattern else api.DisableMemPattern)(options)
-    (api.EnableCpuMemArena if opening.memory_arena else api.DisableCpuMemArena)(options)
-    if opening.parallel:
-        api.SetSessionExecutionMode(options, _PARALLEL)
-    for name, value in opening.entries.items():
-        api.AddSessionConfigEntry(options, name.encode(), value.encode())
-    for axis, size in opening.axes.items():
-        api.AddFreeDimensionOverrideByName(options, axis.encode(), size)
-    for library in opening.custom_ops:
-        handle = c.c_void_p()
-        try:
-            api.RegisterCustomOpsLibrary(options, library.encode(), c.byref(handle))
-        except OrtError as error:
-            raise refused_operators(library) from error
-    if opening.recording is not None:
-        api.EnableProfiling(options, str(opening.recording).encode())
-    if opening.device is not None:
-        _add_device(native, options, opening.device)
-    return options
-
-
-def _add_device(native: Native, options: c.c_void_p, device: OnDevice) -> None:
-    """Let the device's provider come before the CPU."""
-    known = _list(partial(native.api.GetEpDevices, native.environment))
-    told = device.options.items()
-    names = (c.c_char_p * len(told))(*(name.encode() for name, _ in told))
-    values = (c.c_char_p * len(told))(*(value.encode() for _, value in told))
-    chosen = (c.c_void_p * 1)(known[device.number])
-    native.api.SessionOptionsAppendExecutionProvider_V2(
-        options, native.environment, chosen, 1, names, values, len(told)
-    )
-
-
-def _list(function: Callable[..., None]) -> list[int]:
-    """The handles that a `function(handles***, count*)` gives; they stay the engine's."""
-    handles, count = c.c_void_p(), c.c_size_t()
-    function(c.byref(handles), c.byref(count))
-    if handles.value is None:
-        return []
-    return [handle or 0 for handle in c.cast(handles, c.POINTER(c.c_void_p))[: count.value]]

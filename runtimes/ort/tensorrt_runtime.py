@@ -11,9 +11,9 @@ from exporters.types import Precision
 from runtimes.base import Availability, Available, Session
 from runtimes.cuda import libraries, tf32
 from runtimes.cuda.libraries import TENSORRT_REMEDY, Libraries
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32, stated
+from runtimes.cuda.options import BUILDER_LEVEL, GPU_OPTIONS, TF32, stated
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS, Option, Settings, all_options
+from runtimes.options import SESSIONS, Settings, all_options
 from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.gpu import OrtGpu
 from runtimes.ort.gpu_open import Providers
@@ -35,17 +35,8 @@ class OrtTensorRt(OrtGpu):
     libraries = (Libraries((INFER, "libnvonnxparser.so.10"), TENSORRT_REMEDY),)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "fp16", "bf16", "int8")
     options = (
-        BOUNDARY,
-        CUDA_GRAPH,
-        HOST_MEMORY,
-        SYNC,
-        TF32,
-        Option(
-            "builder_level",
-            3,
-            "how long the builder looks for faster kernels",
-            (0, 1, 2, 3, 4, 5),
-        ),
+        *GPU_OPTIONS,
+        BUILDER_LEVEL,
         SESSIONS,
     )
 

@@ -14,7 +14,7 @@ import torch
 from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, Unsupported
 from runtimes.memory_words import tells_of_no_memory
 from runtimes.options import Settings
-from runtimes.pyt.faults import first_line
+from runtimes.pyt.faults import plain
 from runtimes.pyt.lane import Args, Kwargs, Result
 
 
@@ -55,15 +55,13 @@ def compile_module(
         compiled(*args, **kwargs)
     except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:
         raise Unsupported(
-            f"torch.compile cannot take the module whole ({first_line(error)})",
+            f"torch.compile cannot take the module whole ({plain(error)})",
             "use mode=eager",
         ) from error
     except Exception as error:
         if tells_of_no_memory(error):
             raise OutOfMemory("PyTorch ran out of memory", "use a smaller batch") from error
-        raise CompileFault(
-            f"torch.compile failed ({first_line(error)})", "use mode=eager"
-        ) from error
+        raise CompileFault(f"torch.compile failed ({plain(error)})", "use mode=eager") from error
     if counters["inductor"]["cudagraph_skips"] > skipped:
         raise Unsupported(
             "torch.compile records no CUDA graph of this module, and runs it without a word",

@@ -18,7 +18,7 @@ from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
 from runtimes.faults import Unsupported
 from runtimes.pyt.cuda_place import Part, Place, Recording
-from runtimes.pyt.faults import first_line
+from runtimes.pyt.faults import plain
 from runtimes.pyt.lane import Result, checked, feed_back, flat, row
 from runtimes.pyt.layout import are_same_bytes, dimensions_in_memory, made_in_layout
 from runtimes.pyt.process import shared_process
@@ -177,7 +177,7 @@ class TorchCudaLane(HostLane):
             return self._place.record(call)
         except RuntimeError as error:
             raise Unsupported(
-                f"the module cannot be recorded as a CUDA graph ({first_line(error)})",
+                f"the module cannot be recorded as a CUDA graph ({plain(error)})",
                 "set cuda_graph=0",
             ) from error
 

@@ -12,7 +12,7 @@ from exporters.types import Precision
 from runtimes.base import Availability, Available, Session, Unavailable
 from runtimes.cuda import libraries
 from runtimes.cuda.builds import built_for
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
+from runtimes.cuda.options import GPU_OPTIONS
 from runtimes.cuda.runtime import GpuRuntime
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
@@ -36,11 +36,7 @@ class TorchCuda(GpuRuntime):
     engine = "torch"
     options = (
         _MODE,
-        BOUNDARY,
-        CUDA_GRAPH,
-        HOST_MEMORY,
-        SYNC,
-        TF32,
+        *GPU_OPTIONS,
         CHANNELS_LAST,
         Option("cudnn_benchmark", False, "cuDNN times its algorithms and takes the fastest"),
         CALL,

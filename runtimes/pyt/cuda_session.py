@@ -18,7 +18,7 @@ from runtimes.pyt.compiling import compile_module
 from runtimes.pyt.cuda_lane import TorchCudaLane
 from runtimes.pyt.cuda_place import Place
 from runtimes.pyt.ends import NarrowEnds
-from runtimes.pyt.faults import first_line, run_fault
+from runtimes.pyt.faults import plain, run_fault
 from runtimes.pyt.lane import Result
 from runtimes.pyt.layout import module_in_layout
 from runtimes.pyt.module import build_module, in_precision, module_precision
@@ -53,7 +53,7 @@ class TorchCudaSession(Session):
                     raise OutOfMemory(
                         "the GPU's memory is too small", "use a smaller batch"
                     ) from error
-                raise CompileFault(f"the torch module failed ({first_line(error)})") from error
+                raise CompileFault(f"the torch module failed ({plain(error)})") from error
             self._held = opened.pop_all()
         self.lanes = (self._lane,)
         precision = module_precision(module, read)

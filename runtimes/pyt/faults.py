@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exporters.complaint import first_line
 from runtimes.faults import OutOfMemory, RunFault, RuntimeFault
 from runtimes.memory_words import tells_of_no_memory
 
@@ -12,10 +13,9 @@ def run_fault(error: Exception) -> RuntimeFault:
         return error
     if tells_of_no_memory(error):
         return OutOfMemory("PyTorch ran out of memory in a run", "use a smaller batch")
-    return RunFault(f"the torch module failed in a run ({first_line(error)})")
+    return RunFault(f"the torch module failed in a run ({plain(error)})")
 
 
-def first_line(error: Exception) -> str:
+def plain(error: Exception) -> str:
     """The sentence that matters: torch's compiler wraps it in one of its own."""
-    error = getattr(error, "inner_exception", error)
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return first_line(getattr(error, "inner_exception", error))

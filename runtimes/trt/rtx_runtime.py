@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtimes.base import Availability, Available, Checked, Device, Unavailable
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
+from runtimes.cuda.options import GPU_OPTIONS
 from runtimes.faults import NotAvailable
 from runtimes.options import SESSIONS
 from runtimes.request import Request
@@ -35,7 +35,7 @@ class TensorRtRtx(TensorRtGpu):
     name = "tensorrt-rtx"
     summary = "TensorRT for RTX, which also checks for GPUs that are not here"
     package = TENSORRT_RTX
-    options = (BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32, STREAMS, CALL, SESSIONS)
+    options = (*GPU_OPTIONS, STREAMS, CALL, SESSIONS)
 
     def devices(self) -> tuple[Device, ...]:
         absent = (

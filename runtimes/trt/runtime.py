@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtimes.cuda.options import BOUNDARY, CUDA_GRAPH, HOST_MEMORY, SYNC, TF32
+from runtimes.cuda.options import BUILDER_LEVEL, GPU_OPTIONS
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.request import Request
@@ -34,20 +34,14 @@ class TensorRt(TensorRtGpu):
     package = TENSORRT
     engine = TENSORRT.module
     options = (
-        BOUNDARY,
-        CUDA_GRAPH,
-        HOST_MEMORY,
-        SYNC,
-        TF32,
+        *GPU_OPTIONS,
         Option(
             "typing",
             "strong",
             "tensors keep the graph's types, or flags let the builder choose (TensorRT 10)",
             ("strong", "flags"),
         ),
-        Option(
-            "builder_level", 3, "how long the builder looks for faster kernels", (0, 1, 2, 3, 4, 5)
-        ),
+        BUILDER_LEVEL,
         STREAMS,
         CALL,
         SESSIONS,

@@ -18,7 +18,7 @@ pytest.importorskip("markdown_it")
 pytest.importorskip("pyarrow")
 
 from app.opened import open as open_run
-from app.plan.plan import load_plan
+from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
 from app.results.plain import printable, storable
 from app.results.reader import read_run

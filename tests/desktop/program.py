@@ -88,9 +88,6 @@ class Program:
         assert at is not None, f"there is no {kind} {name!r} to click on"
         self._xdotool("mousemove", *at, "click", button)
 
-    def sees(self, kind: str, name: str) -> bool:
-        return self._ask(f"where {kind} {name}")["at"] is not None
-
     def press(self, *keys: str) -> None:
         self._xdotool("key", "--clearmodifiers", *keys)
 

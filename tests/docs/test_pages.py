@@ -105,6 +105,12 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
             assert heading in anchors, target
 
 
+def test_every_picture_is_on_a_page() -> None:
+    told = "".join(page.read_text("utf-8") for page in PAGES)
+    pictures = (ROOT / "assets" / "screenshots").glob("*.png")
+    assert [one.name for one in pictures if f"screenshots/{one.name})" not in told] == []
+
+
 def test_every_page_can_be_reached_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [page.name for page in DOCS if f"docs/{page.name}" not in readme] == []

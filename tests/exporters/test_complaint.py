@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporters.complaint import first_line
+from exporters.complaint import first_line, named
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,15 @@ def test_bytes_that_are_no_text_are_told_as_such() -> None:
         b"\xe5\xe5".decode()
     except UnicodeDecodeError as error:
         assert first_line(error) == "a name in it is no text"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("no such node\nand more"), "ValueError: no such node"),
+        (SystemExit(), "SystemExit"),
+        (KeyError("\n"), "KeyError: '\\n'"),
+    ],
+)
+def test_an_error_that_nobody_foresaw_is_told_by_its_type(error: BaseException, told: str) -> None:
+    assert named(error) == told

@@ -23,7 +23,8 @@ from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, constant, node, streamed
-from tests.runtimes.torch_factories import CHANNELS, weights
+from tests.runtimes.stepping import streams
+from tests.runtimes.torch_factories import weights
 
 PROVIDERS = {
     "ort-cuda": "CUDAExecutionProvider",
@@ -52,17 +53,10 @@ def test_all_of_the_graph_is_on_the_device(runtime: Runtime, graphs: Graphs, bou
 
 
 def test_a_cuda_graph_agrees_and_streams(runtime: Runtime, graphs: Graphs) -> None:
-    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     settings = Settings(options={"boundary": "device", "cuda_graph": True})
     with runtime.compile(graphs.step, {"batch": 1}, settings) as session:
         lane = session.lanes[0]
-        lane.bind({"x": x, "h": zero, "older": zero})
-        results = []
-        for _ in range(STEPS):
-            lane.run()
-            results.append(lane.outputs()["y"])
-            lane.advance()
-    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-4)
+        assert streams(lane, 1e-4)
 
 
 @pytest.mark.parametrize("name", ["ort-cuda", "ort-tensorrt"])

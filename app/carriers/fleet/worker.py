@@ -10,7 +10,6 @@ import ssl
 import sys
 import time
 from collections.abc import Sequence
-from typing import NoReturn
 
 from distributed import Security
 
@@ -19,7 +18,7 @@ from app.carriers.contract import Agent, CarrierError
 from app.carriers.fleet.address import Address, Unreached, parse_address, reach
 from app.carriers.fleet.credentials import credentials
 from app.carriers.fleet.measuring import MeasureWorker, worker_name
-from app.cases.errors import PlanError
+from app.cases.flag_parser import FlagParser
 from app.machine.cores import listed
 from exporters import own
 
@@ -93,13 +92,8 @@ def _say(sentence: str) -> None:
     sys.stderr.write(f"graphlap: {sentence}\n")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise PlanError(message, f"see {self.prog} --help")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = FlagParser(
         prog=f"{own.PROGRAM} worker",
         description="Measure on this machine what a sweep elsewhere asks for by --cluster.",
         epilog="Certificates are taken from Dask's configuration where none are given.",

@@ -34,7 +34,8 @@ from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
 from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
 from app.plan.estimate import Estimate, check_plan, estimate
-from app.plan.plan import Plan, Sweep, load_plan
+from app.plan.plan import Plan, Sweep
+from app.plan.plan_files import load_plan
 from app.plan.unreadable import unreadable
 from exporters.types import GraphlapError
 from runtimes import registry

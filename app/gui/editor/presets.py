@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 
 from app.gui.look.preferences import Preferences
-from app.plan.plan import Plan, Sweep, load_suite, parse_plan, suite_names
+from app.plan.plan import Plan, Sweep, parse_plan
+from app.plan.plan_files import load_suite, suite_names
 
 FIRST = Plan(
     name="first-look",

@@ -217,12 +217,6 @@ class ResultsTable(QWidget):
         self._quiet = False
         return chosen
 
-    def _series_at(self, row: int) -> Series:
-        """The case of a row that is no group's own."""
-        found = self.filter.series_at(row)
-        assert found is not None
-        return found
-
     def _current(self) -> Series | None:
         """The case that the keyboard is on."""
         index = self.view.currentIndex()

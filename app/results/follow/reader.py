@@ -6,7 +6,6 @@ that a run of thousands of cases opens as fast as a small one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,8 @@ from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
 from app.machine.available import clock_of
 from app.results.clock import mean_clock_mhz
-from app.results.folder import LIVE, RESULTS, is_being_written, samples_name
+from app.results.ended import NOT_REACHED, UNFINISHED, worst
+from app.results.folder import is_being_written, samples_name
 from app.results.follow.attention import Attention
 from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
@@ -28,21 +28,16 @@ from app.results.follow.sample_tail import no_counts
 from app.results.follow.state import Problem, RunState
 from app.results.follow.summaries import Summaries
 from app.results.follow.watching import Watching
+from app.results.follow.written import Written, read_live
 from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.measured import timed_rounds
-from app.results.rates_found import ANSWERS, RateAnswer, read_answers
+from app.results.rates_found import RateAnswer
 from app.results.reader import JournalReader
-from app.results.rows import NOT_REACHED, UNFINISHED, worst
 from app.results.run import SAMPLES
 from app.results.series import Series, Standing
-from app.results.table import read_rows
-from app.results.tune_answer import TuneAnswer
-from app.results.tune_files import ANSWERS as LADDERS
-from app.results.tune_files import read_answers as read_ladders
 from app.results.warned import joined, sentences
 from app.stats.summary import Summary
-from exporters.codec import CodecError, from_json
 
 SHOWN_UNASKED = 6
 """So many cases are shown while nobody has chosen any."""
@@ -58,11 +53,8 @@ class RunReader:
         self._labels = labels(self._journal.ledger.manifest.cases)
         self._model_names = _model_names(self._cases.values())
         self._samples: dict[str, CaseSamples] = {}
-        self._rows: dict[str, Row] = {}
-        self._stamps: dict[str, tuple[int, int]] = {}
         self._target = self._journal.ledger.manifest.asked.target
-        self._sought: Mapping[str, RateAnswer] = {}
-        self._ladders: Mapping[str, TuneAnswer] = {}
+        self._written = Written(folder)
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
         self._asked: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
@@ -95,15 +87,9 @@ class RunReader:
             return self._state if self._state.problem != before.problem else None
         changed |= self._take_tried()
         alive = is_being_written(self.folder)  # first: who ends now tells so in `live` before
-        live = self._read_live()
+        live = read_live(self.folder) or before.live
         running = live if alive else None
-        changed |= (
-            self._read_rows()
-            | self._read_sought()
-            | self._read_ladders()
-            | self._take_answers()
-            | self._newly_in_flight(running)
-        )
+        changed |= self._written.poll() | self._take_answers() | self._newly_in_flight(running)
         shown = self._choose_shown(running)
         changed |= set(shown) ^ set(before.shown)
         first = not self._series
@@ -164,48 +150,6 @@ class RunReader:
         """The cases that are measured now and were not before, or the other way round."""
         before, self._current = self._current, live.cases if live else frozenset()
         return set(before ^ self._current)
-
-    def _read_live(self) -> Live | None:
-        try:
-            data = json.loads((self.folder / LIVE).read_text("utf-8"))
-        except (OSError, ValueError):
-            return self._state.live  # replaced at this moment, or not there yet
-        try:
-            return from_json(Live, data)
-        except CodecError:
-            return self._state.live
-
-    def _read_rows(self) -> set[str]:
-        """The cases whose row in results.csv is another than before."""
-        if not self._is_new(RESULTS):
-            return set()
-        before, self._rows = self._rows, read_rows(self.folder / RESULTS)
-        return {key for key, row in self._rows.items() if before.get(key) != row}
-
-    def _read_sought(self) -> set[str]:
-        """The cases of searches that have ended since the last look."""
-        if self._target is None or not self._is_new(ANSWERS):
-            return set()
-        self._sought = read_answers(self.folder / ANSWERS)
-        return set(self._sought)
-
-    def _read_ladders(self) -> set[str]:
-        """The defaults of searches over options that have been told since the last look."""
-        if not self._is_new(LADDERS):
-            return set()
-        found = read_ladders(self.folder / LADDERS)
-        self._ladders = {answer.rungs[0].case_id: answer for answer in found if answer.rungs}
-        return set(self._ladders)
-
-    def _is_new(self, name: str) -> bool:
-        """Whether the file has been written since this was asked last."""
-        try:
-            status = (self.folder / name).stat()
-        except OSError:
-            return False
-        stamp = (status.st_mtime_ns, status.st_ino)
-        before, self._stamps[name] = self._stamps.get(name), stamp
-        return stamp != before
 
     def _choose_shown(self, live: Live | None) -> tuple[str, ...]:
         """What was chosen, else the case in flight beside those it is to be compared with."""
@@ -276,7 +220,7 @@ class RunReader:
             self._summaries.ask(due)
 
     def _row_is_behind(self, key: str) -> bool:
-        row = self._rows.get(key)
+        row = self._written.rows.get(key)
         return row is None or (row.get("rounds") or 0) != len(self._timed_rounds(key))
 
     def _take_answers(self) -> set[str]:
@@ -304,8 +248,8 @@ class RunReader:
         count, row, summary = self._answered.get(key, (0, {}, None))
         if count != len(rounds):
             summary = None
-        if key in self._rows and (not row or not self._row_is_behind(key)):
-            row = self._rows[key]
+        if key in self._written.rows and (not row or not self._row_is_behind(key)):
+            row = self._written.rows[key]
         status, reason = self._status(rounds, measured_now, alive)
         return Series(
             key=key,
@@ -325,7 +269,7 @@ class RunReader:
             summary=summary,
             published=reference_figures(case),
             sought=self._sought_of(case),
-            ladder=self._ladders.get(key),
+            ladder=self._written.ladders.get(key),
             row=Blank(
                 {
                     **_asked_for(case),
@@ -341,7 +285,7 @@ class RunReader:
         if self._target is None or case.scenario.kind != "poisson":
             return None
         begun = RateAnswer(self._target.name, self._target.limit_us)
-        return self._sought.get(case.case_id, begun)
+        return self._written.sought.get(case.case_id, begun)
 
     def _batch_axis(self, case: Case) -> str:
         model = self._journal.ledger.run.model_of(case)

@@ -78,7 +78,7 @@ def taken_rounds(moved: Iterable[Moved]) -> tuple[dict[str, dict[int, Taken]], i
     twice = 0
     for one in moved:
         for writer, result in one.rounds:
-            of = one.source.run_of(writer).run_id
+            of = one.source.run.manifest.run_of(writer.writer).run_id
             known = found.setdefault(one.new.case_id, {}).setdefault(of, {})
             taken = Taken(one, writer, result)
             first = known.get(result.round)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from app.cases.case import Case
@@ -11,7 +11,7 @@ from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.results.folder import is_being_written
 from app.results.lines import Writer
-from app.results.manifest import Manifest, MergedRun, read_manifest
+from app.results.manifest import Begun, MergedRun, read_manifest
 from app.results.run import Run
 from app.results.verify import read_whole
 
@@ -33,11 +33,6 @@ class Source:
         """What the folder is called."""
         return self.path.resolve().name
 
-    def run_of(self, writer: Writer) -> Manifest | MergedRun:
-        """The run that a journal is of: this one, or one of those that it was merged of."""
-        manifest = self.run.manifest
-        return next((of for of in manifest.merged if writer.writer in of.writers), manifest)
-
     def rounds_of(self, case: Case) -> Iterator[tuple[Writer, RoundResult]]:
         for result in self.run.rounds_of(case):
             yield _writer_of(self.run, result), result
@@ -48,11 +43,15 @@ class Source:
         manifest = self.run.manifest
         if manifest.merged:
             return manifest.merged
-        own = {name: getattr(manifest, name) for name in _SHARED}
-        return (MergedRun(folder=self.folder, writers=tuple(self.writers), **own),)
-
-
-_SHARED = tuple(name for name in MergedRun.__slots__ if name not in ("folder", "writers"))
+        own = {field.name: getattr(manifest, field.name) for field in fields(Begun)}
+        one = MergedRun(
+            **own,
+            folder=self.folder,
+            graphlap_version=manifest.graphlap_version,
+            schema_version=manifest.schema_version,
+            writers=tuple(self.writers),
+        )
+        return (one,)
 
 
 def read_source(path: Path, name: str = "") -> Source:

@@ -51,10 +51,12 @@ def over_batch(found: Found, model: str, column: str, runtime: str = "") -> Poin
 
 
 def percent(share: float | None) -> str:
+    """Of a share from 0 to 1."""
     return text.NOT_MEASURED if share is None else f"{100 * share:.2f} %"
 
 
 def mib(value: float | None) -> str:
+    """Of MiB, without the unit."""
     return text.NOT_MEASURED if value is None else f"{value:,.0f}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.results import text
-from app.results.rows import worst
+from app.results.ended import worst
 from app.results.searches import Search, largest_fit, searches, stopped_by
 from app.studies.blocks import Block, Column, Heading, Paragraph, Table
 from app.studies.dlmark.cells import MEMORY, at, mib

@@ -281,4 +281,5 @@ def near_device(engine: Runtime, device: str, usable: set[int]) -> set[int]:
 
 
 def as_status(text: str) -> Status:
+    """That of a reply or a fault; `run_failed` where it has none."""
     return text or "run_failed"  # type: ignore[return-value]

@@ -18,6 +18,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TypeProto, helper, numpy
 from onnx.defs import OpSchema
 from onnx.inliner import inline_local_functions
 
+from exporters.complaint import first_line
 from exporters.semantics.evaluator import Evaluator
 from runtimes.faults import CompileFault, Unsupported
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
@@ -46,8 +47,8 @@ def load(
         model = onnx.load(str(path))
         onnx.checker.check_model(str(path))
     except Exception as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CompileFault(f"{path} is no valid ONNX file ({first})", "check the file") from None
+        what = f"{path} is no valid ONNX file ({first_line(error)})"
+        raise CompileFault(what, "check the file") from None
     return import_model(model, axes or {}, states)
 
 

@@ -7,8 +7,7 @@ tables here until it releases them.
 from __future__ import annotations
 
 import ctypes as c
-import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from exporters.types import GraphlapError
@@ -16,18 +15,12 @@ from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.cards.target import Target, read_target
 from runtimes.fpga.graph.graph import Graph
-from runtimes.fpga.graph.importer import STATES_KEY
-from runtimes.fpga.lower.support import why_not
 from runtimes.fpga.numerics.emulation import Emulation, KernelError
 from runtimes.fpga.provider import abi
 from runtimes.fpga.provider.callbacks import Callbacks
-from runtimes.fpga.provider.graph import (
-    OrtGraph,
-    read_graph,
-    read_metadata,
-    read_tensor,
-    value_names,
-)
+from runtimes.fpga.provider.graph import claimed_graph, read_graph, read_tensor
+from runtimes.fpga.provider.left_out import left_out, why_left_out
+from runtimes.fpga.provider.options import own_options
 from runtimes.fpga.provider.partition import claims, predecessors
 from runtimes.fpga.provider.shim import PROVIDER_NAME
 from runtimes.ort.c_api import ABI_VERSION, OrtApi
@@ -37,9 +30,6 @@ _VENDOR_ID = 0xF96A
 """No vendor of the PCI list: nothing of this device is real but its arithmetic."""
 
 _DEVICE_METADATA = {"simulated": "1", "description": "simulated low-latency FPGA inference card"}
-
-_NODES_TOLD = 10
-"""How many nodes that are left to other providers a log line names."""
 
 _P, _N, _U = c.c_void_p, c.c_size_t, c.c_uint32
 _PP = c.POINTER(c.c_void_p)
@@ -222,7 +212,7 @@ class Bridge:
         # the session compiles, it refuses to make the session.
         target: Target | GraphlapError
         try:
-            target = read_target(self._own_options(session_options))
+            target = read_target(own_options(self._api, session_options))
         except GraphlapError as error:
             target = error
         structure = abi.Ep(version=ABI_VERSION, **self._provider_callbacks)
@@ -230,35 +220,17 @@ class Bridge:
         self._providers[address] = _Provider(structure, target, logger)
         made[0] = address
 
-    def _own_options(self, session_options: int) -> dict[str, str]:
-        """The options meant for this provider, which ONNX Runtime files under its name."""
-        api = self._api
-        pairs = c.c_void_p()
-        api.GetSessionOptionsConfigEntries(session_options, c.byref(pairs))
-        try:
-            keys, values = c.POINTER(c.c_char_p)(), c.POINTER(c.c_char_p)()
-            count = c.c_size_t()
-            api.GetKeyValuePairs(pairs, c.byref(keys), c.byref(values), c.byref(count))
-            entries = {
-                (keys[i] or b"").decode(): (values[i] or b"").decode() for i in range(count.value)
-            }
-        finally:
-            api.ReleaseKeyValuePairs(pairs)
-        prefix = f"ep.{PROVIDER_NAME.lower()}."
-        return {
-            key[len(prefix) :]: value
-            for key, value in entries.items()
-            if key.lower().startswith(prefix)
-        }
-
     def _release_provider(self, _factory: int, provider: int) -> None:
         self._providers.pop(provider, None)
 
     def _get_capability(self, this: int, graph: int, support: int) -> None:
         provider = self._providers[this]
         shown = read_graph(self._api, graph)
-        reasons = {i: _why_not(shown, i) for i in range(len(shown.nodes))}
-        self._tell(provider.logger, shown, reasons)
+        reasons = {i: why_left_out(shown, i) for i in range(len(shown.nodes))}
+        if message := left_out(shown, reasons):
+            self._api.Logger_LogMessage(
+                provider.logger, abi.WARNING, message.encode(), b"bridge.py", 0, b"GetCapability"
+            )
         supported = [i for i, reason in reasons.items() if reason is None]
         before = predecessors(shown.depends_on, [node.outputs for node in shown.graph.nodes])
         fusion = abi.NodeFusionOptions(ABI_VERSION, True)
@@ -266,24 +238,6 @@ class Bridge:
             nodes = abi.array_of(c.c_void_p, len(claim))(*(shown.nodes[i] for i in claim))
             self._ep_api.EpGraphSupportInfo_AddNodesToFuse(
                 support, nodes, len(claim), c.byref(fusion)
-            )
-
-    def _tell(self, logger: int, shown: OrtGraph, reasons: dict[int, str | None]) -> None:
-        """Say in ONNX Runtime's own log which nodes are left to others, and why."""
-        left = [
-            f"{node.op} '{node.name}': {reasons[i]}"
-            for i, node in enumerate(shown.graph.nodes)
-            if reasons[i]
-        ]
-        if left:
-            message = f"{len(left)} nodes are left to other providers: "
-            message += "; ".join(left[:_NODES_TOLD])
-            if len(left) > _NODES_TOLD:
-                message += f"; and {len(left) - _NODES_TOLD} more"
-            if shown.unfixed:
-                message += "; fix open dimensions with add_free_dimension_override_by_name"
-            self._api.Logger_LogMessage(
-                logger, abi.WARNING, message.encode(), b"bridge.py", 0, b"GetCapability"
             )
 
     def _compile(
@@ -312,22 +266,12 @@ class Bridge:
 
     def _computation(self, graph: int, fused: int, target: Target) -> _Computation:
         """One claim made ready; Unsupported if the card has too few tiles for it."""
-        emulation = Emulation(self._claimed_graph(graph, fused))
+        emulation = Emulation(claimed_graph(self._api, graph, fused))
         return _Computation(
             abi.NodeComputeInfo(version=ABI_VERSION, **self._computation_callbacks),
             emulation,
             compile_graph(emulation.graph, target.card, target.release.name),
         )
-
-    def _claimed_graph(self, graph: int, fused: int) -> Graph:
-        """The graph of a claim; its fused node gives the order of inputs and outputs."""
-        api = self._api
-        inputs = value_names(api, abi.handles(api.Node_GetNumInputs, api.Node_GetInputs, fused))
-        outputs = value_names(api, abi.handles(api.Node_GetNumOutputs, api.Node_GetOutputs, fused))
-        pairs = json.loads(read_metadata(api, graph, STATES_KEY) or "[]")
-        states = tuple((i, o) for i, o in pairs if i in inputs and o in outputs)
-        shown = read_graph(api, graph).graph
-        return replace(shown, inputs=inputs, outputs=outputs, states=states)
 
     def _release_computations(self, _provider: int, computations: abi.Pointers, count: int) -> None:
         for i in range(count):
@@ -345,14 +289,6 @@ class Bridge:
             shape = abi.array_of(c.c_int64, output.ndim)(*output.shape)
             api.KernelContext_GetOutput(context, i, shape, output.ndim, c.byref(value))
             read_tensor(api, value.value or 0)[...] = output
-
-
-def _why_not(shown: OrtGraph, index: int) -> str | None:
-    """Why node `index` can't be on the card; None if it can."""
-    node = shown.graph.nodes[index]
-    names = (*node.inputs, *node.outputs)
-    unfixed = next((shown.unfixed[name] for name in names if name in shown.unfixed), None)
-    return unfixed or why_not(node, shown.graph)
 
 
 def _no_allocator(_this: int, _memory: int, _options: int, allocator: abi.Pointers) -> None:

@@ -7,12 +7,14 @@ given the graph; whoever keeps them copies them.
 from __future__ import annotations
 
 import ctypes as c
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
+from runtimes.fpga.graph.importer import STATES_KEY
 from runtimes.fpga.provider import abi
 from runtimes.ort.c_api import Get, GetList, OrtApi, OrtError, text
 from runtimes.ort.element_types import ELEMENT_TYPES
@@ -40,6 +42,15 @@ class OrtGraph:
 def read_graph(api: OrtApi, handle: int) -> OrtGraph:
     """The OrtGraph at `handle`; nodes come in topological order, as ONNX Runtime lists them."""
     return _Reader(api).read(handle)
+
+
+def claimed_graph(api: OrtApi, graph: int, fused: int) -> Graph:
+    """The graph of a claim; its fused node gives the order of inputs and outputs."""
+    inputs = value_names(api, abi.handles(api.Node_GetNumInputs, api.Node_GetInputs, fused))
+    outputs = value_names(api, abi.handles(api.Node_GetNumOutputs, api.Node_GetOutputs, fused))
+    pairs = json.loads(read_metadata(api, graph, STATES_KEY) or "[]")
+    states = tuple((i, o) for i, o in pairs if i in inputs and o in outputs)
+    return replace(read_graph(api, graph).graph, inputs=inputs, outputs=outputs, states=states)
 
 
 def read_tensor(api: OrtApi, value: int) -> np.ndarray:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
@@ -20,7 +19,6 @@ from tests.app.gui.runs import new_run, record_round, records
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
 
 CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2, 3))
-CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ import psutil
 import pytest
 
 from app.cases.round import RECORD
+from app.results.ended import NOT_REACHED
 from app.results.reader import read_run
-from app.results.rows import NOT_REACHED, Rows
+from app.results.rows import Rows
 from tests.app.headless.batch import (
     FAKE,
     launch,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.plan.expand import expand
-from app.plan.plan import load_plan
+from app.plan.plan_files import load_plan
 from app.tune import search
 from tests.app.headless.batch import FAKE, recorded, rows, run
 

@@ -14,7 +14,8 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.flags import plan_from_flags
-from app.plan.plan import Plan, load_plan, parse_plan
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
 from app.results.labels import labels
 from app.sweep.sources.batches import points

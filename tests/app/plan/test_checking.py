@@ -11,7 +11,8 @@ from app.machine import available
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.flags import plan_from_flags
-from app.plan.plan import load_suite, parse_plan
+from app.plan.plan import parse_plan
+from app.plan.plan_files import load_suite
 from runtimes import registry
 from runtimes.trt.package import TENSORRT_RTX
 from tests.runtimes.stand_ins.fixtures import TESTED_RTX_RELEASE, installed

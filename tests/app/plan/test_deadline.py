@@ -10,7 +10,8 @@ from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.flags import plan_from_flags
-from app.plan.plan import Plan, load_plan, parse_plan
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
 
 GRID = {"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}

@@ -4,7 +4,8 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.draft import EMPTY, checked
-from app.plan.plan import load_suite, parse_plan, suite_names
+from app.plan.plan import parse_plan
+from app.plan.plan_files import load_suite, suite_names
 
 
 @pytest.mark.parametrize("name", suite_names())

@@ -13,7 +13,8 @@ from app.plan.command_line import parse
 from app.plan.environments import environments_of, users_file
 from app.plan.expand import expand
 from app.plan.flags import plan_from_flags
-from app.plan.plan import Plan, load_plan
+from app.plan.plan import Plan
+from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
 from tests.environments import make_environment
 

@@ -11,7 +11,8 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.machine.available import availability, available_names
 from app.plan.expand import expand
-from app.plan.plan import load_suite, parse_plan
+from app.plan.plan import parse_plan
+from app.plan.plan_files import load_suite
 from runtimes.base import Available
 from tests.app.sweep.sweeps import write_add_graph
 

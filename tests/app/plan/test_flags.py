@@ -11,7 +11,8 @@ from app.cases.errors import PlanError
 from app.plan.command_line import parse, refuse_with_resume
 from app.plan.flag_words import size_of
 from app.plan.flags import plan_from_flags
-from app.plan.plan import Plan, load_suite, parse_plan
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_suite
 
 GIB = 1 << 30
 

@@ -15,7 +15,8 @@ from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.flags import plan_from_flags
-from app.plan.plan import Plan, load_plan, parse_plan
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
 
 GRID = {"models": ["mlp"], "runtimes": ["fake"]}

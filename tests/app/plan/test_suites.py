@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from app.plan.expand import expand
-from app.plan.plan import load_suite
+from app.plan.plan_files import load_suite
 from app.results.published import published
 from exporters.models.catalogue import by_suite
 

@@ -9,6 +9,14 @@ from app.cases.column import Row
 from app.results.measured import Measured
 from app.stats.between import interval_between, typical
 
+EQUAL = tuple(
+    Case("mlp", runtime, precision=precision, threads=threads)
+    for runtime in ("ort-cpu", "openvino-cpu", "torch-cpu")
+    for precision in ("fp32", "int8")
+    for threads in (1, 2)
+)
+"""Twelve cases, for rows of which nothing may be said."""
+
 
 def drawn_row(case: Case, truth_us: float, spread: float, rng: np.random.Generator) -> Measured:
     """A row as four processes give it whose medians differ by so much, with their interval."""

@@ -18,16 +18,19 @@ from app.results.manifest import Manifest, new_manifest
 ENVIRONMENT = {"host": "testhost", "load_1min": 0.0}
 CASE = Case(model="add.onnx", runtime="fake", axes={"batch": 4})
 OTHER = Case(model="=cmd|' /C calc'!A0", runtime="fake")
+PLAN = Plan(sweeps=(Sweep(models=("mlp",)),))
 
 
-def manifest_of(cases: Sequence[Case] = (CASE, OTHER), rounds: int = 2) -> Manifest:
+def manifest_of(
+    cases: Sequence[Case] = (CASE, OTHER), rounds: int = 2, plan: Plan = PLAN
+) -> Manifest:
     return new_manifest(
         name="test",
         seed=3,
         rounds=rounds,
         time_limit_s=60.0,
         limits=Limits(),
-        plan=Plan(sweeps=(Sweep(models=("mlp",)),)),
+        plan=plan,
         cases=cases,
         environment=ENVIRONMENT,
     )

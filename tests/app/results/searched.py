@@ -11,17 +11,16 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.open_loop import OpenLoop
-from app.cases.round import MEASURED, RECORD, Limits, RoundResult
+from app.cases.round import MEASURED, RECORD, RoundResult
 from app.plan.plan import Plan, Sweep
 from app.results.folder import RunFolder, samples_name
 from app.results.lines import Tried
-from app.results.manifest import new_manifest
 from app.results.rate_search import RateSearch, Searched, rate_searches
 from app.results.reader import read_run
 from app.stats.arrivals import arrivals_ns
 from app.stats.queueing import served
 from runtimes.execution import Samples
-from tests.app.results.runs import ENVIRONMENT
+from tests.app.results.runs import ENVIRONMENT, manifest_of
 from tests.app.workers.virtual_server import same_service
 from tests.app.workers.virtual_server import served as batched
 
@@ -46,17 +45,7 @@ class Script:
 def new_search(path: Path, slo: str, cases: Sequence[Case] = (ONE,), **plan: Any) -> RunFolder:
     """The folder of a run that has measured nothing yet."""
     asked = Plan(**{"sweeps": (Sweep(models=("mlp",)),), "slo": slo, **plan})
-    manifest = new_manifest(
-        name="test",
-        seed=3,
-        rounds=1,
-        time_limit_s=60.0,
-        limits=Limits(),
-        plan=asked,
-        cases=cases,
-        environment=ENVIRONMENT,
-    )
-    return RunFolder.create(path, manifest)
+    return RunFolder.create(path, manifest_of(cases, 1, asked))
 
 
 def play(folder: RunFolder, script: Script, most_rounds: int = 1000) -> list[Searched]:

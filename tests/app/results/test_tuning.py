@@ -13,7 +13,7 @@ import pytest
 from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
-from app.plan.plan import load_plan
+from app.plan.plan_files import load_plan
 from app.results.reader import read_run
 from app.results.tune_files import ANSWERS, LADDER, TUNED, files_of, read_answers
 from app.results.tuning import tunings

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.round import Check, Limits, RoundResult
+from app.cases.round import Check, RoundResult
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan import Plan, Sweep
 from app.plan.tuning import spelled_out
 from app.results.folder import RunFolder
 from app.results.lines import Exported, Tried
-from app.results.manifest import new_manifest
 from app.results.reader import read_run
 from app.results.tune_answer import TunesFound, tunes_found
 from app.results.tuning import tunings
 from tests.app.results.filled import MODEL
-from tests.app.results.runs import ENVIRONMENT, record
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 RUNS = 40
 EXPORTED = replace(MODEL, axes={"batch": 1}, sequence=None)
@@ -36,17 +35,7 @@ GRID = {
 def new_tune(path: Path, tune: str, grid: dict[str, Any] = GRID, **plan: Any) -> RunFolder:
     """The folder of a run that has measured nothing yet."""
     asked = spelled_out(Plan(**{"sweeps": (Sweep(**grid),), "tune": tune, "seed": 3, **plan}))
-    manifest = new_manifest(
-        name="test",
-        seed=3,
-        rounds=1,
-        time_limit_s=60.0,
-        limits=Limits(),
-        plan=asked,
-        cases=expand(asked),
-        environment=ENVIRONMENT,
-    )
-    return RunFolder.create(path, manifest)
+    return RunFolder.create(path, manifest_of(expand(asked), 1, asked))
 
 
 def latency_us(case: Case) -> float:

@@ -20,6 +20,7 @@ from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import BATCHES, STEPS, Graphs, constant, node, streamed, vector
 from tests.runtimes.ort.on_host import CPU, HostMemory, on_host
+from tests.runtimes.stepping import streams
 from tests.runtimes.torch_factories import CHANNELS
 
 
@@ -98,16 +99,9 @@ def test_what_a_session_has_on_the_host_is_bound_there_and_bound_anew(
 def test_states_that_a_session_has_on_the_host_go_on_there(
     graphs: Graphs, boundary: Boundary, names: tuple[str, ...]
 ) -> None:
-    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     with on_host(graphs.step, 1, boundary, taken_on_host=names) as session:
         lane = session.lanes[0]
-        lane.bind({"x": x, "h": zero, "older": zero})
-        results = []
-        for _ in range(STEPS):
-            lane.run()
-            results.append(lane.outputs()["y"])
-            lane.advance()
-    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+        assert streams(lane)
 
 
 @pytest.mark.parametrize(
@@ -134,16 +128,9 @@ def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary
 
 
 def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: Boundary) -> None:
-    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     with on_host(graphs.step, 1, boundary) as session:
         lane = session.lanes[0]
-        lane.bind({"x": x, "h": zero, "older": zero})
-        results = []
-        for _ in range(STEPS):
-            lane.run()
-            results.append(lane.outputs()["y"])
-            lane.advance()
-    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+        assert streams(lane)
 
 
 @pytest.mark.alone

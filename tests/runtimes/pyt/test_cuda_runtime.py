@@ -32,11 +32,11 @@ from runtimes.pyt.cuda_place import CudaPlace, Streams
 from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
 from runtimes.session.several import Several
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.pyt.host_place import PLAIN, HostPlace, opened
 from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
-from tests.runtimes.torch_factories import CHANNELS
+from tests.runtimes.stepping import streams
 
 
 def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
@@ -127,16 +127,9 @@ def test_it_agrees_and_a_run_that_writes_nothing_shows(
 def test_state_is_advanced_where_the_run_reads_it(
     graphs: Graphs, boundary: str, cuda_graph: bool
 ) -> None:
-    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     with opened(graphs.step, boundary, cuda_graph) as session:
         lane = session.lanes[0]
-        lane.bind({"x": x, "h": zero, "older": zero})
-        results = []
-        for _ in range(STEPS):
-            lane.run()
-            results.append(lane.outputs()["y"])
-            lane.advance()
-    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+        assert streams(lane)
 
 
 def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> None:

@@ -25,6 +25,7 @@ from runtimes.session.several import compile_sessions
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.stepping import streams
 from tests.runtimes.torch_factories import CHANNELS, OUTPUTS, weights
 
 pytestmark = pytest.mark.filterwarnings(
@@ -98,16 +99,9 @@ def test_bf16_lies_between_float32_ends(graphs: Graphs, name: str) -> None:
 
 
 def test_a_state_goes_on_in_bf16(graphs: Graphs) -> None:
-    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
     with TorchCpu().compile(graphs.step, {"batch": 1}, Settings("bf16", threads=1)) as session:
         (lane,) = session.lanes
-        lane.bind({"x": x, "h": zero, "older": zero})
-        results = []
-        for _ in range(STEPS):
-            lane.run()
-            results.append(lane.outputs()["y"])
-            lane.advance()
-    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=TOLERANCE["bf16"] * 4)
+        assert streams(lane, TOLERANCE["bf16"] * 4)
 
 
 def test_a_processor_that_must_widen_bf16_is_told_of(
@@ -174,21 +168,13 @@ def test_compiled_sessions_are_not_compiled_again_by_the_threads_that_run_them(
 
 def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: Settings) -> None:
     reference = reference_of(graphs.step, 1)
-    zero = np.zeros((1, CHANNELS), np.float32)
     with TorchCpu().compile(graphs.step, {"batch": 1}, compiled) as session:
         lane = session.lanes[0]
         assert session.execution.provider == "inductor"
         lane.bind(reference.inputs)
         lane.run()
         assert agrees(lane.outputs(), reference)
-        x = reference.inputs["x"]
-        lane.bind({"x": x, "h": zero, "older": zero})
-        results = []
-        for _ in range(STEPS):
-            lane.run()
-            results.append(lane.outputs()["y"])
-            lane.advance()
-    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+        assert streams(lane)
     assert any((Path(compiled.cache_dir) / "inductor").rglob("*.so"))
 
 

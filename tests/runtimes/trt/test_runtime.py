@@ -33,6 +33,7 @@ from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, reference_
 from tests.runtimes.graphs import STEPS, Graphs, streamed
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, installed
+from tests.runtimes.stepping import streams
 from tests.runtimes.torch_factories import CHANNELS
 from tests.runtimes.trt.opened import compiled
 
@@ -60,18 +61,10 @@ class TestTensorRt(RuntimeContract):
 def test_state_streams_on_the_device(
     graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
 ) -> None:
-    zero = np.zeros((1, CHANNELS), np.float32)
-    x = np.ones((1, CHANNELS), np.float32)
     settings = Settings(options={"boundary": boundary, "cuda_graph": cuda_graph})
     with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
         lane = session.lanes[0]
-        lane.bind({"x": x, "h": zero, "older": zero})
-        results = []
-        for _ in range(STEPS):
-            lane.run()
-            results.append(lane.outputs()["y"])
-            lane.advance()
-    assert np.allclose(results, streamed(np.stack([x] * STEPS)), atol=1e-5)
+        assert streams(lane)
 
 
 def test_streams_run_in_threads_of_their_own_and_keep_apart(

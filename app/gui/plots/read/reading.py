@@ -48,10 +48,6 @@ class Place:
     y: float
     pixel: tuple[float, float]
 
-    def distance_px(self, x: float, y: float) -> float:
-        dx, dy = (self.x - x) / self.pixel[0], (self.y - y) / self.pixel[1]
-        return float((dx * dx + dy * dy) ** 0.5)
-
 
 class Reader(Protocol):
     """One for each plot, made when it is drawn."""

@@ -15,7 +15,8 @@ from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST
 from app.gui.look.preferences import Preferences
 from app.plan.draft import EMPTY
-from app.plan.plan import Plan, Sweep, load_plan
+from app.plan.plan import Plan, Sweep
+from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
 
 TYPED = {

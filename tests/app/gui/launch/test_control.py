@@ -153,7 +153,7 @@ def test_the_run_goes_on_when_the_window_is_killed(
         "from PySide6.QtCore import QCoreApplication\n"
         "from app.gui.launch.control import RunControl\n"
         "from app.gui.launch.queue import SweepQueue\n"
-        "from app.plan.plan import load_plan\n"
+        "from app.plan.plan_files import load_plan\n"
         "app = QCoreApplication([])\n"
         "control = RunControl(SweepQueue(), Path(sys.argv[1]))\n"
         "control.run(load_plan(Path(sys.argv[2])))\n"

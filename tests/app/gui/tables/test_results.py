@@ -24,6 +24,7 @@ from app.plan.plan import Plan, Sweep
 from app.results.series import Series
 from app.results.table import read_rows
 from tests.app.gui.synthetic import failed, series
+from tests.app.gui.tables.shown import keys_shown, series_shown
 from tests.app.results.filled import NEVER_FILLED, filled_csv
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
@@ -50,10 +51,6 @@ def table(qtbot: QtBot) -> ResultsTable:
     )
     table.show()
     return table
-
-
-def _keys(table: ResultsTable) -> list[str]:
-    return [table._series_at(row).key for row in range(table.filter.rowCount())]
 
 
 def _text(table: ResultsTable, row: int, column: int) -> str:
@@ -85,17 +82,17 @@ def test_what_is_shown_until_somebody_chooses_are_columns() -> None:
 
 def test_sorting_compares_numbers_and_keeps_empty_cells_last(table: ResultsTable) -> None:
     table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
-    assert _keys(table)[:3] == ["a", "c", "b"]
+    assert keys_shown(table)[:3] == ["a", "c", "b"]
     table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
-    assert _keys(table)[:3] == ["b", "c", "a"]
+    assert keys_shown(table)[:3] == ["b", "c", "a"]
 
 
 def test_filtering_needs_every_word(qtbot: QtBot, table: ResultsTable) -> None:
     QTest.keyClicks(table.filter_box, "cnn_tiny OPENVINO")
-    assert _keys(table) == ["b"]
+    assert keys_shown(table) == ["b"]
     table.filter_box.clear()
     QTest.keyClicks(table.filter_box, "signal 11")
-    assert [one.status for one in map(table._series_at, range(1))] == ["crashed"]
+    assert [one.status for one in series_shown(table)] == ["crashed"]
     assert table.count_label.text() == "1 of 4 cases"
 
 
@@ -113,7 +110,7 @@ def test_whatever_ended_without_being_ok_is_found_with_its_reason(table: Results
     found = [_text(table, row, REASON) for row in range(table.filter.rowCount())]
     assert found == [f"why {status}" for status in ends]
     table.status_choice.choose("ok")
-    assert _keys(table) == ["a"]
+    assert keys_shown(table) == ["a"]
 
 
 def test_a_baseline_gives_every_other_row_its_distance(table: ResultsTable) -> None:
@@ -241,7 +238,7 @@ def test_the_baseline_follows_its_case_through_new_data_and_sorting(table: Resul
     table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
     table.set_series([_case("b", 100.0, "openvino-cpu"), _case("a", 50.0)])
     assert table.model.baseline is not None and table.model.baseline.key == "a"
-    assert "+100 %" in _text(table, _keys(table).index("b"), P50)
+    assert "+100 %" in _text(table, keys_shown(table).index("b"), P50)
     table.set_series([_case("b", 100.0, "openvino-cpu")])
     assert table.model.baseline is None
 

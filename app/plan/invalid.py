@@ -1,0 +1,37 @@
+"""What is wrong with the values of a plan: pydantic's finding in our words."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ValidationError
+
+from app.cases.errors import suggestion
+
+
+def in_words(
+    error: ValidationError, plan: type[BaseModel], grid: type[BaseModel]
+) -> tuple[str, str]:
+    """The first fault as a cause and a remedy."""
+    fault = error.errors(include_url=False)[0]
+    place = [part for part in fault["loc"] if isinstance(part, str)]
+    key = place[-1] if place else "plan"
+    if fault["type"] == "extra_forbidden":
+        known = list((grid if "sweeps" in place[:-1] else plan).model_fields)
+        return f"the key {key!r} is not known", suggestion(key, known)
+    where = "plan" if key == "plan" else key
+    if fault["type"] == "missing":
+        return f"{where} is missing", "add it"
+    if fault["type"] == "too_short":
+        return f"{where} is empty, so there is nothing to measure", "give at least one value"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        cause, _, remedy = message.partition("; ")
+        own = (
+            cause if cause.startswith(where.rstrip("s")) else f"{where} {fault['input']!r} {cause}"
+        )
+        return own, remedy
+    return f"{where} = {fault['input']!r} is not valid", _lower(message)
+
+
+def _lower(message: str) -> str:
+    message = message.replace("Input should", "it should")
+    return message[:1].lower() + message[1:]
