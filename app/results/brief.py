@@ -13,6 +13,7 @@ from typing import Any
 from app.results.folder import LIVE, is_being_written
 from app.results.manifest import MANIFEST
 from app.results.plain import printable
+from app.results.regular import read_file
 
 _ENGINES = ("onnxruntime", "onnxruntime-gpu", "openvino", "tensorrt", "torch")
 
@@ -58,7 +59,7 @@ def _state(folder: Path) -> str:
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(read_file(path))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -178,5 +178,5 @@ def _told_of_us(worker: Worker) -> dict[str, Any]:
 
 def worker_name(given: object) -> str:
     """What rows call a worker: as it was called, or its machine where that is a number or none."""
-    named = isinstance(given, str) and not given.isdigit() and "://" not in given
-    return str(given) if named else socket.gethostname()
+    name = given.strip() if isinstance(given, str) else ""
+    return name if name and not name.isdigit() and "://" not in name else socket.gethostname()

@@ -33,6 +33,7 @@ from app.results.live import Live
 from app.results.measured import timed_rounds
 from app.results.rates_found import ANSWERS, RateAnswer, read_answers
 from app.results.reader import JournalReader
+from app.results.regular import read_file
 from app.results.rows import NOT_REACHED, UNFINISHED, worst
 from app.results.run import SAMPLES
 from app.results.series import Series, Standing
@@ -167,7 +168,7 @@ class RunReader:
 
     def _read_live(self) -> Live | None:
         try:
-            data = json.loads((self.folder / LIVE).read_text("utf-8"))
+            data = json.loads(read_file(self.folder / LIVE))
         except (OSError, ValueError):
             return self._state.live  # replaced at this moment, or not there yet
         try:
