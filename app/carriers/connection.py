@@ -223,6 +223,8 @@ class Connection:
                 self._take(values, data)
         except CarrierError as error:
             return error.cause
+        except Exception as error:  # whatever it says, who waits for it must hear of its end
+            return f"what it says can't be understood ({type(error).__name__}: {error})"
         return ""
 
     def _take(self, values: dict[str, Any], data: bytes) -> None:

@@ -91,7 +91,8 @@ class _Host:
             self._cancelled.add(job_id)
             connection = self._connection
         if connection is not None:
-            connection.cancel(job_id, how)
+            # A host that takes nothing keeps who writes to it waiting, which the sweep must not.
+            Thread(target=connection.cancel, args=(job_id, how), daemon=True).start()
 
     def close(self) -> None:
         with self._lock:

@@ -17,7 +17,7 @@ from app.cases.round import Limits
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan, parse_plan
 from app.results.kept_files import KeptFile
-from app.results.regular import read_file
+from app.results.regular import read_json
 from exporters.codec import from_json, to_brief_json, to_json
 
 SCHEMA_VERSION = 2
@@ -138,7 +138,7 @@ def manifest_text(manifest: Manifest) -> str:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a run folder; ResultsError for anything that is none of ours."""
     try:
-        data = json.loads(read_file(folder / MANIFEST))
+        data = read_json(folder / MANIFEST)
         version = data["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
         raise ResultsError(

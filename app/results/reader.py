@@ -37,7 +37,7 @@ def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
         try:
             with open_file(journal) as file:
                 line = lines.read(json.loads(file.readline()), SCHEMA_VERSION)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if isinstance(line, lines.Writer):
             found.setdefault(line.host, line.environment)

@@ -6,10 +6,12 @@ A pipe in the place of one would keep a reader waiting for ever, and a device ha
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 
 def open_file(path: Path) -> BufferedReader:
@@ -32,6 +34,14 @@ def read_file(path: Path, offset: int = 0) -> bytes:
             return file.read()
         except MemoryError:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path)) from None
+
+
+def read_json(path: Path) -> Any:
+    """The value in it; OSError, ValueError also for one that is nested deeper than any of ours."""
+    try:
+        return json.loads(read_file(path))
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def lies_within(folder: Path, path: Path) -> bool:

@@ -154,7 +154,9 @@ class MeasureWorker(Worker):
             left = [job for job, box in self._jobs.items() if box.asked_s < long_ago]
             await self._end([job for job in left if not self._jobs[job].over])
             for job in left:
-                self._jobs[job].forget()
+                self._jobs[job].forget(
+                    f"the sweep was not heard of for {ABANDONED_S:g} s, and the job was ended"
+                )
 
     async def _end(self, jobs: Collection[str]) -> None:
         for job in jobs:

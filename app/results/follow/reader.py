@@ -6,7 +6,6 @@ that a run of thousands of cases opens as fast as a small one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +32,7 @@ from app.results.live import Live
 from app.results.measured import timed_rounds
 from app.results.rates_found import ANSWERS, RateAnswer, read_answers
 from app.results.reader import JournalReader
-from app.results.regular import read_file
+from app.results.regular import read_json
 from app.results.rows import NOT_REACHED, UNFINISHED, worst
 from app.results.run import SAMPLES
 from app.results.series import Series, Standing
@@ -168,7 +167,7 @@ class RunReader:
 
     def _read_live(self) -> Live | None:
         try:
-            data = json.loads(read_file(self.folder / LIVE))
+            data = read_json(self.folder / LIVE)
         except (OSError, ValueError):
             return self._state.live  # replaced at this moment, or not there yet
         try:
