@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, DiskError):
             return 1
         write_error_file(error)
+        return 2
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG or "--debug" in given:
+            raise
+        named = str(error.filename)
+        _say(f"a path of {len(named)} characters is too long ({named:.40}…): give a shorter one")
         return 2
     except KeyboardInterrupt:
         return 130

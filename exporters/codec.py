@@ -30,7 +30,7 @@ def object_of(text: str | bytes) -> dict[str, Any]:
     """One line of another process as a JSON object; {} for anything else that it may print."""
     try:
         values = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
 

@@ -7,15 +7,14 @@ of threads, and goes with this process, however that ends.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import Lock
-
-import psutil
+from threading import Event, Lock
 
 from app.carriers.contract import (
     CarrierError,
@@ -27,11 +26,12 @@ from app.carriers.contract import (
     HostJob,
 )
 from app.carriers.lines import line_there
-from app.carriers.machine import host_here
+from app.carriers.machine import host_here, this_machine
+from app.carriers.own_folder import OwnFolder
 from app.carriers.scrubbed import scrubbed
-from app.carriers.store import FileStore
+from app.carriers.store import FileStore, disk_there
+from app.carriers.turn import Turn
 from app.carriers.under_way import UnderWay
-from app.cases.disk import disk_remedy
 from app.machine import engines
 from app.machine.bell import Bell
 from app.machine.child import Child
@@ -72,12 +72,16 @@ class Agent:
             )
         self._cores = set(cores) or self._usable
         self._root = root or default_root() / "worker"
-        self._store = FileStore(self._root, default_limit_bytes())
-        _remove_abandoned(self._root / "jobs")
+        with disk_there(self._root):
+            for folder in (self._root.parent, self._root):  # the cache may not be there yet
+                private_folder(folder)
+            self._own = OwnFolder(self._root / "agents")
+        self._store = FileStore(self._root, default_limit_bytes(), self._own.path)
+        self._turn = Turn(self._root / _turn_name(machine or this_machine()))
         self._commands = commands or {}
         self._telemetry: Telemetry | None = None
         self._measuring, self._lock = Lock(), Lock()
-        self._known: set[str] = set()
+        self._known: dict[str, Event] = {}
         self._ended_early: set[str] = set()
         self._current: tuple[str, Child] | None = None
 
@@ -95,8 +99,8 @@ class Agent:
         with self._lock:
             if job.id in self._known:
                 raise CarrierError(f"the job {job.id} was handed over twice", "nothing is lost")
-            self._known.add(job.id)
-        with self._measuring, self._job_folder() as folder:
+            given_up = self._known[job.id] = Event()
+        with self._measuring, self._turn_of(given_up), self._job_folder() as folder:
             samples = folder / SAMPLES_FILE
             values = line_there(job, folder, samples, engines.folder())
             for file in job.files:
@@ -113,6 +117,8 @@ class Agent:
         with self._lock:
             if self._current is None or self._current[0] != job_id:
                 self._ended_early.add(job_id)
+                if job_id in self._known:
+                    self._known[job_id].set()
                 return
             child = self._current[1]
             if how == "stop":
@@ -128,6 +134,15 @@ class Agent:
             if self._current is not None:
                 self._current[1].kill()
         self._store.close()
+        self._own.close()
+
+    @contextlib.contextmanager
+    def _turn_of(self, given_up: Event) -> Iterator[None]:
+        """Once nobody else measures on this machine; a job that was given up finds that itself."""
+        with contextlib.ExitStack() as held:
+            with disk_there(self._root):
+                held.enter_context(self._turn.taken(given_up))
+            yield
 
     @contextlib.contextmanager
     def _started(
@@ -177,28 +192,17 @@ class Agent:
 
     @contextlib.contextmanager
     def _job_folder(self) -> Iterator[Path]:
-        jobs = self._root / "jobs"
-        try:
-            jobs.mkdir(exist_ok=True)
+        with disk_there(self._root):
             private_folder(engines.folder().parent)
-            folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=jobs))
-        except OSError as error:
-            raise CarrierError(
-                f"{jobs} can't be written there ({error.strerror})",
-                f"{disk_remedy(str(error))} there, or set GRAPHLAP_CACHE there to another folder",
-            ) from error
+            folder = Path(tempfile.mkdtemp(dir=self._own.path))
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_abandoned(jobs: Path) -> None:
-    """What agents that were killed have left of their jobs."""
-    for folder in jobs.glob("*-*"):
-        pid = folder.name.partition("-")[0]
-        if pid.isdecimal() and not psutil.pid_exists(int(pid)):
-            shutil.rmtree(folder, ignore_errors=True)
+def _turn_name(machine: str) -> str:
+    return f"turn-{hashlib.sha256(machine.encode()).hexdigest()[:16]}"
 
 
 def _keep_threads_to(cores: Collection[int]) -> None:

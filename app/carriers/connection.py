@@ -38,7 +38,7 @@ _SAID_KEPT_BYTES = 4096
 
 
 class Connection:
-    """Begins with the agent's greeting; CarrierError if none comes, or one of another protocol.
+    """Of use once `greeted` has returned, which another thread may end by `close`.
 
     `host` is what messages call it, `command` what starts the agent or leads to it. `lost` says why
     it is over, empty while it is not.
@@ -70,7 +70,22 @@ class Connection:
         self._threads = [Thread(target=one, daemon=True) for one in (self._hear, self._beat)]
         for thread in self._threads:
             thread.start()
-        self._await_greeting()
+
+    def greeted(self) -> None:
+        """Wait for the agent; CarrierError if it does not greet, or speaks another protocol."""
+        try:
+            greeting = self._greeting.result(GREETING_LIMIT_S)
+        except NoAnswer:
+            self.close(f"no Graphlap answered within {GREETING_LIMIT_S:g} s")
+            raise self._gone() from None
+        if greeting.get("protocol") != PROTOCOL:
+            there = greeting.get(GREETING)
+            self.close("it speaks another protocol")
+            raise CarrierError(
+                f"{self.host} has Graphlap {there} and this machine has {graphlap_version()}, "
+                "which do not understand each other",
+                "install the same on both",
+            )
 
     def ask(self, what: str, data: bytes = b"", **values: Any) -> Any:
         """The agent's answer; CarrierError for its refusal, and for none. `data` goes with it."""
@@ -138,21 +153,6 @@ class Connection:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-    def _await_greeting(self) -> None:
-        try:
-            greeting = self._greeting.result(GREETING_LIMIT_S)
-        except NoAnswer:
-            self.close(f"no Graphlap answered within {GREETING_LIMIT_S:g} s")
-            raise self._gone() from None
-        if greeting.get("protocol") != PROTOCOL:
-            there = greeting.get(GREETING)
-            self.close("it speaks another protocol")
-            raise CarrierError(
-                f"{self.host} has Graphlap {there} and this machine has {graphlap_version()}, "
-                "which do not understand each other",
-                "install the same on both",
-            )
 
     def _gone(self) -> CarrierError:
         return CarrierError(f"{self.host}: {self.lost}", "see that graphlap worker runs there")
@@ -223,6 +223,8 @@ class Connection:
                 self._take(values, data)
         except CarrierError as error:
             return error.cause
+        except Exception as error:  # whatever it says, who waits for it must hear of its end
+            return f"what it says can't be understood ({type(error).__name__}: {error})"
         return ""
 
     def _take(self, values: dict[str, Any], data: bytes) -> None:

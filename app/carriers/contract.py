@@ -136,9 +136,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The host is gone, or the way to it: nothing more comes of the job."""
+    """The host is gone, or the way to it: nothing more comes of the job.
+
+    With `is_ours` nothing is wrong with the host: what the job needs is not to be had on the
+    machine of the sweep, and no other host would fare better.
+    """
 
     reason: str
+    is_ours: bool = False
 
 
 Message = Said | Block | Told | Ended | Lost

@@ -6,13 +6,13 @@ The command may lead anywhere, as `ssh` does. A host that was lost is started an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Lock, Thread
 
+from app.carriers.bringing import Unreadable, blocks
 from app.carriers.connection import Connection
 from app.carriers.contract import (
-    BLOCK_BYTES,
     CarrierError,
     Ended,
     Ending,
@@ -37,6 +37,11 @@ class PipedCarrier:
         """All of them, asked at once; CarrierError names those that can't be reached."""
         with ThreadPoolExecutor(len(self._hosts)) as pool:
             asked = [pool.submit(host.doctor) for host in self._hosts.values()]
+            try:
+                wait(asked)
+            except BaseException:  # Ctrl-C: those that wait for an answer end at once
+                self.close()
+                raise
         faults = [fault for one in asked if (fault := one.exception()) is not None]
         ours = [fault for fault in faults if isinstance(fault, CarrierError)]
         for fault in faults:
@@ -53,8 +58,9 @@ class PipedCarrier:
         self._hosts[host].cancel(job_id, how)
 
     def close(self) -> None:
-        for host in self._hosts.values():
-            host.close()
+        """All at once: one that does not hear of it is waited for a second."""
+        with ThreadPoolExecutor(len(self._hosts)) as pool:
+            list(pool.map(_Host.close, self._hosts.values()))
 
 
 class _Host:
@@ -85,7 +91,8 @@ class _Host:
             self._cancelled.add(job_id)
             connection = self._connection
         if connection is not None:
-            connection.cancel(job_id, how)
+            # A host that takes nothing keeps who writes to it waiting, which the sweep must not.
+            Thread(target=connection.cancel, args=(job_id, how), daemon=True).start()
 
     def close(self) -> None:
         with self._lock:
@@ -103,11 +110,12 @@ class _Host:
                 return known
             found = Connection(self._name, self._command, self._silence_s)
             with self._lock:
-                if not self._closed:
-                    self._connection = found
-                    return found
-        found.close()
-        raise CarrierError(f"{self._name} was let go", "start again")
+                self._connection = found
+                is_late = self._closed
+            if is_late:
+                found.close()
+            found.greeted()
+            return found
 
     def _begin(self, job: HostJob, hear: Hear) -> None:
         """Bring what the host lacks, then have the job run; its thread ends when it has begun."""
@@ -124,30 +132,16 @@ class _Host:
                 return
             connection.ask("run", job=job_written(job))
         except CarrierError as error:
-            hear(Lost(str(error)))
+            hear(Lost(str(error), is_ours=isinstance(error, Unreadable)))
 
 
 def _bring(connection: Connection, file: HostFile, cancelled: Callable[[], bool]) -> None:
     """Send the file block by block; CarrierError."""
-    offset = 0
-    try:
-        with file.path.open("rb") as content:
-            while not cancelled():
-                data = content.read(BLOCK_BYTES)
-                connection.ask(
-                    "keep",
-                    sha256=file.sha256,
-                    offset=offset,
-                    size_bytes=file.size_bytes,
-                    data=data,
-                )
-                offset += len(data)
-                if not data or offset >= file.size_bytes:
-                    return
-    except OSError as error:
-        raise CarrierError(
-            f"{file.path} can't be read ({error.strerror})", "export the model again"
-        ) from error
+    for offset, data in blocks(file):
+        if cancelled():
+            return
+        size = file.size_bytes
+        connection.ask("keep", sha256=file.sha256, offset=offset, size_bytes=size, data=data)
 
 
 def _once(hear: Hear) -> Hear:

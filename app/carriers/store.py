@@ -11,46 +11,45 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from threading import Lock
 
 from app.carriers.contract import CarrierError, HostFile
 from app.cases.disk import disk_remedy
 from exporters.digest import file_sha256
-from exporters.private import private_folder
 
+_FORGOTTEN_S = 600.0
+"""A file of which nothing more has come for so long was given up by who brought it."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class FileStore:
-    """`root` is made where it is not there; it holds `limit_bytes` at most."""
+    """`root` is a folder that is there; it holds `limit_bytes` at most. What comes in parts lies in
+    `aside`, an agent's own folder on the same disk. CarrierError where it can't be written."""
 
-    def __init__(self, root: Path, limit_bytes: int) -> None:
+    def __init__(self, root: Path, limit_bytes: int, aside: Path) -> None:
         self._root, self._limit_bytes = root, limit_bytes
-        self._files, self._aside = root / "files", root / "aside"
+        self._files, self._aside = root / "files", aside
         self._coming: dict[str, Path] = {}
-        with _disk(root):
-            private_folder(root)
-            for folder in (self._files, self._aside):
-                folder.mkdir(exist_ok=True)
+        self._keeping = Lock()
+        self._sound: dict[str, tuple[int, ...]] = {}
+        with disk_there(root):
+            self._files.mkdir(exist_ok=True)
 
     def lacks(self, files: Iterable[HostFile]) -> tuple[str, ...]:
-        """The sha256 of those that are not here; the others count as used now."""
-        missing = []
-        for file in files:
-            try:
-                os.utime(self._place(file.sha256))
-            except FileNotFoundError:
-                missing.append(file.sha256)
-        return tuple(dict.fromkeys(missing))
+        """The sha256 of those that are not here whole; the others count as used now."""
+        with disk_there(self._root):
+            return tuple(dict.fromkeys(file.sha256 for file in files if not self._has(file.sha256)))
 
     def keep(self, sha256: str, offset: int, data: bytes, size_bytes: int) -> None:
         """Take the next block of a file, and file it once all `size_bytes` are here.
 
-        CarrierError for a block out of order, a content of another sum, a file that is larger than
-        the store may be, and a disk that is full.
+        Several sweeps may bring one file at once: what is here of it is not taken again.
+        CarrierError for a block that does not follow, a content of another sum, a file that is
+        larger than the store may be, and a disk that is full.
         """
-        place = self._place(sha256)
         if not 0 <= offset <= offset + len(data) <= size_bytes:
             raise CarrierError(f"a block of the file {sha256:.12} lies outside it", "start again")
         if size_bytes > self._limit_bytes:
@@ -59,23 +58,19 @@ class FileStore:
                 f"may hold {self._limit_bytes / 2**20:,.0f} MiB",
                 "set GRAPHLAP_CACHE_LIMIT there to more",
             )
-        with _disk(self._root):
-            if not offset:
+        place = self._place(sha256)
+        with self._keeping, disk_there(self._root):
+            if sha256 not in self._coming:
+                if place.exists():
+                    return
                 self._begin(sha256, size_bytes)
-            coming = self._coming.get(sha256)
-            if coming is None or coming.stat().st_size != offset:
-                raise CarrierError(f"a block of the file {sha256:.12} was lost", "start again")
-            with coming.open("ab") as file:
-                file.write(data)
-            if offset + len(data) == size_bytes:
-                del self._coming[sha256]
-                if file_sha256(coming) != sha256:
-                    coming.unlink()
-                    raise CarrierError(
-                        f"the file {sha256:.12} has another content than it should",
-                        "it changed while it was sent: start again",
-                    )
-                coming.replace(place)
+            try:
+                arrived = self._add(sha256, offset, data)
+            except OSError:
+                self._forget(sha256)
+                raise
+            if arrived == size_bytes:
+                self._file(sha256, place)
 
     def link(self, file: HostFile, folder: Path) -> None:
         """Have the file in `folder` under its name; CarrierError if it is not here any more."""
@@ -89,22 +84,64 @@ class FileStore:
                 "set GRAPHLAP_CACHE_LIMIT there to more",
             ) from None
         except OSError:  # a file system without links
-            with _disk(self._root):
+            with disk_there(self._root):
                 shutil.copyfile(source, target)
 
     def close(self) -> None:
         """Forget what has come in part."""
-        for path in self._coming.values():
-            path.unlink(missing_ok=True)
-        self._coming.clear()
+        for sha256 in tuple(self._coming):
+            self._forget(sha256)
+
+    def _has(self, sha256: str) -> bool:
+        """Whether it is here as it came; what was damaged since is removed, and brought again.
+
+        It is read once by each agent, and again where anything of it has changed.
+        """
+        place = self._place(sha256)
+        try:
+            if _seen(place) != self._sound.get(sha256) and file_sha256(place) != sha256:
+                place.unlink()
+                return False
+            os.utime(place)
+            self._sound[sha256] = _seen(place)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _begin(self, sha256: str, size_bytes: int) -> None:
+        """What nobody goes on to bring is forgotten then."""
+        long_ago = time.time() - _FORGOTTEN_S
+        for other, part in tuple(self._coming.items()):
+            if part.stat().st_mtime < long_ago:
+                self._forget(other)
         self._make_room(size_bytes)
         descriptor, name = tempfile.mkstemp(dir=self._aside)
         os.close(descriptor)
-        stale, self._coming[sha256] = self._coming.get(sha256), Path(name)
-        if stale is not None:
-            stale.unlink(missing_ok=True)
+        self._coming[sha256] = Path(name)
+
+    def _add(self, sha256: str, offset: int, data: bytes) -> int:
+        """How many bytes of the file are here now, with what of the block was not."""
+        part = self._coming[sha256]
+        arrived = part.stat().st_size
+        if offset > arrived:
+            raise CarrierError(f"a block of the file {sha256:.12} was lost", "start again")
+        fresh = data[arrived - offset :]
+        with part.open("ab") as file:
+            file.write(fresh)
+        return arrived + len(fresh)
+
+    def _file(self, sha256: str, place: Path) -> None:
+        part = self._coming.pop(sha256)
+        if file_sha256(part) != sha256:
+            part.unlink()
+            raise CarrierError(
+                f"the file {sha256:.12} has another content than it should",
+                "it changed while it was sent: start again",
+            )
+        part.replace(place)
+
+    def _forget(self, sha256: str) -> None:
+        self._coming.pop(sha256).unlink(missing_ok=True)
 
     def _make_room(self, size_bytes: int) -> None:
         """Remove what was used longest ago until a file of this size fits."""
@@ -135,8 +172,14 @@ def plain(name: str) -> str:
     return name
 
 
+def _seen(place: Path) -> tuple[int, ...]:
+    status = place.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 @contextlib.contextmanager
-def _disk(root: Path) -> Iterator[None]:
+def disk_there(root: Path) -> Iterator[None]:
+    """Whatever the disk of a host refuses is a CarrierError that says where."""
     try:
         yield
     except OSError as error:

@@ -14,7 +14,7 @@ from app.carriers.contract import BLOCK_BYTES, Block, Ended, Hear, Said, Told
 from app.machine.bell import Bell
 from app.machine.child import Child
 from app.machine.watch import Watch
-from exporters.codec import to_json
+from exporters.codec import object_of, to_json
 
 LOOK_EVERY_S = 0.5
 """So often samples are looked for, and an end that no pipe tells of."""
@@ -62,11 +62,8 @@ class UnderWay:
 
     def _note_device(self, line: str) -> None:
         """The worker has said which GPU it computes on: how that is set, only its host can tell."""
-        try:
-            message = json.loads(line)
-        except ValueError:
-            return
-        if isinstance(message, dict) and message.get("event") == "device":
+        message = object_of(line)
+        if message.get("event") == "device":
             state = self._watch.computes_on(str(message.get("uuid", "")))
             if state is not None:
                 self._hear(Said(json.dumps({"event": "gpu", **to_json(state)})))

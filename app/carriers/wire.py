@@ -31,6 +31,8 @@ from exporters.codec import CodecError, from_json, object_of, to_json
 BEAT_S, SILENCE_S = 2.0, 15.0
 BEAT = {"beat": True}
 GREETING = "graphlap_agent"
+LONGEST_LINE_BYTES = 256 * 2**20
+"""What is longer is none of ours: a worker's line may have half of it, and is quoted in one."""
 _SAME = "use the same Graphlap on both sides"
 
 
@@ -62,7 +64,8 @@ class Frames:
         self._wanted = 0
 
     def take(self, data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-        """All that is whole by now; CarrierError for a block that is larger than one may be."""
+        """All that is whole by now; CarrierError for a block or a line that is larger than one may
+        be: what a host says without an end must not fill this machine."""
         self._arrived += data
         while True:
             if self._wanted:
@@ -73,6 +76,8 @@ class Frames:
             end = self._arrived.find(b"\n", self._searched)
             if end < 0:
                 self._searched = len(self._arrived)
+                if self._searched > LONGEST_LINE_BYTES:
+                    raise CarrierError("a line is longer than one may be", _SAME)
                 return
             values = object_of(self._cut(end + 1))
             self._wanted = _size(values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import selectors
 from contextlib import suppress
+from threading import Lock
 
 
 class Bell:
@@ -17,6 +18,7 @@ class Bell:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._heard, self._rung = os.pipe()
+        self._closing, self._closed = Lock(), False
         for end in (self._heard, self._rung):
             os.set_blocking(end, False)
         self._selector.register(self._heard, selectors.EVENT_READ)
@@ -31,9 +33,11 @@ class Bell:
             self._selector.unregister(descriptor)
 
     def ring(self) -> None:
-        """Wake the waiter now, or at its next waiting."""
-        with suppress(BlockingIOError):  # it has been rung often enough
-            os.write(self._rung, b"!")
+        """Wake the waiter now, or at its next waiting; nothing once it is closed."""
+        # After that the descriptor may be that of a file of somebody else.
+        with self._closing, suppress(BlockingIOError):  # it has been rung often enough
+            if not self._closed:
+                os.write(self._rung, b"!")
 
     def wait(self, seconds: float) -> None:
         """Return when there is something to hear, at the latest after so long."""
@@ -42,6 +46,8 @@ class Bell:
                 os.read(self._heard, 4096)
 
     def close(self) -> None:
-        self._selector.close()
-        os.close(self._heard)
-        os.close(self._rung)
+        with self._closing:
+            self._closed = True
+            self._selector.close()
+            os.close(self._heard)
+            os.close(self._rung)

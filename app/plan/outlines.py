@@ -18,7 +18,7 @@ import psutil
 from app.machine.bell import Bell
 from app.machine.child import Child
 from exporters import own
-from exporters.codec import CodecError, from_json, to_json
+from exporters.codec import from_json, to_json
 from exporters.files.outline_request import Outline, OutlineReply, OutlineRequest
 from exporters.types import ExportError
 
@@ -75,7 +75,7 @@ class Outlines:
         while True:
             ended = child.ended()
             for line in child.lines():
-                with contextlib.suppress(ValueError, CodecError):
+                with contextlib.suppress(ValueError, RecursionError):
                     return from_json(OutlineReply, json.loads(line))
             why = self._why_over(child, ended, deadline)
             if why:

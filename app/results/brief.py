@@ -5,7 +5,6 @@ Read from two small files and forgivingly: a list of runs says what it can of ea
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from app.results.folder import LIVE, is_being_written
 from app.results.manifest import MANIFEST
 from app.results.plain import printable
+from app.results.regular import read_json
 
 _ENGINES = ("onnxruntime", "onnxruntime-gpu", "openvino", "tensorrt", "torch")
 
@@ -58,7 +58,7 @@ def _state(folder: Path) -> str:
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

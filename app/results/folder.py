@@ -198,7 +198,7 @@ def refuse_occupied(path: Path) -> None:
 def is_being_written(path: Path) -> bool:
     """Whether some process holds the lock of this run folder now."""
     try:
-        descriptor = os.open(path / LOCK, os.O_RDONLY)
+        descriptor = os.open(path / LOCK, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return False
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "journal"
+_MOST_NAMED = 50
 
 
 class Journal:
@@ -57,4 +58,5 @@ def flush_folder(folder: Path) -> None:
 
 
 def _plain(text: str) -> str:
-    return "".join(c if c.isalnum() or c in "-." else "_" for c in text) or "host"
+    """As a part of a file's name, of which a file system takes 255 bytes."""
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in text[:_MOST_NAMED]) or "host"

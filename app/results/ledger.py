@@ -129,4 +129,5 @@ class Ledger:
             self._cold_starts,
             models_there=self._models_there,
             environments=self.environments,
+            void=self._voided,
         )

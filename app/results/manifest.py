@@ -17,6 +17,7 @@ from app.cases.round import Limits
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan, parse_plan
 from app.results.kept_files import KeptFile
+from app.results.regular import read_json
 from exporters.codec import from_json, to_brief_json, to_json
 
 SCHEMA_VERSION = 2
@@ -134,9 +135,9 @@ def manifest_text(manifest: Manifest) -> str:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a run folder; ResultsError for anything that is none of ours."""
     try:
-        data = json.loads((folder / MANIFEST).read_text("utf-8"))
+        data = read_json(folder / MANIFEST)
         version = data["schema_version"]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ResultsError(
             f"{folder} is no run folder (it has no {MANIFEST})", "give the folder of a run"
         ) from None

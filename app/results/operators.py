@@ -13,6 +13,7 @@ from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.lines import Operators
+from app.results.regular import read_file
 from app.results.table import restored, to_csv
 
 FOLDER = "operators"
@@ -85,7 +86,7 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         return known
     path = run / line.file
     try:
-        rows = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline="")))
+        rows = list(csv.DictReader(io.StringIO(read_file(path).decode("utf-8"), newline="")))
         return replace(known, ops=tuple(_operator(row) for row in rows))
     except (OSError, KeyError, ValueError) as error:
         raise ResultsError(f"{path} can't be read ({error})", "restore it, or remove it") from None

@@ -11,6 +11,7 @@ from pathlib import Path
 from app.cases.target import Target
 from app.results.rate_answer import sentence, subjects
 from app.results.rate_search import Searched, rate_searches
+from app.results.regular import read_json
 from app.results.run import Run
 from app.stats.capacity import bracket
 from exporters.codec import CodecError, from_json, to_json
@@ -70,7 +71,7 @@ def answers_json(found: RatesFound) -> bytes:
 def read_answers(path: Path) -> Mapping[str, RateAnswer]:
     """By case id; {} without the file, or while it is none that can be read."""
     try:
-        return from_json(_File, json.loads(path.read_text("utf-8"))).answers
+        return from_json(_File, read_json(path)).answers
     except (OSError, ValueError, CodecError):
         return {}
 

@@ -15,6 +15,7 @@ from app.results import lines
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
+from app.results.regular import open_file, read_file
 from app.results.run import Run
 from app.results.soundness import sound
 
@@ -34,9 +35,9 @@ def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for journal in sorted((path / FOLDER).glob("*.jsonl")):
         try:
-            with journal.open("rb") as file:
+            with open_file(journal) as file:
                 line = lines.read(json.loads(file.readline()), SCHEMA_VERSION)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if isinstance(line, lines.Writer):
             found.setdefault(line.host, line.environment)
@@ -76,9 +77,7 @@ class JournalReader:
     def _read_on(self, path: Path) -> set[str]:
         offset, number = self._read.get(path, (0, 0))
         try:
-            with path.open("rb") as file:
-                file.seek(offset)
-                data = file.read()
+            data = read_file(path, offset)
         except OSError as error:
             raise ResultsError(
                 f"{path} can't be read ({error.strerror})", "open the run again when it can"

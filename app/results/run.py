@@ -17,6 +17,7 @@ from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.lines import Operators, Writer
 from app.results.manifest import Manifest, MergedRun
+from app.results.regular import read_file
 from exporters.types import ExportedModel
 from runtimes.execution import Clock, Samples
 
@@ -33,6 +34,7 @@ class Run:
     id of their subject, `operators` by the case, `cold_starts` by the id of their subject and by
     process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
     that are left out, by the id of their case and by number, with what is wrong with their samples.
+    `void` has, by the same two, the last attempt of which nothing counts any more.
     """
 
     path: Path
@@ -47,6 +49,7 @@ class Run:
     damaged: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    void: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -59,9 +62,14 @@ class Run:
         return tuple(rounds[number] for number in sorted(rounds))
 
     def writer_of(self, case: Case) -> Writer | None:
-        """Who wrote the last of a case's rounds; None where nobody did, or none says it."""
-        known = self.writers.get(case.case_id)
-        return known[max(known)] if known else None
+        """Who wrote the last of a case's rounds; None where nobody did, or none says it.
+
+        Of a case that a sweep on other machines cancelled, and told so itself, it is the host that
+        measured what there is.
+        """
+        known, rounds = self.writers.get(case.case_id), self.rounds.get(case.case_id, {})
+        measured = [number for number in known or () if number in rounds and rounds[number].samples]
+        return known[max(measured or known)] if known else None
 
     def host_of(self, case: Case) -> str:
         """The machine that measured a case, or is to; "" where nobody says it."""
@@ -116,7 +124,7 @@ class Run:
 def read_records(path: Path) -> np.ndarray:
     """The `RECORD` records of one file [n]; a torn last record is left out."""
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise ResultsError(
             f"{path} can't be read ({error.strerror})",

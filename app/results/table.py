@@ -12,6 +12,7 @@ from app.cases.chosen_columns import all_names, column
 from app.cases.column import Blank, Column, Row, Value
 from app.cases.columns import BY_NAME
 from app.results.plain import storable
+from app.results.regular import read_file
 
 _QUOTE = '"'
 _SPECIAL = re.compile(r'[,"\r\n]')
@@ -55,7 +56,7 @@ def read_rows(path: Path) -> dict[str, Row]:
     A column that is not known, as a later version may write, is passed over.
     """
     try:
-        return rows_of(path.read_bytes().decode("utf-8"))
+        return rows_of(read_file(path).decode("utf-8"))
     except (OSError, UnicodeDecodeError):
         return {}
 

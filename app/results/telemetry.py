@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,9 @@ from app.cases.column import Row
 from app.cases.reading import CPU_DEVICE, Reading
 from app.cases.round import MEASURED, RoundResult
 from app.results.folder import TELEMETRY, telemetry_name
+from app.results.regular import read_file
 from app.results.run import SAMPLES, read_records
-from exporters.codec import from_json
+from exporters.codec import CodecError, from_json
 
 _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
     "gpu_clock_min_mhz": min,
@@ -54,12 +55,29 @@ def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
 
 
 def read_readings(path: Path) -> list[Reading]:
-    """The readings of one round in their order; none without the file, a torn end left out."""
+    """The readings of one round in their order; none without the file, a torn end and what is
+    damaged left out: a round stands without them."""
+    return [reading for reading in _lines(path) if reading is not None]
+
+
+def damaged_readings(path: Path) -> int:
+    """How many lines of the file can't be understood."""
+    return sum(reading is None for reading in _lines(path))
+
+
+def _lines(path: Path) -> Iterator[Reading | None]:
     try:
-        *lines, _ = path.read_bytes().split(b"\n")
+        *lines, _ = read_file(path).split(b"\n")
     except FileNotFoundError:
-        return []
-    return [from_json(Reading, json.loads(line)) for line in lines]
+        return
+    except OSError:
+        yield None
+        return
+    for line in lines:
+        try:
+            yield from_json(Reading, json.loads(line))
+        except (CodecError, ValueError, RecursionError):
+            yield None
 
 
 def _of_round(run: Path, result: RoundResult) -> Row:

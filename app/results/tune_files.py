@@ -15,6 +15,7 @@ from app.machine.available import runtime
 from app.plan.plan import Plan, Sweep
 from app.plan.toml_text import plan_toml
 from app.results.plain import one_line
+from app.results.regular import read_json
 from app.results.run import Run
 from app.results.table import to_csv
 from app.results.tune_answer import Gain, TuneAnswer, TunesFound, described
@@ -62,7 +63,7 @@ def files_of(run: Run, found: TunesFound) -> Iterator[tuple[str, bytes]]:
 def read_answers(path: Path) -> tuple[TuneAnswer, ...]:
     """() without the file, or while it is none that can be read."""
     try:
-        return from_json(_File, json.loads(path.read_text("utf-8"))).answers
+        return from_json(_File, read_json(path)).answers
     except (OSError, ValueError, CodecError):
         return ()
 

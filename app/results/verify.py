@@ -5,6 +5,7 @@ Unlike a reader, which stops at the first line that it can't understand, this on
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,16 +13,17 @@ from pathlib import Path
 
 from app.cases.round import RoundResult
 from app.results import lines
-from app.results.folder import RESULTS, is_being_written
+from app.results.folder import RESULTS, TELEMETRY, is_being_written
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import read_manifest
+from app.results.regular import open_file, read_file
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.soundness import sound
 from app.results.table import read_rows, rows_of, to_csv
+from app.results.telemetry import damaged_readings
 from exporters.codec import CodecError
-from exporters.digest import file_sha256
 
 _RESUME = "resume the run: --resume"
 
@@ -74,7 +76,7 @@ def verify(folder: Path) -> Verified:
     findings, rounds = list(found.findings), list(found.rounds())
     if not live:
         findings += _left_over(folder, found.files)
-    findings += [*_kept(found.run), *_operators(found.run)]
+    findings += [*_kept(found.run), *_operators(found.run), *_telemetry(found.run)]
     if not live and all(finding.harmless for finding in findings):
         findings += _rows(found.run)
     samples = sum(result.iterations for result in rounds)
@@ -108,7 +110,7 @@ def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
     """Each line, or what is wrong with it; None for a kind that is not known."""
     name = f"{FOLDER}/{path.name}"
     try:
-        *whole, torn = path.read_bytes().split(b"\n")
+        *whole, torn = read_file(path).split(b"\n")
     except OSError as error:
         yield Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
         return
@@ -146,7 +148,8 @@ def _kept(run: Run) -> Iterator[Finding]:
         if not file.kept:
             continue
         try:
-            same = file_sha256(run.path / file.kept) == file.sha256
+            with open_file(run.path / file.kept) as copy:
+                same = hashlib.file_digest(copy, "sha256").hexdigest() == file.sha256
         except OSError as error:
             what = f"the copy of {file.path} can't be read ({error.strerror})"
             yield Finding(file.kept, what, "restore it from a copy")
@@ -162,6 +165,14 @@ def _operators(run: Run) -> Iterator[Finding]:
         if told.file and not (run.path / told.file).is_file():
             remedy = f"remove the line of {told.case_id} of the kind operators, then {_RESUME}"
             yield Finding(told.file, "is not there", remedy)
+
+
+def _telemetry(run: Run) -> Iterator[Finding]:
+    """What the devices told, without which a round stands."""
+    for path in sorted((run.path / TELEMETRY).glob("*")):
+        if lines_lost := damaged_readings(path):
+            what = f"has {lines_lost:,} damaged line{'s' * (lines_lost > 1)}, which do not count"
+            yield Finding(f"{TELEMETRY}/{path.name}", what, "restore it from a copy", harmless=True)
 
 
 def _rows(run: Run) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from app.results.lines import KINDS
 from app.results.live import Live
 from app.results.manifest import Manifest
 from app.sweep.work.round import Progress
-from exporters.codec import CodecError, from_json, to_json
+from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import Definition, StatePair
 from tests.exporters.drawn import drawn
@@ -145,6 +145,12 @@ def test_a_damaged_value_of_any_size_makes_a_short_sentence() -> None:
     with pytest.raises(CodecError) as caught:
         from_json(Damaged, {"name": ["long"] * 10_000})
     assert len(str(caught.value)) < 120
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"a":' * 100_000, "5", "null", "{", b"\xff\xfe"])
+def test_a_line_that_is_no_object_says_nothing(line: str | bytes) -> None:
+    """An engine may print anything, and what it prints must not end the sweep."""
+    assert object_of(line) == {}
 
 
 def test_what_has_no_form_in_json_is_refused_where_it_is_written() -> None:

@@ -33,6 +33,7 @@ class DaskCarrier:
         self._silence_s = silence_s
         self._hosts: dict[str, str] = {}
         self._jobs: dict[str, tuple[str, Future[None]]] = {}
+        self._cancelled: set[str] = set()
         security, context = credentials("client", self._address, {})
         reach(self._address, context)
         self._loop = LoopThread("dask carrier")
@@ -53,6 +54,7 @@ class DaskCarrier:
 
     def cancel(self, host: str, job_id: str, how: Ending) -> None:
         if job_id in self._jobs:
+            self._cancelled.add(job_id)
             self._loop.begin(self._cancel(host, job_id, how))
 
     def close(self) -> None:
@@ -101,7 +103,9 @@ class DaskCarrier:
         if worker is None:
             hear(Lost(f"the worker {host} is gone"))
             return
-        await travel(self._link, worker, job, hear, self._silence_s)
+        await travel(
+            self._link, worker, job, hear, self._silence_s, lambda: job.id in self._cancelled
+        )
 
     async def _cancel(self, host: str, job_id: str, how: Ending) -> None:
         worker = self._hosts.get(host)
@@ -112,6 +116,7 @@ class DaskCarrier:
 
     async def _close(self) -> None:
         """Jobs that are left end on their hosts too."""
+        self._cancelled.update(self._jobs)
         left = [self._cancel(host, job_id, "kill") for job_id, (host, _) in self._jobs.items()]
         await asyncio.gather(*left)
         ways = [asyncio.wrap_future(way) for _, way in list(self._jobs.values())]

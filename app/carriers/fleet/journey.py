@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from distributed import Future
 
+from app.carriers.bringing import Unreadable, blocks
 from app.carriers.contract import (
-    BLOCK_BYTES,
     CarrierError,
     Ended,
     Hear,
@@ -29,14 +29,25 @@ LAST_WORD_S = 2.0
 _PAUSE_S = 0.5
 
 
-async def travel(link: Link, worker: str, job: HostJob, hear: Hear, silence_s: float) -> None:
+async def travel(
+    link: Link,
+    worker: str,
+    job: HostJob,
+    hear: Hear,
+    silence_s: float,
+    cancelled: Callable[[], bool],
+) -> None:
     """Run the job on the worker and tell what comes of it; the last is `Ended` or `Lost`.
 
-    A worker from which nothing came for `silence_s` is given up.
+    A worker from which nothing came for `silence_s` is given up. A job that is `cancelled` while
+    its files are brought does not begin.
     """
     told = _Once(hear)
     try:
-        await _bring(link, worker, job.files, silence_s)
+        await _bring(link, worker, job.files, silence_s, cancelled)
+        if cancelled():
+            told(Ended("it was cancelled before it began", killed=True))
+            return
         task = link.submit(worker, job.id, packed_job(job))
         try:
             await _first_end(
@@ -50,6 +61,9 @@ async def travel(link: Link, worker: str, job: HostJob, hear: Hear, silence_s: f
         raise
     except _Gone as error:
         told(Lost(str(error)))
+        return
+    except Unreadable as error:
+        told(Lost(str(error), is_ours=True))
         return
     except CarrierError as error:
         told(Lost(str(error)))
@@ -81,28 +95,30 @@ class _Once:
             self._hear(message)
 
 
-async def _bring(link: Link, worker: str, files: Sequence[HostFile], within_s: float) -> None:
+async def _bring(
+    link: Link,
+    worker: str,
+    files: Sequence[HostFile],
+    within_s: float,
+    cancelled: Callable[[], bool],
+) -> None:
     """What the host lacks, block by block; it knows files by their content."""
     if not files:
         return
     lacking = await link.ask(worker, "lacks", within_s, files=packed_files(files))
     for file in {file.sha256: file for file in files if file.sha256 in lacking}.values():
-        with file.path.open("rb") as content:
-            offset = 0
-            while offset < file.size_bytes or not offset:
-                data = await asyncio.to_thread(content.read, BLOCK_BYTES)
-                await link.ask(
-                    worker,
-                    "keep",
-                    within_s,
-                    sha256=file.sha256,
-                    offset=offset,
-                    data=data,
-                    size_bytes=file.size_bytes,
-                )
-                if not data:
-                    break
-                offset += len(data)
+        coming = blocks(file)
+        while (block := await asyncio.to_thread(next, coming, None)) and not cancelled():
+            offset, data = block
+            await link.ask(
+                worker,
+                "keep",
+                within_s,
+                sha256=file.sha256,
+                offset=offset,
+                data=data,
+                size_bytes=file.size_bytes,
+            )
 
 
 async def _listen(link: Link, worker: str, job: HostJob, told: _Once, silence_s: float) -> None:

@@ -154,7 +154,9 @@ class MeasureWorker(Worker):
             left = [job for job, box in self._jobs.items() if box.asked_s < long_ago]
             await self._end([job for job in left if not self._jobs[job].over])
             for job in left:
-                self._jobs[job].forget()
+                self._jobs[job].forget(
+                    f"the sweep was not heard of for {ABANDONED_S:g} s, and the job was ended"
+                )
 
     async def _end(self, jobs: Collection[str]) -> None:
         for job in jobs:
@@ -178,5 +180,5 @@ def _told_of_us(worker: Worker) -> dict[str, Any]:
 
 def worker_name(given: object) -> str:
     """What rows call a worker: as it was called, or its machine where that is a number or none."""
-    named = isinstance(given, str) and not given.isdigit() and "://" not in given
-    return str(given) if named else socket.gethostname()
+    name = given.strip() if isinstance(given, str) else ""
+    return name if name and not name.isdigit() and "://" not in name else socket.gethostname()

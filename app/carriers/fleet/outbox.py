@@ -33,6 +33,7 @@ class Outbox:
         self.asked_s = time.monotonic()
         self.began = False
         self.over = False
+        self._why_forgotten = "the job ran before, and what it said was taken then"
 
     def hear(self, message: Message) -> None:
         """Take the job's next message; never waits. Nothing after its last is taken."""
@@ -43,8 +44,9 @@ class Outbox:
         """The last message, said in the loop; nothing if there is one."""
         self._take(message)
 
-    def forget(self) -> None:
-        """Let go of all that waits: nobody comes for it."""
+    def forget(self, why: str) -> None:
+        """Let go of all that waits: nobody comes for it. Who comes after all is told why."""
+        self._why_forgotten = why
         self._taken += len(self._waiting)
         self._waiting.clear()
 
@@ -55,7 +57,7 @@ class Outbox:
         them to somebody else, and is lost to who asks now.
         """
         if number < self._taken:
-            return (Lost("the job ran before, and what it said was taken then"),)
+            return (Lost(self._why_forgotten),)
         self.asked_s = time.monotonic()
         del self._waiting[: number - self._taken]
         self._taken = max(self._taken, number)

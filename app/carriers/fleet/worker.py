@@ -101,7 +101,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("address", help="the Dask scheduler: tls://HOST:8786")
-    add("--name", default=worker_name(None), help="what rows call this machine (its own name)")
+    add(
+        "--name",
+        default=worker_name(None),
+        type=worker_name,
+        help="what rows call this machine (its own name)",
+    )
     add("--cores", metavar="N,…", default=(), type=_cores, help="what to measure on: 2,3 or 2-5")
     add("--machine", default="", help="workers of one machine take turns (of one kernel)")
     add("--tls-ca-file", metavar="FILE", help="the authority that signed all certificates")

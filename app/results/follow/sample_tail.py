@@ -14,6 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, latency_ns
+from app.results.regular import open_file
 from app.stats.histogram import BINS, Histogram
 
 CHUNK = 1 << 17
@@ -48,7 +49,7 @@ class SampleTail:
         """
         before = self.records
         try:
-            with self.path.open("rb") as file:
+            with open_file(self.path) as file:
                 self._notice_new_file(file)
                 file.seek(self.records * RECORD.itemsize)
                 for _ in range(chunks):

@@ -5,7 +5,6 @@ Its rows, what searches for a rate and over options have found, and what goes on
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from app.cases.column import Row
 from app.results.folder import LIVE, RESULTS
 from app.results.live import Live
 from app.results.rates_found import ANSWERS, RateAnswer, read_answers
+from app.results.regular import read_json
 from app.results.table import read_rows
 from app.results.tune_answer import TuneAnswer
 from app.results.tune_files import ANSWERS as LADDERS
@@ -61,6 +61,6 @@ def read_live(folder: Path) -> Live | None:
     """What the batch parent says of this moment; None where nothing of it can be read, as while it
     is replaced."""
     try:
-        return from_json(Live, json.loads((folder / LIVE).read_text("utf-8")))
+        return from_json(Live, read_json(folder / LIVE))
     except (OSError, ValueError):
         return None

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from app.cases.accuracy import subject_of
@@ -20,6 +21,7 @@ from app.results.merging.naming import Names
 from app.results.merging.rounds import Moved, Taken, moved_cases, taken_rounds
 from app.results.merging.sources import Source
 from app.results.operators import FOLDER as OPERATORS
+from app.results.regular import lies_within
 from app.results.run import SAMPLES
 from exporters.types import ExportedModel
 
@@ -131,7 +133,7 @@ def _add(journal: _Journal, files: dict[str, Path], one: Taken, tried: bool) -> 
     if name:
         files[f"{SAMPLES}/{name}"] = run.path / SAMPLES / result.samples
     told = run.path / TELEMETRY / telemetry_name(moved.old.case_id, result.round)
-    if told.is_file():
+    if lies_within(run.path, told):
         files[f"{TELEMETRY}/{telemetry_name(new.case_id, result.round)}"] = told
     journal.rounds.append(replace(result, case_id=new.case_id, samples=name))
 
@@ -157,7 +159,7 @@ def _afterwards(
     operators = run.operators.get(old.case_id)
     if operators is not None:
         path = run.path / operators.file
-        there = bool(operators.file) and path.is_file()
+        there = bool(operators.file) and lies_within(run.path, path)
         name = f"{OPERATORS}/{case_id}.csv" if there else ""
         line = replace(operators, case_id=case_id, file=name)
         if operators.file and not there:
@@ -169,7 +171,8 @@ def _inputs(sources: Sequence[Source]) -> Iterator[tuple[str, Path]]:
     """What was fed, with the folder in the name of what has the same name as another's."""
     seen: dict[str, Path] = {}
     for source in sources:
-        for path in sorted((source.run.path / INPUTS).glob("*.npz")):
+        folder = source.run.path
+        for path in sorted(filter(partial(lies_within, folder), (folder / INPUTS).glob("*.npz"))):
             first = seen.setdefault(path.name, path)
             if first is path:
                 yield f"{INPUTS}/{path.name}", path

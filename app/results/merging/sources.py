@@ -9,9 +9,12 @@ from pathlib import Path
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
-from app.results.folder import is_being_written
+from app.results.folder import TELEMETRY, is_being_written
+from app.results.inputs import INPUTS
 from app.results.lines import Writer
 from app.results.manifest import Begun, MergedRun, read_manifest
+from app.results.operators import FOLDER as OPERATORS
+from app.results.regular import lies_within
 from app.results.run import Run
 from app.results.verify import read_whole
 
@@ -60,10 +63,19 @@ def read_source(path: Path, name: str = "") -> Source:
     if is_being_written(path):
         raise ResultsError(f"{path} is being measured", "merge it when it has ended, or stop it")
     found = read_whole(path)
-    lost = (f"{path / one.file} {one.what}" for one in found.findings if not one.harmless)
+    lost = [f"{path / one.file} {one.what}" for one in found.findings if not one.harmless]
+    lost += [f"{one} leads out of the run's folder" for one in _leading_out(path)]
     writers = (_writer_of(found.run, result) for result in found.rounds())
     by_name = {writer.writer: writer for writer in writers}
     return Source(path, name, found.run, by_name, tuple(lost))
+
+
+def _leading_out(run: Path) -> Iterator[Path]:
+    """Links of a folder to what is somebody's else, which no checksum of the run tells of."""
+    for folder in (INPUTS, OPERATORS, TELEMETRY):
+        for path in sorted((run / folder).glob("*")):
+            if path.is_symlink() and not lies_within(run, path):
+                yield path
 
 
 def _writer_of(run: Run, result: RoundResult) -> Writer:

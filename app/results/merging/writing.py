@@ -109,7 +109,7 @@ def _link(path: Path, to: Path) -> None:
     if to.exists():
         return
     try:
-        os.link(path, to)
+        os.link(path.resolve(), to)
     except OSError:
         shutil.copyfile(path, to)
         with to.open("rb") as file:
@@ -131,7 +131,7 @@ def _kept_in(file: KeptFile, sources: Sequence[Source]) -> Path:
     for source in sources:
         path = source.run.path / file.kept
         with contextlib.suppress(OSError):
-            if file_sha256(path) == file.sha256:
+            if path.is_file() and file_sha256(path) == file.sha256:
                 return path
     return Path()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -33,14 +33,16 @@ from app.sweep.work.round import SettledRound
 from runtimes.base import Available
 
 MOST_ATTEMPTS = 3
-"""A case that has lost so many hosts is taken for what ends them."""
+"""A case in which so many hosts were lost is taken for what ends them."""
 
 
 class _Loss(NamedTuple):
-    """A host that was lost in a round of a case, as a sentence says it."""
+    """A host that was lost in a round of a case, as a sentence says it. Where the round had not
+    begun there the case is not in doubt: a network that fails loses every host."""
 
     host: str
     why: str
+    has_begun: bool
 
 
 @dataclass(slots=True)
@@ -66,13 +68,15 @@ class HostedSweep:
     def __post_init__(self) -> None:
         schedule = self.schedule
         self._exports = Exports(schedule)
+        void = _void_by_case(self.recorded)
         for case in schedule.cases:
             rounds = self.recorded.rounds.get(case.case_id, {}).values()
             counting = [result for result in rounds if result.status != "cancelled"]
             ended = not ENDED.isdisjoint(result.status for result in counting)
             numbers = [result.round for result in counting]
             self._tally.add(case.case_id, self.enough.wanted(case), numbers, ended)
-            self._attempts[case.case_id] = max((r.attempt for r in counting), default=1)
+            begun = max((result.attempt for result in rounds), default=1)
+            self._attempts[case.case_id] = max(begun, void.get(case.case_id, 0) + 1)
             if counting:
                 self._belongs[case.case_id] = self._host_of(case)
         self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
@@ -157,6 +161,8 @@ class HostedSweep:
             self.take(work.result)
             seconds = time.monotonic() - self._handed_out_s[bench.name]
             self.schedule.budget.learn(work.result.case_id, seconds)
+        elif work.unsent:
+            self._settle(work.case, "cancelled", work.unsent)
         elif work.lost:
             self._take_loss(bench, work)
 
@@ -166,7 +172,7 @@ class HostedSweep:
         why = f"{bench.name} was lost in its round {number + 1} ({work.lost})"
         bench.losses += 1
         losses = self._losses.setdefault(case.case_id, [])
-        losses.append(_Loss(bench.name, why))
+        losses.append(_Loss(bench.name, why, work.has_begun))
         if bench.losses >= MOST_LOSSES:
             bench.out = work.lost
             told = f"{bench.name} is left out: it was lost {MOST_LOSSES} times, last {work.lost}"
@@ -175,11 +181,11 @@ class HostedSweep:
                 self._tell("no host is left: --resume the run, with these or with --cluster others")
         self._attempts[case.case_id] += 1
         if len(losses) >= MOST_ATTEMPTS:
-            self._settle(
-                case,
-                "crashed",
-                "; ".join(loss.why for loss in losses) + ": measure this case alone",
-            )
+            told = "; ".join(loss.why for loss in losses)
+            if all(loss.has_begun for loss in losses):
+                self._settle(case, "crashed", f"{told}: measure this case alone")
+            else:
+                self._settle(case, "cancelled", f"{told}: --resume the run")
         if case.host:
             self._go_on_there(bench, case, number)
             return
@@ -219,7 +225,7 @@ class HostedSweep:
                 )
                 if isinstance(work, SettledRound):
                     self._tally.end(case.case_id)
-                    return work
+                    return self._of_this_attempt(work)
                 if schedule.budget.round_fits(case.case_id, self._guess_s(case)):
                     bench.is_measuring = True
                     self._handed_out_s[bench.name] = time.monotonic()
@@ -292,4 +298,19 @@ class HostedSweep:
     def _settle(self, case: Case, status: Status, reason: str) -> None:
         number = self._tally.first_missing(case.case_id)
         self._tally.end(case.case_id)
-        self._ready.append(settled(self.schedule, case, number, status, reason))
+        known = settled(self.schedule, case, number, status, reason)
+        self._ready.append(self._of_this_attempt(known))
+
+    def _of_this_attempt(self, work: SettledRound) -> SettledRound:
+        """What is void of earlier ones must not take this along."""
+        attempt = self._attempts[work.case.case_id]
+        work.result = replace(work.result, attempt=attempt)
+        return work
+
+
+def _void_by_case(recorded: Run) -> dict[str, int]:
+    """The last attempt at each case of which a round is void: what follows is one more."""
+    found: dict[str, int] = {}
+    for (case_id, _), attempt in recorded.void.items():
+        found[case_id] = max(attempt, found.get(case_id, 0))
+    return found

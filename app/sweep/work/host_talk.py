@@ -26,7 +26,8 @@ class HostTalk:
     """A `Talk` and the `Eye` on it in one: its host looks at it, and tells what it sees.
 
     `job` lacks its line, which is the first that is sent. The samples arrive in the file `samples`;
-    `crc32` is that of what has arrived. `lost` says why nothing more is heard, empty otherwise.
+    `crc32` is that of what has arrived. `lost` says why nothing more is heard, empty otherwise, and
+    `is_ours` that it is for want of something on this machine.
     """
 
     pid: int | None = None
@@ -42,7 +43,7 @@ class HostTalk:
         self._file: BinaryIO | None = None
         self._sent = self._begun = self._closed = False
         self._end: Ended | None = None
-        self.lost = ""
+        self.lost, self.is_ours = "", False
         self.too_large = False
         self.crc32, self.arrived_bytes = 0, 0
 
@@ -111,7 +112,7 @@ class HostTalk:
             self._take(self._heard.popleft())
 
     def _take(self, message: Message) -> None:
-        self._begun = True
+        self._begun |= not isinstance(message, Ended | Lost)
         match message:
             case Said(line):
                 self._lines.append(line)
@@ -121,8 +122,8 @@ class HostTalk:
                 self._readings += readings
             case Ended():
                 self._end, self.too_large = message, message.too_large
-            case Lost(reason):
-                self.lost = reason
+            case Lost(reason, is_ours):
+                self.lost, self.is_ours = reason, is_ours
 
     def _write(self, offset: int, data: bytes) -> None:
         if self.lost:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from app.carriers.bringing import unreadable
 from app.carriers.contract import Carrier, HostJob
 from app.cases.case import Case
 from app.cases.round import MeasureJob, RoundResult
@@ -14,6 +15,7 @@ from app.results.folder import samples_name
 from app.sweep.work.base import ALONE, Needs, Starter
 from app.sweep.work.brought import brought
 from app.sweep.work.host_talk import HostPlace, HostTalk
+from app.sweep.work.process import BRINGING_LIMIT_S
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import to_json
 
@@ -36,7 +38,9 @@ class Way:
 
 class HostedRound(RoundWork):
     """`lost` says why nothing came of it that counts, where the host or the way to it failed; the
-    case is then begun again. `attempt` counts from 1, `said` is what the row tells of earlier ones.
+    case is then begun again. `unsent` says so where what it needs is not on this machine any more,
+    so that no host can measure it. `attempt` counts from 1, `said` is what the row tells of
+    earlier ones.
     """
 
     def __init__(
@@ -54,7 +58,8 @@ class HostedRound(RoundWork):
         said: tuple[str, ...] = (),
     ) -> None:
         super().__init__(case, job, time_limit_s, needs, memory_limit_bytes, tried, compile_limit_s)
-        self.host, self.attempt, self.lost = way.host, attempt, ""
+        self.host, self.attempt = way.host, attempt
+        self.lost = self.unsent = ""
         self._way, self._said = way, (*way.said, *said)
         self._there = job
         self._starts = 0
@@ -64,7 +69,11 @@ class HostedRound(RoundWork):
         """Wherever the sweep itself is: the host has its own place."""
         self._starts += 1
         job_id = f"{self.job.case_id}.{self.job.round}.{self.attempt}.{self._way.mark}"
-        self._there, files = brought(self.job, self._way.send_code)
+        try:
+            self._there, files = brought(self.job, self._way.send_code)
+        except OSError as error:
+            self._leave(unreadable(str(error.filename), error.strerror or str(error)))
+            return
         job = HostJob(
             # One that begins again, since its host slept, is another job.
             id=job_id if self._starts == 1 else f"{job_id}.{self._starts}",
@@ -78,6 +87,11 @@ class HostedRound(RoundWork):
         self._far = HostTalk(way.carrier, way.host, job, Path(self.job.samples_path), way.ring)
         super().start(HostPlace(self._far))
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was heard of its worker: a loss before is none of the case."""
+        return self._begun
+
     def text(self) -> str:
         return f"{self.host}: {super().text()}"
 
@@ -85,12 +99,24 @@ class HostedRound(RoundWork):
         job: Mapping[str, Any] = to_json(self._there)
         return job
 
+    def _leave(self, why: str) -> None:
+        self.over, self.result = True, None
+        self.unsent = self._why_dropped = why
+
     def _settle(self) -> None:
         super()._settle()
         if self._again or (self._why_dropped and not self._disk_full):
             return
         assert self._far is not None, "it was started"
-        self.lost = self._far.lost or self._disk_of_the_host() or _unlike(self._far, self.result)
+        if self._far.is_ours:
+            self._leave(self._far.lost)
+            return
+        self.lost = (
+            self._far.lost
+            or self._never_begun()
+            or self._disk_of_the_host()
+            or _unlike(self._far, self.job, self.result)
+        )
         if self.lost:
             self.result = None
             self._why_dropped = f"{self.host} was lost in it ({self.lost})"
@@ -103,14 +129,24 @@ class HostedRound(RoundWork):
                 warnings=(*self._said, *result.warnings),
             )
 
+    def _never_begun(self) -> str:
+        """The limit of the round itself counts from its beginning, and says nothing of this."""
+        if self._begun or not self._too_late:
+            return ""
+        return f"its job had not begun after {BRINGING_LIMIT_S / 60:g} minutes"
+
     def _disk_of_the_host(self) -> str:
         """That it is full ends nothing here: the case goes on elsewhere."""
         said, self._disk_full = self._why_dropped if self._disk_full else "", False
         return said
 
 
-def _unlike(far: HostTalk, result: RoundResult | None) -> str:
-    """Whether what has arrived is what the worker wrote."""
-    if result is None or not result.samples or result.samples_crc32 == far.crc32:
+def _unlike(far: HostTalk, job: MeasureJob, result: RoundResult | None) -> str:
+    """Whether what has arrived is of this round, and what the worker wrote."""
+    if result is None:
+        return ""
+    if (result.case_id, result.round) != (job.case_id, job.round):
+        return "it answered for another round"
+    if not result.samples or result.samples_crc32 == far.crc32:
         return ""
     return "its samples did not arrive as they were written"

@@ -197,7 +197,7 @@ class RoundWork(ProcessWork):
             self.over, self._why_dropped = True, STOPPED
             return "dropped"
         self.start(self._place)
-        return "told"
+        return "dropped" if self.over else "told"  # what it needs may have gone meanwhile
 
     @property
     def _eye(self) -> Eye:

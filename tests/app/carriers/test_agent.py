@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import stat
+import subprocess
 import sys
 import threading
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
 from app.carriers.agent import Agent
@@ -23,6 +25,7 @@ from exporters.digest import file_sha256
 from exporters.types import ExportedModel
 from tests.app.carriers.hosts import Heard, agent_of, carrier_of, child_of, is_gone, job, wait_until
 from tests.app.sweep.sweeps import exported_add
+from tests.checkout import ROOT
 
 
 @pytest.fixture
@@ -60,7 +63,8 @@ def test_a_round_is_measured_as_here_and_its_samples_arrive_as_they_were_written
     records = np.frombuffer(heard.samples, RECORD)
     assert (records["phase"] == MEASURED).sum() == result.iterations
     assert zlib.crc32(heard.samples) == result.samples_crc32
-    assert not any((tmp_path / "worker" / "jobs").iterdir()), "nothing of a job is left"
+    (own,) = (tmp_path / "worker" / "agents").iterdir()
+    assert [path.name for path in own.iterdir()] == ["lock"], "nothing of a job is left"
 
 
 def test_one_that_is_handed_over_twice_runs_once(
@@ -163,6 +167,38 @@ def test_files_of_another_content_or_of_no_files_name_are_refused(
         agent.run(HostJob("c.0.1", "round", line), Heard())
 
 
+def test_a_cache_that_begins_with_an_agent_is_its_owners_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Engines that were compiled for jobs lie there, and hold their networks."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "home" / "cache"))
+    before = os.umask(0)
+    try:
+        Agent().close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "home" / "cache").stat().st_mode) == 0o700
+
+
+def test_two_sweeps_bring_one_file_at_once(agent: Agent, tmp_path: Path) -> None:
+    """To a worker of Dask's, which knows both; the second goes on where the first has come to."""
+    path = tmp_path / "f"
+    path.write_bytes(b"abcdef")
+    file = HostFile(file_sha256(path), 6, "f", path)
+    for offset, data in (
+        (0, b"ab"),
+        (0, b"ab"),
+        (2, b"cd"),
+        (0, b"abcd"),
+        (2, b"cdef"),
+        (4, b"ef"),
+    ):
+        agent.keep(file.sha256, offset, data, 6)
+    assert agent.lacks((file,)) == ()
+    with pytest.raises(CarrierError, match="was lost"):
+        agent.keep("1" * 64, 2, b"c", 3)
+
+
 def test_the_store_stays_within_its_bound_and_takes_nothing_from_a_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,16 +220,71 @@ def test_cores_that_are_not_there_are_refused(tmp_path: Path) -> None:
         Agent(cores=(4000,), root=tmp_path / "worker")
 
 
-def test_jobs_of_an_agent_that_was_killed_are_cleared_away(tmp_path: Path) -> None:
-    ended = psutil.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    left = tmp_path / "worker" / "jobs" / f"{ended.pid}-x"
-    mine = tmp_path / "worker" / "jobs" / f"{os.getpid()}-x"
-    left.mkdir(parents=True)
-    mine.mkdir()
-    Agent(root=tmp_path / "worker")
+def test_what_an_agent_that_was_killed_has_left_is_cleared_away(tmp_path: Path) -> None:
+    """Its jobs and files that had come in part; the folder may be shared by machines that know
+    nothing of each other's processes."""
+    root = tmp_path / "worker"
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom app.carriers.agent import Agent\n"
+        "agent = Agent(root=Path(sys.argv[1]))\n"
+        "agent.keep('0' * 64, 0, b'part', 9)\nos._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(root)], cwd=ROOT, check=False)
+    (left,) = (root / "agents").iterdir()
+    assert len(list(left.iterdir())) == 2, "its lock and the part of a file"
+    mine = Agent(root=root)
+    assert left.exists(), "one that has only begun is not there long enough"
+    for folder in (root / "agents").iterdir():
+        os.utime(folder, (1.0, 1.0))
+    other = Agent(root=root)
     assert not left.exists()
-    assert mine.exists(), "another agent's that is at work"
+    assert len(list((root / "agents").iterdir())) == 2, "agents that are at work keep theirs"
+    for agent in (mine, other):
+        agent.close()
+    assert not any((root / "agents").iterdir())
+
+
+def test_a_file_that_was_damaged_in_the_store_is_brought_again(
+    agent: Agent, model: ExportedModel, tmp_path: Path
+) -> None:
+    asked, heard = job(model, tmp_path), Heard()
+    bring(agent, asked)
+    file = asked.files[0]
+    for damage in (b"", b"\0" * file.size_bytes):
+        (tmp_path / "worker" / "files" / file.sha256).write_bytes(damage)
+        assert agent.lacks(asked.files) == (file.sha256,)
+        bring(agent, asked)
+    agent.run(asked, heard)
+    assert result_of(heard).status == "ok"
+
+
+def test_agents_of_several_sweeps_take_turns_on_one_machine(
+    model: ExportedModel, tmp_path: Path
+) -> None:
+    """Each sweep that comes by ssh has an agent of its own, which knows nothing of the others."""
+    agents = [Agent(root=tmp_path / "worker") for _ in range(3)]
+    jobs = [replace(job(model, tmp_path, min_s=60.0), id="long"), *[job(model, tmp_path)] * 2]
+    heard = [Heard() for _ in agents]
+    bring(agents[0], jobs[0])
+    threads = [
+        threading.Thread(target=agent.run, args=(asked, hear), daemon=True)
+        for agent, asked, hear in zip(agents, jobs, heard, strict=True)
+    ]
+    threads[0].start()
+    wait_until(lambda: bool(heard[0].said('"progress"')))
+    elsewhere = Heard()
+    Agent(root=tmp_path / "worker", machine="socket1").run(jobs[1], elsewhere)
+    assert result_of(elsewhere).status == "ok", "half a machine that has a name is one"
+    for thread in threads[1:]:
+        thread.start()
+    wait_until(lambda: all(agent._known for agent in agents))
+    agents[2].cancel(jobs[2].id, "stop")
+    threads[2].join(20.0)
+    assert heard[2].messages == [Ended("it was cancelled before it began", killed=True)]
+    assert not heard[1].messages, "the first is still at work"
+    agents[0].cancel("long", "stop")
+    threads[1].join(20.0)
+    assert result_of(heard[1]).status == "ok"
 
 
 def test_it_tells_what_its_machine_has(agent: Agent) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
 import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from app.carriers.contract import Ended, Lost
+from app.carriers.contract import CarrierError, Ended, Lost
 from app.carriers.piped import PipedCarrier
 from app.cases.round import RoundResult
 from exporters.codec import from_json
@@ -23,9 +25,11 @@ from tests.app.carriers.hosts import (
     cut_off,
     is_gone,
     job,
+    scripted,
     wait_until,
 )
 from tests.app.sweep.sweeps import exported_add
+from tests.checkout import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +89,56 @@ def test_closing_ends_the_job_and_its_process(model: ExportedModel, tmp_path: Pa
         child = child_of(agent_of(carrier, "one"))
     assert heard.end == Lost("it was let go")
     wait_until(lambda: is_gone(child))
+
+
+def test_letting_go_ends_the_wait_for_a_host_that_does_not_greet(tmp_path: Path) -> None:
+    """As Ctrl-C does, while ssh waits for a machine that is off."""
+    carrier = PipedCarrier({"off": (sys.executable, "-c", "import time; time.sleep(600)")})
+    faults: list[CarrierError] = []
+
+    def asks() -> None:
+        try:
+            carrier.doctor()
+        except CarrierError as fault:
+            faults.append(fault)
+
+    asking = threading.Thread(target=asks)
+    asking.start()
+    wait_until(lambda: carrier._hosts["off"]._connection is not None)
+    process = agent_of(carrier, "off")
+    carrier.close()
+    asking.join(20.0)
+    assert [fault.cause for fault in faults] == ["off: it was let go"]
+    assert is_gone(process)
+
+
+def test_an_agent_that_fails_says_so_and_lives_on(tmp_path: Path) -> None:
+    fails = scripted(
+        tmp_path / "fails.py",
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "from pathlib import Path\n"
+        "from app.carriers.agent import Agent\n"
+        "from app.carriers.stdio import serve\n"
+        "class Fails(Agent):\n"
+        "    def doctor(self): raise PermissionError(13, 'not yours')\n"
+        "serve(Fails(root=Path(sys.argv[1])))\n",
+        str(tmp_path / "worker"),
+    )
+    with closing(PipedCarrier({"board": fails})) as carrier:
+        for _ in range(2):
+            with pytest.raises(CarrierError, match="failed with PermissionError"):
+                carrier.doctor()
+
+
+def test_a_file_that_has_changed_here_is_no_fault_of_the_host(
+    model: ExportedModel, tmp_path: Path
+) -> None:
+    asked, heard = job(model, tmp_path), Heard()
+    path = asked.files[0].path
+    path.write_bytes(path.read_bytes() + b"more")
+    with carrier_of("one") as carrier:
+        carrier.run("one", asked, heard)
+        end = heard.wait()
+    assert isinstance(end, Lost)
+    assert end.is_ours
+    assert f"{path} can't be read any more (it has changed)" in end.reason

@@ -24,9 +24,11 @@ from app.carriers.contract import Carrier, CarrierError, Ended
 from app.carriers.opened import open_carrier
 from app.carriers.piped import PipedCarrier
 from app.carriers.ssh import COMMAND_VARIABLE, ssh_carrier
+from app.machine.environment import graphlap_version
 from exporters import own
 from exporters.types import ExportedModel
 from tests.app.carriers.hosts import Heard, job, scripted
+from tests.app.carriers.releases import release
 from tests.app.headless.batch import rows, run
 from tests.app.sweep.sweeps import exported_add, write_add_graph
 
@@ -122,6 +124,21 @@ def test_a_host_that_can_not_be_used_is_one_sentence(tmp_path: Path, body: str, 
     carrier = PipedCarrier({"board": scripted(tmp_path / "bad.py", body)})
     with closing(carrier), pytest.raises(CarrierError, match=f"board.*{said}"):
         carrier.doctor()
+
+
+def test_a_host_of_another_release_is_refused_with_both_named_and_nothing_is_written(
+    tmp_path: Path, stand_in: Path
+) -> None:
+    """One that really is of another, in the place where it was installed there."""
+    older = shlex.join(release("0.0.7", tmp_path / "older").command("app"))
+    (tmp_path / "graphlap").write_text(f'#!/bin/sh\nexec {older} "$@"\n')
+    (tmp_path / "graphlap").chmod(0o755)
+    words = ["--headless", "--models", str(write_add_graph(tmp_path / "add.onnx"))]
+    cluster = ["--runtimes", "fake", "--cluster", f"ssh:board={tmp_path}/graphlap"]
+    code, _, errors = run(*words, *cluster, "--out", str(tmp_path / "run"))
+    assert code == 2
+    assert f"board has Graphlap 0.0.7 and this machine has {graphlap_version()}" in errors
+    assert not (tmp_path / "run").exists()
 
 
 def test_all_hosts_that_can_not_be_reached_are_named_and_nothing_is_written(

@@ -38,3 +38,13 @@ def test_a_block_of_no_possible_size_is_refused(size: Any) -> None:
     word = f'"{size}"' if isinstance(size, str) else str(size).lower()
     with pytest.raises(CarrierError, match="larger than one may be"):
         list(Frames().take(b'{"of": "a", "offset": 0, "bytes": %s}\n' % word.encode()))
+
+
+def test_what_a_host_says_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A login shell may print anything, and is not to fill the memory of this machine."""
+    monkeypatch.setattr("app.carriers.wire.LONGEST_LINE_BYTES", 1000)
+    frames = Frames()
+    assert list(frames.take(b"x" * 1000)) == []
+    assert list(frames.take(b"\n" + b"x" * 900)) == []
+    with pytest.raises(CarrierError, match="a line is longer than one may be"):
+        list(frames.take(b"x" * 900))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +12,16 @@ import numpy as np
 import pytest
 
 from app.__main__ import main
+from app.cases.errors import ResultsError
+from app.cases.reading import Reading
 from app.cases.round import RECORD
-from app.results.folder import RunFolder
+from app.results.folder import RunFolder, telemetry_name
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
+from app.results.telemetry import read_readings
 from app.results.verify import verify
+from exporters.codec import to_json
 from tests.app.results.runs import CASE, OTHER, manifest_of, record
 
 
@@ -108,6 +113,47 @@ def _renamed(run: Path, name: str) -> None:
     lines = journal(run).read_bytes().splitlines(keepends=True)
     line = {**json.loads(lines[0]), "samples": name}
     journal(run).write_bytes(b"".join([json.dumps(line).encode() + b"\n", *lines[1:]]))
+
+
+@pytest.mark.parametrize("odd", ["pipe", "device", "loop", "huge"])
+def test_what_stands_in_the_place_of_a_file_keeps_nobody_waiting(run: Path, odd: str) -> None:
+    """A pipe never ends its first read, a device never its last."""
+
+    def becomes_odd(path: Path) -> None:
+        if odd == "huge":
+            os.truncate(path, 1 << 42)
+            return
+        path.unlink()
+        if odd == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero" if odd == "device" else path.name)
+
+    (samples,) = (run / "samples").glob("*.1.bin")
+    becomes_odd(samples)
+    (found,) = verify(run).findings
+    assert (found.file, found.what[:13]) == (f"samples/{samples.name}", "can't be read")
+    assert len(read_run(run).rounds_of(CASE)) == 1, "and the rest is there"
+    becomes_odd(journal(run))
+    if odd != "loop":  # a link that leads nowhere is not there
+        assert any("can't be read" in one.what for one in verify(run).findings)
+        with pytest.raises(ResultsError, match="can't be read"):
+            read_run(run)
+    becomes_odd(run / "manifest.json")
+    with pytest.raises(ResultsError, match=r"manifest.json"):
+        verify(run)
+
+
+def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None:
+    whole = json.dumps(to_json(Reading(1, "cpu", energy_mj=1.0)))
+    told = run / "telemetry" / telemetry_name(CASE.case_id, 0)
+    told.parent.mkdir()
+    told.write_bytes(f"{whole}\n".encode() + b"\0\0\n[]\n" + f'{whole}\n{{"torn'.encode())
+    (found,) = verify(run).findings
+    assert found.what == "has 2 damaged lines, which do not count"
+    assert (found.file, found.harmless) == (f"telemetry/{told.name}", True)
+    assert read_readings(told) == [Reading(1, "cpu", energy_mj=1.0)] * 2
+    assert {row["status"] for row in Rows().of(read_run(run))} == {"ok", "crashed"}
 
 
 @pytest.mark.parametrize("name", ["../../secret", "/dev/zero", "..", "a/../../b", "sub/a.bin"])

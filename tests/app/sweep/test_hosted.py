@@ -7,10 +7,11 @@ became of the hosts.
 from __future__ import annotations
 
 import json
+import shutil
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from app.plan.command_line import parse
 from app.plan.flags import plan_from_flags
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
+from app.results.lines import Voided
 from app.results.reader import read_run
 from app.sweep.begin import begin
 from app.sweep.cluster import Cluster, _clock, _python, refuse_cores, refuse_unequal
@@ -173,19 +175,25 @@ def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
     assert "the clock of a is 3,600 s ahead" in str(row["warnings"])
 
 
+def once(begun: Path, said: str, name: str) -> Sequence[str]:
+    """What starts the agent of a host the first time, and never again."""
+    return scripted(
+        begun.with_suffix(".py"),
+        "begun, said = sys.argv[1:3]\n"
+        "if os.path.exists(begun): sys.exit(said)\n"
+        "open(begun, 'w').close()\n"
+        "os.execv(sys.argv[3], sys.argv[3:])\n",
+        str(begun),
+        said,
+        *command_of(name),
+    )
+
+
 @pytest.mark.rare
 def test_every_host_measures_every_case_and_one_that_goes_leaves_its_rows_with_the_reason(
     tmp_path: Path,
 ) -> None:
-    fails = scripted(
-        tmp_path / "once.py",
-        "begun = sys.argv[1]\n"
-        "if os.path.exists(begun): sys.exit('the board is off')\n"
-        "open(begun, 'w').close()\n"
-        "os.execv(sys.argv[2], sys.argv[2:])\n",
-        str(tmp_path / "begun"),
-        *command_of("b"),
-    )
+    fails = once(tmp_path / "begun", "the board is off", "b")
     carrier = PipedCarrier({"a": command_of("a"), "b": fails})
 
     def kills(event: Event) -> None:
@@ -259,6 +267,63 @@ def test_a_full_disk_of_a_host_is_one_sentence_and_the_case_goes_on_elsewhere(
     told = " ".join(str(row["warnings"]) for row in rows)
     assert "full was lost in its round 1 (the samples can't be written any more" in told
     assert left_out == [], "once may happen to anybody"
+
+
+def test_a_cache_that_goes_in_the_middle_is_one_sentence_and_a_resume_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a host is to be brought lies in it; no host is to blame."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+
+    def clears(event: Event) -> None:
+        if isinstance(event, Ended) and isinstance(event.work, HostedRound):
+            shutil.rmtree(tmp_path / "cache" / "objects", ignore_errors=True)
+
+    with carrier_of("a") as carrier:
+        cluster = cluster_on(carrier)
+        with a_run(tmp_path, "--rounds", "2") as folder:
+            rows, left_out = measured(folder, cluster, clears)
+        assert left_out == []
+        assert rows[0]["rounds"] == 1
+        assert "can't be read any more (No such file" in str(rows[0]["reason"])
+        with closing(RunFolder.reopen(tmp_path / "run")) as folder:
+            rows, _ = measured(folder, cluster)
+    assert [(row["status"], row["rounds"], row["attempt"]) for row in rows] == [("ok", 2, 1)]
+
+
+def test_a_resume_that_was_killed_as_it_moved_a_case_costs_the_next_one_nothing(
+    tmp_path: Path,
+) -> None:
+    """It had written that the rounds of another host are void, and measured none itself yet."""
+    with carrier_of("a") as carrier, a_run(tmp_path, "--rounds", "1") as folder:
+        ((row,), _) = measured(folder, cluster_on(carrier))
+        folder.record(Voided(str(row["case_id"]), 0, "a is not at hand", 1))
+    for again in range(2):
+        with carrier_of("b") as carrier, closing(RunFolder.reopen(tmp_path / "run")) as folder:
+            ((row,), _) = measured(folder, cluster_on(carrier))
+        assert (row["status"], row["rounds"], row["host"]) == ("ok", 1, "b"), again
+        assert row["attempt"] == 2
+    assert len(journals(tmp_path / "run")["b"]) == 1, "measured once"
+
+
+def test_a_network_that_fails_blames_no_case(tmp_path: Path) -> None:
+    """Every host is lost at once, and none can be reached again: nothing is said of the model."""
+    carrier = PipedCarrier(
+        {name: once(tmp_path / name, "no route to host", name) for name in ("a", "b", "c")}
+    )
+    with closing(carrier):
+        cluster = cluster_on(carrier)
+        for host in cluster.hosts:
+            agent_of(carrier, host.name).kill()
+        with a_run(tmp_path, "--rounds", "1") as folder:
+            rows, _ = measured(folder, cluster)
+    assert [row["status"] for row in rows] == ["cancelled"]
+    reason = str(rows[0]["reason"])
+    assert reason.count("no route to host") == 3
+    assert reason.endswith(": --resume the run")
+    with carrier_of("d") as another, closing(RunFolder.reopen(tmp_path / "run")) as folder:
+        rows, _ = measured(folder, cluster_on(another))
+    assert [(row["status"], row["host"]) for row in rows] == [("ok", "d")]
 
 
 def a_host(**other: object) -> Host:

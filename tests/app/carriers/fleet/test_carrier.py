@@ -116,6 +116,26 @@ def test_a_job_is_ended_when_it_is_asked_to(carrier: DaskCarrier) -> None:
     assert "SIGTERM" in ended.how
 
 
+def test_a_job_that_is_cancelled_while_its_files_are_brought_does_not_begin(
+    workers: Cluster, carrier: DaskCarrier, tmp_path: Path
+) -> None:
+    """A model of gigabytes takes minutes on its way, and Ctrl-C is heard meanwhile."""
+    path = tmp_path / "large.weights"
+    path.write_bytes(os.urandom(1 << 20) * 300)
+    file = HostFile(file_sha256(path), path.stat().st_size, path.name, path)
+    carrier.doctor()
+    heard = Heard()
+    carrier.run("alpha", job("large.0.0", files=(file,)), heard)
+    (own,) = (workers.folder / "cache-alpha" / "worker" / "agents").iterdir()
+    until = time.monotonic() + 60.0
+    while not [part for part in own.iterdir() if part.name != "lock"]:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    carrier.cancel("alpha", "large.0.0", "stop")
+    assert heard.ended().killed
+    assert not (own.parents[1] / "files" / file.sha256).exists()
+
+
 def test_samples_come_while_the_round_runs(carrier: DaskCarrier) -> None:
     carrier.doctor()
     heard = Heard()

@@ -55,6 +55,22 @@ def test_many_samples_come_in_several_answers() -> None:
     asyncio.run(ask())
 
 
+def test_who_comes_back_too_late_is_told_why() -> None:
+    """A sweep's machine slept, or was cut off, and its job was ended meanwhile."""
+
+    async def ask() -> None:
+        box = Outbox()
+        box.hear(Said("one"))
+        await asyncio.sleep(0)
+        assert await box.after(0, 1.0) == [Said("one")]
+        box.hear(DONE)
+        await asyncio.sleep(0)
+        box.forget("nobody asked")
+        assert await box.after(1, 0.0) == (Lost("nobody asked"),)
+
+    asyncio.run(ask())
+
+
 def test_who_comes_second_is_told_so() -> None:
     async def ask() -> None:
         box = Outbox()

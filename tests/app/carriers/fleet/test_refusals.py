@@ -21,6 +21,7 @@ from app.cases.errors import PlanError
 from app.machine.environment import graphlap_version
 from tests.app.carriers.fleet.certificates import Certificates, make
 from tests.app.carriers.fleet.cluster import Cluster, cluster
+from tests.app.carriers.releases import release
 
 
 @pytest.fixture(scope="module")
@@ -97,15 +98,19 @@ def test_a_worker_in_the_place_of_a_scheduler(measured: Cluster) -> None:
     assert f"{where} is a MeasureWorker, not a scheduler" in _refused(where)
 
 
-def test_a_worker_of_another_release_is_named_with_both(
-    measured: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_of_another_release_is_named_with_both(measured: Cluster, tmp_path: Path) -> None:
+    """One that really is of another, started as its user would."""
+    command = release("9.9.9", tmp_path / "old").command("app", "worker", measured.address)
+    own = {"GRAPHLAP_CACHE": str(tmp_path / "cache")}
+    worker = measured.start([*command, "--name", "old"], own, "old")
+    measured.until_says("old", "measures for")
     carrier = DaskCarrier(measured.address)
-    monkeypatch.setattr("app.carriers.fleet.versions.graphlap_version", lambda: "9.9.9")
-    words = f"the worker alpha has Graphlap {graphlap_version()}, and this machine has 9.9.9"
+    words = f"the worker old has Graphlap 9.9.9, and this machine has {graphlap_version()}"
     with pytest.raises(CarrierError, match=re.escape(words)):
         carrier.doctor()
     carrier.close()
+    worker.terminate()
+    worker.wait()
 
 
 def test_a_scheduler_of_another_release_is_named_with_both() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -268,6 +269,31 @@ def test_what_is_damaged_is_left_out_and_told(tmp_path: Path) -> None:
     assert len(found.lost) == 2
     assert f"{journal} line 3 is damaged" in found.lost[0]
     assert "can't be read" in found.lost[1]
+
+
+def test_a_link_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path) -> None:
+    """A folder may come from a stranger, and its merge be passed on: a file of one's own that it
+    points to must not be in it. One within the folder is."""
+    a = made(tmp_path / "a", machine("board"))
+    secret = tmp_path / "secret"
+    secret.write_text("mine alone\n")
+    first, second, _ = sorted((a / "samples").iterdir())
+    (a / "telemetry").mkdir()
+    (a / "inputs").mkdir()
+    (a / "telemetry" / f"{first.stem}.jsonl").symlink_to(secret)
+    (a / "inputs" / "x.npz").symlink_to(secret)
+    second.rename(a / "kept.bin")
+    second.symlink_to("../kept.bin")
+    found = merged(tmp_path / "c", a)
+    assert found.lost == (
+        f"{a}/inputs/x.npz leads out of the run's folder",
+        f"{a}/telemetry/{first.stem}.jsonl leads out of the run's folder",
+    )
+    shutil.rmtree(a)
+    assert [row["rounds"] for row in Rows().of(read_run(found.run.path))] == [3]
+    files = [path for path in found.run.path.rglob("*") if path.is_file()]
+    assert not any(path.is_symlink() for path in files)
+    assert not any(b"mine alone" in path.read_bytes() for path in files)
 
 
 def test_a_run_of_schema_1_and_what_was_imported_are_merged_too(tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""A name that no file system takes is a sentence, wherever it is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--merge", f"{LONG}=a", "b", "--out", "c"),
+        ("--history", LONG),
+        ("--report", LONG),
+        ("--headless", "--plan", LONG),
+        ("--headless", "--models", f"{LONG}.onnx"),
+        ("--headless", "--models", "mlp", "--weights", LONG),
+        ("--headless", "--models", "mlp", "--cluster", "local:1", "--inputs", LONG),
+    ],
+    ids=lambda words: words[-2] if words[-1] != "c" else "--merge",
+)
+def test_a_path_that_is_too_long_is_one_sentence(
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(list(words)) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "too long" in said
+    assert ": " in said.removeprefix("graphlap: "), "there is a remedy"
+    assert not any(tmp_path.iterdir())
