@@ -51,7 +51,7 @@ def table(qtbot: QtBot) -> ResultsTable:
 def _found(table: ResultsTable, query: str) -> list[str]:
     table.filter_box.clear()
     QTest.keyClicks(table.filter_box, query)
-    return [table._series_at(row).key for row in range(table.filter.rowCount())]
+    return [one.key for one in table._rows.all()]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_options_that_a_sweep_varies_are_columns_before_the_status(table: Result
     assert order == sorted(order), "what tells cases apart stands before how they ended"
     assert table.filter.index(2, kind).data() == "bimodal"
     table.view.sortByColumn(spread, Qt.SortOrder.DescendingOrder)
-    assert {table._series_at(row).key for row in (0, 1)} == {"c", "d"}, "3 is more than 1"
+    assert {one.key for one in table._rows.all()[:2]} == {"c", "d"}, "3 is more than 1"
     assert "option:spread_us" not in table.visible_columns(), "it is no preference"
 
 

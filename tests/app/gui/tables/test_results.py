@@ -53,7 +53,7 @@ def table(qtbot: QtBot) -> ResultsTable:
 
 
 def _keys(table: ResultsTable) -> list[str]:
-    return [table._series_at(row).key for row in range(table.filter.rowCount())]
+    return [one.key for one in table._rows.all()]
 
 
 def _text(table: ResultsTable, row: int, column: int) -> str:
@@ -95,7 +95,7 @@ def test_filtering_needs_every_word(qtbot: QtBot, table: ResultsTable) -> None:
     assert _keys(table) == ["b"]
     table.filter_box.clear()
     QTest.keyClicks(table.filter_box, "signal 11")
-    assert [one.status for one in map(table._series_at, range(1))] == ["crashed"]
+    assert [one.status for one in table._rows.all()[:1]] == ["crashed"]
     assert table.count_label.text() == "1 of 4 cases"
 
 
