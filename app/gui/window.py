@@ -1,4 +1,4 @@
-"""The main window: puts editor, views and panels together and does what the actions say.
+"""The main window: has its parts hear of each other and does what the actions say.
 
 It measures nothing and imports no engine: a batch process does, and its folder is followed.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, QThreadPool, Slot
+from PySide6.QtCore import Qt, QThreadPool, Slot
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -17,22 +17,11 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QMainWindow
 
 from app.gui.actions import build_actions, menu
-from app.gui.baseline_commands import BaselineCommands
-from app.gui.docks import Docks
 from app.gui.dropping import TAKEN, paths_of
-from app.gui.editor.editor import SweepEditor
-from app.gui.editor_commands import EditorCommands
-from app.gui.export_view import Exportable
-from app.gui.file_commands import FileCommands
-from app.gui.help_commands import HelpCommands
-from app.gui.launch.control import RunControl, log_of
-from app.gui.launch.queue import SweepQueue
-from app.gui.layout_commands import LayoutCommands
+from app.gui.launch.control import log_of
 from app.gui.look.chrome import window_style
-from app.gui.look.cursor import RestingCursor
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
 from app.gui.look.glyphs import glyph
 from app.gui.look.preferences import Preferences
@@ -40,7 +29,6 @@ from app.gui.look.theme import apply_theme
 from app.gui.look.window_place import place_window
 from app.gui.menus import RecentMenu, add_places, add_undo
 from app.gui.palette_entries import (
-    Finder,
     of_actions,
     of_baselines,
     of_cases,
@@ -49,85 +37,31 @@ from app.gui.palette_entries import (
     of_runs,
     of_terms,
 )
-from app.gui.panels.first_run import FirstRunPanel
-from app.gui.panels.log import LogPanel
-from app.gui.panels.noticed import NoticedStrip
-from app.gui.panels.progress import ProgressLine
-from app.gui.panels.queue import QueuePanel
-from app.gui.panels.series_list import SeriesList
-from app.gui.panels.trust import TrustStrip
 from app.gui.plots.compare import CompareView
-from app.gui.row_commands import RowCommands
-from app.gui.run_commands import RunCommands
-from app.gui.run_feed import RunFeed
-from app.gui.tables.results import ResultsTable
 from app.gui.tool_bar import ToolBar
-from app.gui.view_commands import ViewCommands
-from app.gui.views import PAGES, VIEWS, Views
+from app.gui.views import PAGES
+from app.gui.window_parts import LEAST, WindowParts
 from app.results.follow.state import RunState
 
-_LEAST = QSize(900, 560)
 
-
-class MainWindow(QMainWindow):
+class MainWindow(WindowParts):
     """`open_run`, `editor.set_draft` and the actions' methods are its whole interface."""
 
     def __init__(self, preferences: Preferences | None = None) -> None:
-        super().__init__()
-        self.preferences = preferences or Preferences()
-        self.setWindowTitle("Graphlap")
-        self.setMinimumSize(_LEAST)
-        self.setAcceptDrops(True)
-        self.control = RunControl(SweepQueue(self), self.preferences.runs_folder, self)
-        self.editor = SweepEditor(self.preferences)
-        self.views = Views()
-        self.table = ResultsTable()
-        self.progress, self.log = ProgressLine(), LogPanel()
-        self.setStatusBar(self.progress)
-        self.queue_panel = QueuePanel(self.control)
-        self.welcome = FirstRunPanel()
-        self.series_list = SeriesList()
-        self.feed = RunFeed(self.views, self.table, self)
-        self.docks = Docks(self, self.preferences)
-        self._cursor = RestingCursor(self)
-        self._make_docks()
-        self.runs = RunCommands(self.editor, self.control, self.feed, self)
-        self.files = FileCommands(self, self.editor, self.feed, self.preferences)
-        self.rows = RowCommands(self.table, self.feed, self.docks, self.preferences)
-        self.views_and_table: dict[str, Exportable] = {**self.views.by_key, "results": self.table}
-        self.looks = ViewCommands(self, self.docks, self.views_and_table)
-        self.layouts = LayoutCommands(self.docks)
-        self.help = HelpCommands(self)
-        self.finder = Finder(self)
-        self.edits = EditorCommands(self.docks, self.editor, self.preferences)
-        listed, undone = self.series_list.baselines, self.editor.undo_stack
-        self.named = BaselineCommands(listed, self.docks, undone, self.preferences)
+        super().__init__(preferences or Preferences())
         self.actions_by_key = build_actions(self)
         self._complete_menus()
         self.tool_bar = ToolBar(self, self.actions_by_key)
-        self.trust = TrustStrip()
-        self.noticed = NoticedStrip()
         for strip in (self.trust, self.noticed):
             self.addToolBarBreak()
             self.addToolBar(strip)
         self._connect()
         self.set_theme(self.preferences.theme)
-        place_window(self, self.preferences.layout("geometry"), _LEAST)
+        place_window(self, self.preferences.layout("geometry"), LEAST)
         if self.preferences.columns:
             self.table.set_visible_columns(self.preferences.columns)
         self.docks.start()
         self._show_control_state(self.control.state)
-
-    def _make_docks(self) -> None:
-        self.docks.add("editor", "Sweep", self.editor)
-        self.docks.add("welcome", "Welcome", self.welcome)
-        for spec in VIEWS:
-            self.docks.add(spec.key, spec.title, self.views.by_key[spec.key])
-        series = self.docks.add("series", "Series", self.series_list)
-        series.visibilityChanged.connect(self.series_list.set_listed)
-        self.docks.add("results", "Results table", self.table)
-        self.docks.add("queue", "Queue", self.queue_panel)
-        self.docks.add("log", "Log", self.log)
 
     def _complete_menus(self) -> None:
         self.actions_by_key |= add_undo(self, self.editor.undo_stack)

@@ -19,7 +19,9 @@ LARGEST_BYTES = 200_000
 PICTURES = {
     "measure-dark": "1280x800-dark/six-histogram",
     "results-light": "1280x800-light/forty-batch",
+    "against-light": "1280x800-light/forty-against",
     "compare-light": "1280x800-light/six-compare",
+    "history-light": "1280x800-light/one-history",
     "operators-dark": "1280x800-dark/six-operators",
     "schedule-dark": "1280x800-dark/cards-schedule",
     "accuracy-light": "1280x800-light/digits-accuracy",

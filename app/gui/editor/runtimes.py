@@ -29,6 +29,7 @@ from runtimes.base import Availability, Available, Device
 from runtimes.registry import parse_spec
 
 _SPEC = Qt.ItemDataRole.UserRole
+_BORDERS_PX = 4
 _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
@@ -48,6 +49,13 @@ def runtime_facts(name: str) -> RuntimeFacts:
     return RuntimeFacts(name, runtime.summary, available.availability(name), runtime.devices())
 
 
+class _Tree(QTreeWidget):
+    """Qt forgets the border that our style gives to check boxes, and would cut the longest name."""
+
+    def sizeHintForColumn(self, column: int) -> int:  # noqa: N802
+        return super().sizeHintForColumn(column) + _BORDERS_PX
+
+
 class RuntimePicker(QWidget):
     """A tree of runtimes with their devices; none checked means all that are available."""
 
@@ -56,7 +64,7 @@ class RuntimePicker(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tree = QTreeWidget()
+        self.tree = _Tree()
         self.tree.setHeaderHidden(True)
         self.tree.setColumnCount(2)
         self.tree.setAccessibleName("runtimes")

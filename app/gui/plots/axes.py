@@ -197,7 +197,8 @@ class BatchAxis(SolidAxis):
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         per_two = math.log10(2.0)
-        first, last = math.ceil(minVal / per_two - 1e-9), math.floor(maxVal / per_two + 1e-9)
+        first = max(0, math.ceil(minVal / per_two - 1e-9))  # half an input is no batch
+        last = math.floor(maxVal / per_two + 1e-9)
         room = max(2.0, size / 40.0)
         stride = max(1, math.ceil((last - first) / room))
         return [(_LABELLED, [k * per_two for k in range(first, last + 1) if k % stride == 0])]

@@ -21,7 +21,7 @@ Kind = Literal["text", "count", "lower", "higher"]
 
 _WIDTHS = {
     "model": 145,
-    "runtime": 130,
+    "runtime": 160,
     "precision": 84,
     "batch_size": 66,
     "status": 110,

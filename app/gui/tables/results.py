@@ -25,6 +25,7 @@ from app.gui.tables.columns_menu import ColumnsMenu
 from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter
 from app.gui.tables.held import HeldAgainst
 from app.gui.tables.model import ResultsModel
+from app.gui.tables.shown_rows import ShownRows
 from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
 from app.results.baselined import Baseline
@@ -82,6 +83,7 @@ class ResultsTable(QWidget):
         self._selected_before: list[str] = []
         self.filter.modelAboutToBeReset.connect(self._about_to_reset)
         self.view = self._make_view()
+        self._rows = ShownRows(self.view, self.filter)
         self._kept = Kept(self.view, self.filter)
         self.filter.modelReset.connect(self._after_reset)
         self.columns = ColumnsMenu(self.model, self.view)
@@ -182,14 +184,7 @@ class ResultsTable(QWidget):
 
     def selected_keys(self) -> list[str]:
         """The keys of the selected rows, as shown from top to bottom."""
-        return [one.key for one in self._selected()]
-
-    def _selected(self) -> list[Series]:
-        """By the ranges that are selected: to ask for rows costs a question for each cell."""
-        ranges = self.view.selectionModel().selection().toList()
-        rows = {row for one in ranges for row in range(one.top(), one.bottom() + 1)}
-        found = (self.filter.series_at(row) for row in sorted(rows))
-        return [one for one in found if one is not None]
+        return [one.key for one in self._rows.selected()]
 
     def select(self, keys: Sequence[str] | set[str], *, quiet: bool = False) -> None:
         """Select the rows of these cases, where they are shown, and scroll to the first of them.
@@ -202,29 +197,17 @@ class ResultsTable(QWidget):
 
     def has_rows(self, keys: Sequence[str]) -> bool:
         """Whether the filter lets all of these cases through."""
-        shown = (self.filter.series_at(row) for row in range(self.filter.rowCount()))
-        return set(keys) <= {one.key for one in shown if one is not None}
+        return set(keys) <= {one.key for one in self._rows.all()}
 
     def _select(self, keys: Sequence[str] | set[str], *, quiet: bool) -> QItemSelection:
-        selection, chosen = self.view.selectionModel(), QItemSelection()
-        for row in range(self.filter.rowCount()):
-            one = self.filter.series_at(row)
-            if one is not None and one.key in keys:
-                chosen.select(*[self.filter.index(row, 0)] * 2)
         self._quiet = quiet
-        flags = selection.SelectionFlag.ClearAndSelect | selection.SelectionFlag.Rows
-        selection.select(chosen, flags)
+        chosen = self._rows.select(keys)
         self._quiet = False
         return chosen
 
-    def _current(self) -> Series | None:
-        """The case that the keyboard is on."""
-        index = self.view.currentIndex()
-        return self.filter.series_at(index.row()) if index.isValid() else None
-
     def toggle_baseline(self, *_: object) -> None:
         """Compare with the current row; with one that is a baseline, no longer."""
-        chosen = self._current()
+        chosen = self._rows.current()
         self.held.toggle(chosen.key if chosen is not None else "")
         self._tell_baselines()
 
@@ -247,7 +230,7 @@ class ResultsTable(QWidget):
             self.select(kept)
 
     def _show_baseline_state(self, *_: object) -> None:
-        chosen, baseline = self._current(), self.model.baseline
+        chosen, baseline = self._rows.current(), self.model.baseline
         self.baseline_button.setChecked(
             baseline is not None and chosen is not None and chosen.key in self.held.keys
         )
@@ -255,19 +238,14 @@ class ResultsTable(QWidget):
 
     def copy(self, *_: object) -> None:
         """The selected rows, or all, with a header: tab-separated raw values."""
-        header, rows = self._raw(self._selected() or self._all())
+        header, rows = self._raw(self._rows.selected() or self._rows.all())
         lines: list[list[object]] = [[*header], *rows]
         clean = ["\t".join(map(_cell, line)) for line in lines]
         QGuiApplication.clipboard().setText("\n".join(clean) + "\n")
 
     def table(self) -> Table:
         """The rows and columns as shown, as raw values."""
-        return self._raw(self._all())
-
-    def _all(self) -> list[Series]:
-        """The cases that are shown, from top to bottom."""
-        rows = map(self.filter.series_at, range(self.filter.rowCount()))
-        return [one for one in rows if one is not None]
+        return self._raw(self._rows.all())
 
     def _raw(self, cases: Sequence[Series]) -> Table:
         shown = self.columns.shown()
@@ -277,7 +255,7 @@ class ResultsTable(QWidget):
 
     def current_key(self) -> str:
         """The key of the row that the keyboard is on; "" of none."""
-        current = self._current()
+        current = self._rows.current()
         return current.key if current is not None else ""
 
     def _context_menu(self, at: QPoint) -> None:

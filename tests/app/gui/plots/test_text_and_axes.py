@@ -94,6 +94,8 @@ def test_a_batch_axis_tells_powers_of_two_and_a_percent_axis_ends_at_100(
     axis = BatchAxis("bottom")
     spacing, values = axis.tickValues(0.0, math.log10(128.0), 400.0)[0]
     assert axis.tickStrings(values, 1.0, spacing) == ["1", "2", "4", "8", "16", "32", "64", "128"]
+    of_one = axis.tickValues(math.log10(0.3), math.log10(3.0), 400.0)[0]
+    assert axis.tickStrings(of_one[1], 1.0, of_one[0]) == ["1", "2"], "half an input is no batch"
     levels = PercentAxis("left").tickValues(0.0, 124.0, 400.0)
     assert max(v for _, values in levels for v in values) == 100.0
 
