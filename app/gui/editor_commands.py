@@ -41,5 +41,5 @@ class EditorCommands(QObject):
     def _begin_with(self, draft: Plan, text: str) -> None:
         self._editor.set_draft(draft, text)
         self._docks.show("editor")
-        self._editor.run_button.setFocus()
+        self._editor.footer.run_button.setFocus()
         self.said.emit("“Run sweep” (F5) measures what the editor shows")

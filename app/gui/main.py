@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
@@ -19,6 +21,9 @@ from app.gui.look.icon import app_icon
 from app.gui.look.preferences import Preferences
 from app.plan.command_line import parse
 from app.plan.flags import plan_from_flags
+
+if TYPE_CHECKING:
+    from app.gui.window import MainWindow
 
 NO_DISPLAY = (
     "graphlap: no window can be opened on this display: measure without one with --headless, "
@@ -43,11 +48,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     app.setApplicationDisplayName("Graphlap")
     app.setDesktopFileName("graphlap")
     app.setWindowIcon(app_icon())
-    from app.gui.window import MainWindow
-
-    window = MainWindow(Preferences())
+    window = shown_window()
     hooks = ErrorHooks(window)
-    window.show()
     QTimer.singleShot(0, window.editor.learn_runtimes)
     if plan is not None:
         window.editor.set_draft(plan, f"open {plan.name}")
@@ -60,6 +62,21 @@ def main(arguments: Sequence[str] = ()) -> int:
     finally:
         hooks.remove()
         qInstallMessageHandler(None)
+
+
+def shown_window() -> MainWindow:
+    """The window, without garbage being looked for meanwhile: what is loaded and built here stays
+    for as long as it does, and each look through all of it takes a tenth of a second."""
+    gc.disable()
+    try:
+        from app.gui.window import MainWindow
+
+        window = MainWindow(Preferences())
+        window.show()
+    finally:
+        gc.freeze()
+        gc.enable()
+    return window
 
 
 def _checked(paths: Sequence[Path], named: bool) -> Sequence[Path]:

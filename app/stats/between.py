@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import stdtrit
 
+from app.stats.distributions import t_quantile
 from app.stats.quantiles import CONFIDENCE, Interval, mean
 
 LEAST_ROUNDS = 3
@@ -46,7 +46,7 @@ def interval_between(per_round: np.ndarray, confidence: float = CONFIDENCE) -> I
 
 def reaches(rounds: int, skewness: float, confidence: float) -> tuple[float, float]:
     """How many standard errors the interval of so many rounds' mean reaches below and above it."""
-    reach = float(stdtrit(rounds - 1, 0.5 + confidence / 2.0))
+    reach = t_quantile(rounds - 1, 0.5 + confidence / 2.0)
     below = max(reach, _without_skewness(reach, skewness / math.sqrt(rounds)))
     above = max(reach, -_without_skewness(-reach, skewness / math.sqrt(rounds)))
     return below, above

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.special import bdtr
+
+from app.stats.distributions import binomial_share
 
 CONFIDENCE = 0.99
 """The rules' c; their tolerance d is 0."""
@@ -59,7 +60,7 @@ def most_above(count: int, quantile: float) -> int:
     low, high = -1, count
     while high - low > 1:
         middle = (low + high) // 2
-        if bdtr(middle, count, 1.0 - quantile) <= 1.0 - CONFIDENCE:
+        if binomial_share(middle, count, 1.0 - quantile) <= 1.0 - CONFIDENCE:
             low = middle
         else:
             high = middle

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import betaincinv
 
 from app.cases.target import LEAST_ROUNDS, MOST_ROUNDS, Target
 from app.stats.between import interval_between, reaches, skewness_of, typical
 from app.stats.dependence import extremal_index
+from app.stats.distributions import beta_quantile
 from app.stats.quantiles import CONFIDENCE, Interval, order_statistic
 
 Judgement = Literal["holds", "breaks", "undecided"]
@@ -136,8 +136,8 @@ def judged(rounds: Sequence[Seen], target: Target, most: int = MOST_ROUNDS) -> J
 
 def _clopper_pearson(share: float, independent: float) -> tuple[float, float]:
     tail, late = (1.0 - CONFIDENCE) / 2.0, share * independent
-    low = float(betaincinv(late, independent - late + 1.0, tail)) if share > 0.0 else 0.0
-    high = float(betaincinv(late + 1.0, independent - late, 1.0 - tail)) if share < 1.0 else 1.0
+    low = beta_quantile(late, independent - late + 1.0, tail) if share > 0.0 else 0.0
+    high = beta_quantile(late + 1.0, independent - late, 1.0 - tail) if share < 1.0 else 1.0
     return low, high
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, stdtrit
 
 from app.stats.between import LEAST_ROUNDS
 from app.stats.dependence import extremal_index
+from app.stats.distributions import beta_quantile, t_quantile
 from app.stats.quantiles import CONFIDENCE, Interval
 
 
@@ -51,9 +51,9 @@ def later_than(
 def exact_interval(late: float, runs: float, confidence: float = CONFIDENCE) -> Interval:
     """Clopper and Pearson's interval of a share, of numbers that need not be whole."""
     tail = (1.0 - confidence) / 2.0
-    low = betaincinv(late, runs - late + 1.0, tail) if late > 0 else 0.0
-    high = betaincinv(late + 1.0, runs - late, 1.0 - tail) if late < runs else 1.0
-    return Interval(float(low), float(high))
+    low = beta_quantile(late, runs - late + 1.0, tail) if late > 0 else 0.0
+    high = beta_quantile(late + 1.0, runs - late, 1.0 - tail) if late < runs else 1.0
+    return Interval(low, high)
 
 
 def _independent(deadline: float, rounds: Sequence[np.ndarray], share: float) -> float:
@@ -69,5 +69,5 @@ def _worth_between(runs: np.ndarray, late: np.ndarray, share: float, confidence:
     if variance == 0.0:
         return float(total)
     tail = 0.5 + confidence / 2.0
-    few = (stdtrit(total - 1, tail) / stdtrit(rounds - 1, tail)) ** 2
+    few = (t_quantile(total - 1, tail) / t_quantile(rounds - 1, tail)) ** 2
     return float(min(share * (1.0 - share) / variance * few, total))

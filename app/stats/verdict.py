@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, stdtr, stdtrit
 
 from app.cases.verdict import BAND, Word
 from app.stats.between import LEAST_ROUNDS, deviation
+from app.stats.distributions import beta_quantile, t_quantile, t_share
 from app.stats.quantiles import CONFIDENCE, Interval
 
 APART = 0.05
@@ -72,7 +72,7 @@ def difference(first: Sequence[float], second: Sequence[float], in_turn: bool) -
 
 def interval_of(d: Difference, confidence: float) -> Interval:
     """The t interval of the ratio, second over first."""
-    reach = float(stdtrit(d.freedom, 0.5 + confidence / 2)) * d.error
+    reach = t_quantile(d.freedom, 0.5 + confidence / 2) * d.error
     return Interval(math.exp(d.log - reach), math.exp(d.log + reach))
 
 
@@ -102,7 +102,7 @@ def smallest_change(
     At 95 %, ln(1 + x) = ln(1 + band) + (t(0.975) + t(0.9)) error: beyond the band by the reach of
     the test and of its power. For one comparison; Holm's correction asks for more.
     """
-    reach = float(stdtrit(freedom, 0.5 + confidence / 2) + stdtrit(freedom, FOUND))
+    reach = t_quantile(freedom, 0.5 + confidence / 2) + t_quantile(freedom, FOUND)
     return math.expm1(math.log1p(band) + reach * error)
 
 
@@ -116,7 +116,7 @@ def rounds_to_decide(d: Difference, band: float = BAND) -> int | None:
     apart = abs(d.log) - math.log1p(band)
     level = 0.5 + CONFIDENCE / 2 if apart > 0 else CONFIDENCE
     for rounds in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
-        reach = float(stdtrit(rounds - 1, level) + stdtrit(rounds - 1, FOUND))
+        reach = t_quantile(rounds - 1, level) + t_quantile(rounds - 1, FOUND)
         if reach * spread / math.sqrt(rounds) < abs(apart):
             return rounds
     return None
@@ -134,8 +134,8 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
 def binomial_interval(count: int, of: int) -> Interval:
     """The exact 95 % interval of a share (Clopper & Pearson, Biometrika 26, 1934)."""
     tail = (1.0 - CONFIDENCE) / 2
-    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
-    high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
+    low = beta_quantile(count, of - count + 1, tail) if count else 0.0
+    high = beta_quantile(count + 1, of - count, 1.0 - tail) if count < of else 1.0
     return Interval(low, high)
 
 
@@ -160,12 +160,12 @@ def _beyond(d: Difference, band: float) -> float:
     edge = math.log1p(band)
     if not d.error:
         return float(abs(d.log) <= edge)
-    return 2.0 * min(0.5, float(stdtr(d.freedom, (edge - abs(d.log)) / d.error)))
+    return 2.0 * min(0.5, t_share(d.freedom, (edge - abs(d.log)) / d.error))
 
 
 def _within(d: Difference, band: float, confidence: float) -> bool:
     edge = math.log1p(band)
-    reach = float(stdtrit(d.freedom, confidence)) * d.error
+    reach = t_quantile(d.freedom, confidence) * d.error
     return abs(d.log) + reach < edge
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ from app.results.rows import Rows
 from app.results.table import to_csv
 from exporters.models import catalogue
 
+STARTS = 5
 OPENED = 10_000_000
 STREAMED = 20_000_000
 STREAMED_PER_S = 100_000
@@ -44,7 +46,7 @@ WINDOW = [sys.executable, "-m", "tests.benchmarks.gui_window"]
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _tell("window visible after launch", _ask(folder, "start")["visible_s"], "s", "< 1.5")
+        _starts(folder)
         told = _ask(folder, "redraw")
         _tell("histogram of 6 series x 600 bins redrawn", told["frame_ms"], "ms/frame", "<= 20")
         _large(folder / "large")
@@ -58,6 +60,18 @@ def main() -> None:
         _sweep(folder / "sweep")
         _tell_cold(_ask(folder, "cold", folder / "sweep"))
         _streams(folder)
+
+
+def _starts(folder: Path) -> None:
+    """The first launch compiles the modules, as an installation does, and is not counted."""
+    told = [_ask(folder, "start") for _ in range(1 + STARTS)][1:]
+    for what, key, aim in (
+        ("window visible after launch", "visible_s", "< 1.5"),
+        ("  of the processor", "busy_s", ""),
+    ):
+        seconds = sorted(one[key] for one in told)
+        least = f"median of {STARTS}, least {seconds[0]:.2f}"
+        _tell(f"{what} ({least})", statistics.median(seconds), "s", aim)
 
 
 def _tell_cold(told: dict[str, float]) -> None:
@@ -76,8 +90,11 @@ def _tell(what: str, value: float, unit: str, aim: str) -> None:
 
 
 def _environment(folder: Path) -> dict[str, str]:
+    """As where it is installed: modules are compiled, and nothing is kept of another launch."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **os.environ,
+        **kept,
+        "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
         "QT_QPA_PLATFORM": "offscreen",
         "XDG_CONFIG_HOME": str(folder / "home"),
         "XDG_DATA_HOME": str(folder / "home"),

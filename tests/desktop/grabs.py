@@ -65,8 +65,6 @@ class Grabber:
             for spec in VIEWS:
                 if made.views and spec.key not in made.views:
                     continue
-                if spec.fed == "all":
-                    self._window.table.view.clearSelection()  # no frame around every mark
                 self._window.docks.show(spec.key)
                 self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 3.0)
                 name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"

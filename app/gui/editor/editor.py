@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
-    QPushButton,
     QScrollArea,
     QTabBar,
     QToolButton,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.editor.background import Background
+from app.gui.editor.footer import Footer, told
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.plan_form import PlanForm
@@ -32,13 +32,11 @@ from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
-from app.gui.look.words import Words
 from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
 from app.plan.estimate import Estimate, check_plan, estimate
 from app.plan.plan import Plan, Sweep
 from app.plan.plan_files import load_plan
 from app.plan.unreadable import unreadable
-from app.results.text import duration
 from exporters.types import GraphlapError
 from runtimes import registry
 
@@ -67,7 +65,11 @@ class SweepEditor(QWidget):
         self.plan_bar = PlanBar()
         self.grid_form = GridForm()
         self.plan_form = PlanForm()
+        self.footer = Footer()
         self._lay_out()
+        self.footer.run_button.clicked.connect(self.ask_to_run)
+        self.footer.queue_button.clicked.connect(self.ask_to_queue)
+        self.footer.copy_button.clicked.connect(self.copy_asked)
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self._check)
         for part in (self.plan_bar, self.plan_form):
@@ -118,32 +120,7 @@ class SweepEditor(QWidget):
         layout.setSpacing(0)
         layout.addLayout(header)
         layout.addWidget(self.area, 1)
-        layout.addWidget(self._footer())
-
-    def _footer(self) -> QWidget:
-        self.verdict = Words(wrap=True)
-        self.verdict.setAccessibleName("number of cases and expected time")
-        self.run_button = QPushButton("Run sweep")
-        self.run_button.setObjectName("primary")
-        self.run_button.setToolTip("Start measuring (F5)")
-        self.queue_button = QPushButton("Queue")
-        self.queue_button.setToolTip("Measure this after the sweeps that run or wait")
-        self.copy_button = QPushButton("Copy command")
-        self.copy_button.setToolTip("Copy the command line that measures the same cases")
-        self.run_button.clicked.connect(self.ask_to_run)
-        self.queue_button.clicked.connect(self.ask_to_queue)
-        self.copy_button.clicked.connect(self.copy_asked)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.run_button, 1)
-        buttons.addWidget(self.queue_button)
-        buttons.addWidget(self.copy_button)
-        footer = QFrame()
-        footer.setObjectName("footer")
-        column = QVBoxLayout(footer)
-        column.setContentsMargins(8, 6, 8, 8)
-        column.addWidget(self.verdict)
-        column.addLayout(buttons)
-        return footer
+        layout.addWidget(self.footer)
 
     def learn_runtimes(self) -> None:
         """Ask every runtime what is here, off the window's thread."""
@@ -278,25 +255,11 @@ class SweepEditor(QWidget):
 
     def _show_estimate(self, found: Estimate) -> None:
         self.estimate = found
-        about = "" if found.exact else "up to "
-        if found.search:
-            searches = "1 search" if found.cases == 1 else f"{about}{found.cases:,} searches"
-            self._tell(f"{searches}, {duration(found.shortest_s)} for each first try", wrong=False)
-            return
-        cases = "1 case" if found.cases == 1 else f"{about}{found.cases:,} cases"
-        short, long = duration(found.shortest_s), duration(found.longest_s)
-        rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
-        if found.most_rounds > found.rounds:
-            rounds = f"{found.rounds} to {found.most_rounds} rounds"
-        self._tell(f"{cases}, {rounds} each, {short} to {long}", wrong=False)
+        self._tell(told(found), wrong=False)
 
     def _tell(self, text: str, wrong: bool) -> None:
-        self.verdict.setText(text[:1].upper() + text[1:])
-        self.verdict.setProperty("wrong", wrong)
-        self.verdict.style().polish(self.verdict)
         ready = not wrong and any(grid.models for grid in self.draft.sweeps)
-        for button in (self.run_button, self.queue_button, self.copy_button):
-            button.setEnabled(ready)
+        self.footer.tell(text, wrong=wrong, ready=ready)
 
 
 def _models(draft: Plan) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QBrush
 from PySide6.QtWidgets import (
     QHeaderView,
@@ -115,6 +115,12 @@ class RuntimePicker(QWidget):
         self.tree.setFixedHeight(
             rows * self.tree.sizeHintForRow(0) + 2 * self.tree.frameWidth() + 4
         )
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Other letters, or another style, make rows of another height."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
+            self._fit_height()
 
     def show_value(self, runtimes: Iterable[str]) -> None:
         self._chosen = tuple(runtimes)

@@ -19,7 +19,7 @@ class NoticedStrip(Strip):
     asked = Signal(str, tuple)
 
     def __init__(self) -> None:
-        super().__init__("noticed", HEADING.capitalize(), share=0.85, widest_px=380)
+        super().__init__("noticed", HEADING.capitalize(), share=0.85)
         self._notices: tuple[Notice, ...] = ()
         heading = QLabel(f"{HEADING.capitalize()}:")
         heading.setProperty("muted", True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
@@ -27,15 +28,14 @@ class Word:
 
 
 class Strip(QToolBar):
-    """`share` of the width is for the buttons; one that is wider than `widest_px` is shortened
-    where all of them would not fit otherwise."""
+    """`share` of the width is for the buttons."""
 
-    def __init__(self, name: str, title: str, share: float, widest_px: int) -> None:
+    def __init__(self, name: str, title: str, share: float) -> None:
         super().__init__(title)
         self.setObjectName(name)
         self.setMovable(False)
         self.toggleViewAction().setEnabled(False)
-        self._share, self._widest_px = share, widest_px
+        self._share = share
         self._words: list[Word] = []
         self.buttons: list[QToolButton] = []
         self.more = QToolButton()
@@ -82,20 +82,36 @@ class Strip(QToolBar):
         self._fit()
 
     def _fit(self) -> None:
-        """As many words as there is room for, one at least."""
-        room, taken, left_out = self.width() * self._share, 0, 0
-        widest_px = max(self._widest_px, int(room / max(1, len(self._words))))
+        """As many words as there is room for, each whole: what half a sentence says nobody can
+        tell, and the rest stands in full behind the last. Only the first is cut, if it must be."""
         self._menu.clear()
-        for place, (word, button) in enumerate(zip(self._words, self.buttons, strict=True)):
-            elided = button.fontMetrics().elidedText
-            button.setText(caption(elided(word.text, Qt.TextElideMode.ElideRight, widest_px)))
-            taken += button.sizeHint().width() + self._line.spacing()
-            fits = place == 0 or taken <= room
-            button.setVisible(fits)
-            if not fits:
-                left_out += 1
-                self._menu.addAction(caption(word.in_menu)).triggered.connect(
-                    lambda _, w=word: w.act()
-                )
+        room, whole = int(self.width() * self._share), [self._width_of(k) for k in self._places]
+        left_out = 0
+        if sum(whole) > room:
+            self.more.setText(f"and {len(whole)} more")
+            room -= self.more.sizeHint().width()
+            fitting = sum(end <= room for end in accumulate(whole))
+            left_out = len(whole) - max(1, fitting)
+            if not fitting:
+                self._cut_first(whole[0] - room)
+        for place in self._places:
+            self.buttons[place].setVisible(place < len(whole) - left_out)
+        for word in self._words[len(whole) - left_out :]:
+            self._menu.addAction(caption(word.in_menu)).triggered.connect(lambda _, w=word: w.act())
         self.more.setText(f"and {left_out} more")
         self.more.setVisible(bool(left_out))
+
+    @property
+    def _places(self) -> range:
+        return range(len(self._words))
+
+    def _width_of(self, place: int) -> int:
+        """Of a button with its whole text, and what lies between it and the next."""
+        self.buttons[place].setText(caption(self._words[place].text))
+        return self.buttons[place].sizeHint().width() + self._line.spacing()
+
+    def _cut_first(self, by_px: int) -> None:
+        first, text = self.buttons[0], self._words[0].text
+        room = first.fontMetrics().horizontalAdvance(text) - by_px
+        cut = first.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+        first.setText(caption(cut))

@@ -19,7 +19,7 @@ class TrustStrip(Strip):
     asked = Signal(str)
 
     def __init__(self) -> None:
-        super().__init__("trust", "What is wrong with the run", share=2 / 3, widest_px=340)
+        super().__init__("trust", "What is wrong with the run", share=2 / 3)
         self._doubts: list[Doubt] = []
         self._cases = 0
         self._query = ""

@@ -9,7 +9,7 @@ from app.gui.look.csv_file import Table
 from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.legend import Entry
 from app.gui.plots.model_grid import ModelGrid, Point
-from app.gui.plots.scales import Scale, scale_of
+from app.gui.plots.scales import Scale, scale_at, scale_of
 from app.gui.plots.style import clocks_text, hollow_entry, series_styles
 from app.results.against import Line, figures, lines, numeric_settings
 from app.results.doubts import standing
@@ -44,7 +44,7 @@ class AgainstView(ModelGrid):
                 "Nothing that varies here is a number: measure several sizes, threads or values "
                 "of an option, such as --batch 1,2,4."
             )
-        across = scale_of([x for line in found for x, _ in line.points], over)
+        across = scale_at([x for line in found for x, _ in line.points], over)
         up = scale_of([value for line in found for value in _values(line, column)], column)
         firsts = {line.name: line.points[0][1] for line in found}
         look = series_styles(list(firsts.values()), self.theme)

@@ -13,6 +13,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.gui.look.plot_font import plot_font
+from app.gui.look.shorter import shorter
 from app.gui.look.theme import mixed
 from app.results.text import count_tick, time_tick
 
@@ -22,7 +23,7 @@ Levels = list[tuple[float, list[float]]]
 _LABELLED, _BARE = 1.0, 0.0
 """pyqtgraph hands a level's spacing back with its values; here it says whether they are told."""
 
-_LONGEST_NAME_PX = 320.0
+LONGEST_NAME_PX = 320.0
 _BETWEEN_NAMES_PX = 10.0
 
 
@@ -49,7 +50,9 @@ class SolidAxis(pg.AxisItem):
         if specs is None:
             return None
         axis, ticks, texts = specs
-        return axis, [(self._solid(pen), start, end) for pen, start, end in ticks], texts
+        seen = {pen.color().rgba(): pen for pen, _, _ in ticks}  # one for each level of them
+        solid = {color: self._solid(pen) for color, pen in seen.items()}
+        return axis, [(solid[pen.color().rgba()], start, end) for pen, start, end in ticks], texts
 
     def _solid(self, pen: QPen) -> QPen:
         solid = QPen(pen)
@@ -125,7 +128,7 @@ class NamesAxis(SolidAxis):
     """An axis whose rows (or columns) 0, 1, 2 … carry names.
 
     A left one is as wide as its longest name from the start, where pyqtgraph's own would
-    grow with each painting; names longer than that lose their middle.
+    grow with each painting; names longer than their room are shortened together.
     """
 
     def __init__(self, orientation: str = "left") -> None:
@@ -148,20 +151,26 @@ class NamesAxis(SolidAxis):
             self.setTicks([[*enumerate(self.names)][::every]])
 
     def set_names(
-        self, names: Sequence[str], beside: Sequence[str] = (), *, titled: bool = False
+        self,
+        names: Sequence[str],
+        beside: Sequence[str] = (),
+        *,
+        titled: bool = False,
+        room_px: float = LONGEST_NAME_PX,
     ) -> None:
         """`beside` are those of other plots that are to begin at the same place; `titled` says
         that a title stands before them."""
         metrics = QFontMetricsF(plot_font())
         middle = Qt.TextElideMode.ElideMiddle
-        told = [metrics.elidedText(name, middle, _LONGEST_NAME_PX) for name in names]
+        brief = shorter(names, room_px, metrics.horizontalAdvance)
+        told = [metrics.elidedText(name, middle, room_px) for name in brief]
         self.names = tuple(told)
         self._every = 1
         self.setTicks([list(enumerate(told))])
         if self.orientation == "left":
             widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]
             title = metrics.height() + 6.0 if titled else 0.0
-            longest = min(_LONGEST_NAME_PX, max(widths, default=0.0))
+            longest = min(room_px, max(widths, default=0.0))
             self.needed_px = longest + 14.0 + title
             self.setWidth(self.needed_px)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetricsF
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
 
 from app.gui.look.plot_font import plot_font
-from app.gui.plots.axes import NamesAxis, SolidAxis
+from app.gui.plots.axes import LONGEST_NAME_PX, NamesAxis, SolidAxis
 from app.gui.plots.bars import ROW_HEIGHT, Bar, BarLayer, bar_spots, frame_bars
 from app.gui.plots.read.spots import SpotReader
 from app.gui.plots.scrolled import ScrolledView
@@ -18,6 +18,7 @@ _LINES_ABOVE = 4.0
 """In heights of a line of text: heading, legend and margins."""
 _LINES_A_GROUP = 4.7
 """A group's name, its ticks and its label."""
+_NAMES_SHARE, _NAMES_STEP_PX = 0.3, 80.0
 
 
 def _line_px() -> float:
@@ -43,7 +44,7 @@ class BarView(ScrolledView):
         beside: Sequence[str] = (),
     ) -> pg.PlotItem:
         rows = NamesAxis()
-        rows.set_names(list(names), beside)
+        rows.set_names(list(names), beside, room_px=self._names_px(self.width()))
         plot = self.add_plot(place, 0, axis, rows, x_label=x_label, name=title)
         rows.setTextPen(self.theme.text)
         plot.getViewBox().setMouseEnabled(False, False)
@@ -54,6 +55,16 @@ class BarView(ScrolledView):
         self.body.layout.setAlignment(plot, Qt.AlignmentFlag.AlignTop)
         self.body.layout.setRowStretchFactor(place, len(names) + 2)
         return plot
+
+    @staticmethod
+    def _names_px(width: int) -> float:
+        """What names may take of so wide a view, in steps: each draws the rows anew."""
+        return max(LONGEST_NAME_PX, _NAMES_STEP_PX * (_NAMES_SHARE * width // _NAMES_STEP_PX))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        super().resizeEvent(event)
+        if self._names_px(event.size().width()) != self._names_px(event.oldSize().width()):
+            self.mark_dirty()
 
     @staticmethod
     def _high_px(groups: int, rows: int) -> int:

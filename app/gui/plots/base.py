@@ -28,6 +28,8 @@ from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend
 
 LayerT = TypeVar("LayerT", bound=Overlay)
+_UNBOUNDED_PX = 2.0**24 - 1.0
+"""Qt's own word for it, QWIDGETSIZE_MAX."""
 _ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."
 
 
@@ -73,6 +75,8 @@ class PlotView(ArrangedView):
         self.canvas.setFrameStyle(0)
         self.heading, self.legend = Heading(), Legend()
         rows = self.canvas.ci
+        # Else it is never higher than few rows let it be, nor grows again with more of them.
+        rows.setMaximumHeight(_UNBOUNDED_PX)
         rows.layout.setContentsMargins(8, 8, 14, 8)
         rows.layout.setVerticalSpacing(4)
         rows.addItem(self.heading, row=0, col=0)

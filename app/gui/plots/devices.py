@@ -48,8 +48,8 @@ class DevicesView(BarView):
         shown = of_batch(of_model, self.batch_choice.value)
         if not shown:
             return "No finished closed-loop case yet: a case with gaps has no throughput."
-        shown.sort(key=lambda one: -(number(one, "throughput_per_s") or 0.0))
         names, styles = variants(shown), series_styles(shown, self.theme)
+        shown.sort(key=lambda one: -(number(one, "throughput_per_s") or 0.0))
         groups: dict[str, list[Bar]] = {}
         for clock in ("wall", "device", "simulated"):
             bars = [

@@ -11,8 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 from app.cases.round import MEASURED
+from app.results.follow.sample_tail import give_back
 
 BLOCK = 256
+_AT_ONCE = 1024 * BLOCK
+"""A round that is shown late is taken in piece by piece, and none of it stays in memory."""
 Taken = Callable[[np.ndarray], np.ndarray]
 """Nanoseconds [n] of RECORD records [n]."""
 
@@ -47,9 +50,12 @@ class Envelope:
         self.end_s = (int(records["finished_ns"][-1]) - self.first_ns) * 1e-9
         self._follow_warmup(records)
         whole = len(records) // BLOCK * BLOCK
-        if whole > self.samples:
-            self._add_blocks(records[self.samples : whole])
-            self.samples = whole
+        while self.samples < whole:
+            end = min(whole, self.samples + _AT_ONCE)
+            self._add_blocks(records[self.samples : end])
+            if end - self.samples == _AT_ONCE:
+                give_back(records)
+            self.samples = end
 
     def _add_blocks(self, added: np.ndarray) -> None:
         latency = self._taken_ns(added).reshape(-1, BLOCK)

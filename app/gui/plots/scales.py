@@ -10,6 +10,7 @@ from app.gui.plots.axes import LogAxis, SolidAxis, count_axis, time_axis
 
 _WIDE = 8.0
 """Values that are so many times apart are easier to read on a logarithmic axis."""
+_MOST_TICKS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +34,18 @@ def scale_of(values: Sequence[float], column: str = "") -> Scale:
     if logarithmic and max(values) >= _WIDE * min(values):
         return Scale(math.log10, lambda side: LogAxis(side, lambda value: f"{value:.6g}"))
     return Scale(lambda value: value, SolidAxis)
+
+
+def scale_at(values: Sequence[float], setting: str) -> Scale:
+    """The same for what a sweep chose: where that is not much, each value has a tick, no other."""
+    scale, chosen = scale_of(values, setting), sorted(set(values))
+    if len(chosen) > _MOST_TICKS or setting.endswith(("_us", "_per_s")):
+        return scale
+
+    def axis(side: str) -> SolidAxis:
+        made = scale.axis(side)
+        made.setTicks([[(scale.place(value), f"{value:.6g}") for value in chosen]])
+        made.setStyle(hideOverlappingLabels=True)
+        return made
+
+    return Scale(scale.place, axis)

@@ -1,8 +1,4 @@
-"""Series as a Qt table: texts to show, raw numbers to sort by, a baseline row with verdicts.
-
-The distance to the baseline is told of every figure; a verdict, and its colour, of p50 and p99,
-from pairs of rounds of the run.
-"""
+"""Series as a Qt table: texts to show, raw numbers to sort by, each figure beside a baseline's."""
 
 from __future__ import annotations
 
@@ -13,29 +9,26 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor, QFont, QIcon
 
 from app.cases.status import FAILED, WELL
-from app.cases.verdict import BAND
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
 from app.gui.look.words import plain_tip
+from app.gui.tables.baseline_row import JUDGED, BaselineRow, change_text
 from app.gui.tables.columns import COLUMNS, Column, columns_of
 from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
 from app.results.doubts import standing
-from app.results.figures import number, ranked
+from app.results.figures import number
 from app.results.measured import COMPARED
 from app.results.series import Series
 from app.results.settings import TELLING, Setting, same_settings, settings
-from app.results.text import interval, significant
-from app.results.verdicts import Pair, Sides, judged
+from app.results.text import interval
 from app.results.warned import sentences
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 _SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *TELLING))
 DOUBTED = "!"
 """Behind the status of a case that ended well, and whose figures should be doubted."""
-JUDGED = {f"latency_{name}_us": name for name in COMPARED}
-"""The columns whose figures have a verdict against a baseline row."""
 VERDICTS = tuple(f"baseline_{name}_verdict" for name in COMPARED)
 """The columns in which a row has the verdict of its plan's own baseline."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -56,11 +49,9 @@ class ResultsModel(QAbstractTableModel):
         self.columns = COLUMNS
         self.settings: tuple[Setting, ...] = ()
         self._theme = LIGHT
-        self._baseline: Series | None = None
-        self._band = BAND
+        self._held = BaselineRow()
         self._deltas: tuple[DeltaColumn, ...] = ()
         self._looks: Mapping[str, tuple[QColor, QBrush]] = {}
-        self._verdicts: dict[str, Mapping[str, Sides]] = {}
         self._typed = _typed(self.columns)
         self._by_key = {column.key: column for column in self.columns}
         self._raw: tuple[str, tuple[Series, ...], list[Any]] = "", (), []
@@ -81,10 +72,7 @@ class ResultsModel(QAbstractTableModel):
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these; rows that stay the same case keep their place and selection."""
         fresh, old = tuple(series), self.series
-        if self._baseline is not None:
-            by_key = {one.key: one for one in fresh}
-            self._baseline = by_key.get(self._baseline.key)
-            self._judge(fresh)
+        self._held.renew(fresh)
         self._differ(fresh)
         columns = (*columns_of(fresh), *setting_columns(self.settings, fresh), *self._deltas)
         if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
@@ -96,7 +84,7 @@ class ResultsModel(QAbstractTableModel):
             return
         self.series = fresh
         changed = [k for k, (a, b) in enumerate(zip(old, fresh, strict=True)) if a is not b]
-        if changed and self._baseline is not None:
+        if changed and self.baseline is not None:
             self._tell(0, len(fresh) - 1)  # all are judged together
         elif changed:
             self._tell(changed[0], changed[-1])
@@ -137,38 +125,24 @@ class ResultsModel(QAbstractTableModel):
 
     @property
     def band(self) -> float:
-        return self._band
+        return self._held.band
 
     @property
     def baseline(self) -> Series | None:
-        return self._baseline
+        return self._held.series
 
     def set_baseline(self, series: Series | None) -> None:
         """The row that all others are compared with; None for no comparison."""
-        self._baseline = series
-        self._judge(self.series)
+        self._held.series = series
+        self._held.judge(self.series)
         self._tell(0, len(self.series) - 1)
 
     def set_band(self, band: float) -> None:
         """A change within it counts as none, as the run's plan has it."""
-        if band != self._band:
-            self._band = band
-            self._judge(self.series)
+        if band != self.band:
+            self._held.band = band
+            self._held.judge(self.series)
             self._tell(0, len(self.series) - 1)
-
-    def _judge(self, series: Sequence[Series]) -> None:
-        """The verdicts by key, of those whose figures may be compared with the baseline's."""
-        self._verdicts = {}
-        alike = {one.key: one for one in ranked(series)}
-        base = alike.pop(self._baseline.key, None) if self._baseline is not None else None
-        if base is not None:
-            pairs = [
-                Pair(one.key, base.measured, one.measured)
-                for one in alike.values()
-                if one.clock == base.clock
-            ]
-            told = judged(pairs, self._band, in_turn=True)
-            self._verdicts = {one.label: one.percentiles for one in told}
 
     def sorted(self, rows: Sequence[int], key: str, order: Qt.SortOrder) -> list[int]:
         """These rows by the raw values of a column, empty cells last in either order."""
@@ -231,7 +205,7 @@ class ResultsModel(QAbstractTableModel):
         return swatch(color, QColor(self._theme.base), brush.style())
 
     def _font(self, series: Series, column: Column) -> QFont | None:
-        return self._bold if series is self._baseline else None
+        return self._bold if series is self.baseline else None
 
     def _spoken(self, series: Series, column: Column) -> str:
         return f"{column.title}: {self._text(series, column)}"
@@ -241,9 +215,9 @@ class ResultsModel(QAbstractTableModel):
         return _LEFT if column.kind == "text" else _RIGHT
 
     def _tip(self, series: Series, column: Column) -> str | float | None:
-        sides = self._sides(series, column)
+        sides = self._held.sides(series, column)
         if sides is not None:
-            within = f"a change within {100 * self._band:g}% is none"
+            within = f"a change within {100 * self.band:g}% is none"
             return plain_tip(f"{sides.verdict.word}: {sides.verdict.why or within}")
         if column.key == "status" and series.row.get("warnings"):
             return plain_tip("\n".join(sentences(series.row["warnings"])))
@@ -278,36 +252,18 @@ class ResultsModel(QAbstractTableModel):
         text = column.text(column.raw(series))
         if column.key == "status" and text == "ok" and standing(series) == "doubted":
             return f"{text} {DOUBTED}"
-        change = self._change(series, column)
+        change = self._held.change(series, column)
         if change is None:
             return f"{text}{_interval(series, column)}"
-        sides = self._sides(series, column)
+        sides = self._held.sides(series, column)
         word = f" {sides.verdict.word}" if sides else ""
         return f"{text}  {change_text(change)}{word}"
-
-    def _sides(self, series: Series, column: Column) -> Sides | None:
-        """The figure beside the baseline's; None where it has no verdict."""
-        if isinstance(column, DeltaColumn):
-            return column.sides.get(series.key)
-        return self._verdicts.get(series.key, {}).get(JUDGED.get(column.key, ""))
-
-    def _change(self, series: Series, column: Column) -> float | None:
-        """The ratio to the baseline's figure, where both rows may be compared."""
-        base = self._baseline
-        if base is None or base is series or column.kind not in ("lower", "higher"):
-            return None
-        if series.status != "ok" or base.status != "ok":
-            return None
-        value, reference = column.raw(series), column.raw(base)
-        if isinstance(value, str) or isinstance(reference, str):
-            return None
-        return value / reference if value and reference else None
 
     def _color(self, series: Series, column: Column) -> QColor | None:
         if column.key == "status":
             doubted = standing(series) == "doubted"
             return QColor(self._theme.warning if doubted else self._status_color(series.status))
-        sides = self._sides(series, column)
+        sides = self._held.sides(series, column)
         word = sides.verdict.word if sides else series.row.get(column.key)
         if sides is None and column.key not in VERDICTS:
             return None
@@ -340,13 +296,3 @@ def _interval(series: Series, column: Column) -> str:
         found = series.summary.interval_us(JUDGED[column.key])
         low, high = (found.low, found.high) if found else (None, None)
     return "" if low is None or high is None else f"  ({interval(low, high)})"
-
-
-def change_text(change: float) -> str:
-    """A ratio to the baseline: -12 %, +4.1 %, and as a factor from three times on."""
-    if change >= 3.0:
-        return f"{significant(change)}x"
-    percent = significant(100.0 * (change - 1.0), 2)
-    if float(percent) == 0.0 or abs(change - 1.0) < 5e-4:
-        return "±0 %"
-    return f"{'+' if change > 1.0 else ''}{percent} %"

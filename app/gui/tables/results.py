@@ -299,8 +299,8 @@ class ResultsTable(QWidget):
 
     def _count(self) -> None:
         shown, total = self.filter.cases, len(self.model.series)
-        told = f"{total:,} cases" if shown == total else f"{shown:,} of {total:,} cases"
-        self.count_label.setText(told)
+        of = f"{shown:,} of " if shown != total else ""
+        self.count_label.setText(f"{of}{total:,} {'case' if total == 1 else 'cases'}")
 
 
 def _cell(value: object) -> str:

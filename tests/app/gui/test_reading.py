@@ -71,6 +71,18 @@ def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
     assert not layer.spots
 
 
+def test_where_all_is_selected_nothing_is_framed(opened: MainWindow, qtbot: QtBot) -> None:
+    """Frames around every mark of box plots hid the marks and the colours of the cases."""
+    opened.table.view.selectAll()
+    opened.docks.go_to("results")
+    for key in ("boxes", "heatmap"):
+        opened.docks.show(key)
+        view = opened.views.by_key[key]
+        qtbot.waitUntil(lambda view=view: bool(view.plots), timeout=10_000)  # type: ignore[misc]
+        framed = [layer.spots for layer in view.crosshair._framed.values()]
+        assert framed and not any(framed)
+
+
 def test_a_row_that_the_filter_hides_is_shown_again_when_it_is_clicked_in_a_plot(
     opened: MainWindow,
 ) -> None:

@@ -133,10 +133,10 @@ def test_closing_with_a_queue_is_asked_about(
 
 def test_the_first_result_is_two_clicks_away(window: MainWindow, qtbot: QtBot) -> None:
     window.welcome.try_button.click()
-    qtbot.waitUntil(window.editor.run_button.isEnabled, timeout=10_000)
+    qtbot.waitUntil(window.editor.footer.run_button.isEnabled, timeout=10_000)
     with qtbot.waitSignal(window.editor.run_asked, timeout=10_000) as asked:
         window.editor.run_asked.disconnect(window.runs.run_plan)
-        window.editor.run_button.click()
+        window.editor.footer.run_button.click()
     plan, found = asked.args
     assert plan.sweeps[0].runtimes == ("ort-cpu",)
     assert found.longest_s < 60

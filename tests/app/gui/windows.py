@@ -17,8 +17,8 @@ TIMEOUT_MS = 60_000
 def run_plan(window: MainWindow, qtbot: QtBot, plan: Plan) -> None:
     """Put the plan into the editor and press its button."""
     window.editor.set_draft(plan, "test")
-    qtbot.waitUntil(window.editor.run_button.isEnabled, timeout=10_000)
-    window.editor.run_button.click()
+    qtbot.waitUntil(window.editor.footer.run_button.isEnabled, timeout=10_000)
+    window.editor.footer.run_button.click()
     qtbot.waitUntil(lambda: window.control.state == "running", timeout=10_000)
 
 

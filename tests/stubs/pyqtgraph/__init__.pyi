@@ -104,6 +104,7 @@ class PlotItem(QGraphicsWidget):
 
 class GraphicsLayout:
     layout: QGraphicsGridLayout
+    def setMaximumHeight(self, height: float) -> None: ...
     def addLayout(self, row: int, col: int) -> GraphicsLayout: ...
     def addLabel(
         self, text: str, row: int, col: int, rowspan: int, colspan: int, **options: object

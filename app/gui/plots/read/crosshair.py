@@ -18,7 +18,7 @@ from app.gui.plots.read.geometry import bring, column, coordinates, middle, plac
 from app.gui.plots.read.hands import Hands
 from app.gui.plots.read.reading import Line, Reader, Reading
 from app.gui.plots.read.readout import Readout
-from app.gui.plots.read.spots import SpotReader
+from app.gui.plots.read.spots import Spot, SpotReader
 
 
 class Crosshair(QObject):
@@ -65,18 +65,25 @@ class Crosshair(QObject):
         self._readers[plot] = reader
         if plot not in self._layers:
             self._layers[plot] = CrossLayer(plot, self._theme)
-        if isinstance(reader, SpotReader):
-            if plot not in self._framed:
-                self._framed[plot] = ChosenLayer(plot, self._theme)
-            self._framed[plot].set_spots(reader.of(self._selected))
+        if isinstance(reader, SpotReader) and plot not in self._framed:
+            self._framed[plot] = ChosenLayer(plot, self._theme)
 
     def frame(self, keys: frozenset[str]) -> None:
         """Frame the marks of the cases that are selected."""
         self._selected = keys
+        self._frame()
+
+    def _frame(self) -> None:
+        """Frames around all marks would set none apart, and hide what they stand around."""
+        found: dict[ChosenLayer, list[Spot]] = {}
+        others = 0
         for plot, layer in self._framed.items():
             reader = self._readers[plot]
             if isinstance(reader, SpotReader):
-                layer.set_spots(reader.of(keys))
+                found[layer] = reader.of(self._selected)
+                others += reader.of_cases - len(found[layer])
+        for layer, spots in found.items():
+            layer.set_spots(spots if others else ())
 
     def clear(self) -> None:
         """The plots are gone; where it stood is read again once there are as many anew."""
@@ -99,7 +106,8 @@ class Crosshair(QObject):
         self._show(self.reading)
 
     def renew(self) -> None:
-        """Read the same place again, as there may be other data now."""
+        """Frame and read the same again, as there may be other data now."""
+        self._frame()
         if self._at is None:
             return
         if self._at[0] < len(self._readers):

@@ -43,11 +43,13 @@ CELL = (0.5, 0.5)
 class SpotReader:
     """The mark that the pointer is on, else the nearest that is near enough.
 
-    `by_row`: anywhere in a row the nearest mark of that row is meant.
+    `by_row`: anywhere in a row the nearest mark of that row is meant. So many of the marks are
+    `of_cases`.
     """
 
     def __init__(self, spots: Sequence[Spot], *, by_row: bool = False) -> None:
         self._spots, self._by_row = tuple(spots), by_row
+        self.of_cases = sum(bool(spot.keys) for spot in spots)
         self._x = np.array([spot.x for spot in spots], float)
         self._y = np.array([spot.y for spot in spots], float)
         self._wide = np.array([spot.reach[0] for spot in spots], float)

@@ -17,6 +17,7 @@ from app.gui.editor.fields import ChoicesField
 from app.gui.editor.models import ModelTree
 from app.gui.editor.plan_bar import PlanBar
 from app.gui.editor.presets import FIRST
+from app.gui.editor.runtimes import RuntimePicker
 from app.gui.look.preferences import Preferences
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
@@ -147,11 +148,11 @@ def test_a_batch_that_is_no_size_is_named_and_nothing_can_be_run(
 ) -> None:
     _check(editor, "cnn_tiny")
     QTest.keyClicks(editor.grid_form.batch, text)
-    qtbot.waitUntil(lambda: text in editor.verdict.text())
-    assert not editor.run_button.isEnabled()
+    qtbot.waitUntil(lambda: text in editor.footer.verdict.text())
+    assert not editor.footer.run_button.isEnabled()
     editor.grid_form.batch.clear()
     QTest.keyClicks(editor.grid_form.batch, "2")
-    qtbot.waitUntil(editor.run_button.isEnabled)
+    qtbot.waitUntil(editor.footer.run_button.isEnabled)
 
 
 def test_the_number_of_cases_is_the_one_that_will_be_measured(
@@ -166,7 +167,7 @@ def test_the_number_of_cases_is_the_one_that_will_be_measured(
             editor.estimate is not None and (editor.estimate.cases, editor.estimate.exact) == wanted
         )
     )
-    assert editor.verdict.text().startswith(f"{len(expand(plan))} cases")
+    assert editor.footer.verdict.text().startswith(f"{len(expand(plan))} cases")
 
 
 def test_a_hundred_thousand_cases_are_counted_without_being_made(
@@ -231,12 +232,12 @@ def test_a_file_that_cannot_be_read_is_told_before_a_run(
     qtbot.waitUntil(picker.fault.isVisible, timeout=20_000)
     assert "half.onnx" in picker.fault.text()
     assert not picker._items[str(half)].icon(0).isNull()
-    assert not editor.run_button.isEnabled(), "there is nothing to measure"
+    assert not editor.footer.run_button.isEnabled(), "there is nothing to measure"
     with qtbot.waitSignal(editor.failed, timeout=20_000) as told:
         editor.ask_to_run()
     assert "half.onnx" in str(told.args[0]), "F5 says the same"
     _drop(picker.tree, whole)
-    qtbot.waitUntil(editor.run_button.isEnabled, timeout=20_000)
+    qtbot.waitUntil(editor.footer.run_button.isEnabled, timeout=20_000)
     assert picker.fault.isVisible(), "the others are measured, and it is still told"
     assert picker._items[str(whole)].icon(0).isNull()
     picker._items[str(half)].setCheckState(0, Qt.CheckState.Unchecked)
@@ -253,9 +254,9 @@ def test_an_open_axis_without_a_size_is_asked_for_before_the_start(
         value.type.tensor_type.shape.dim[0].dim_param = "rows"
     onnx.save(model, tmp_path / "open.onnx")
     _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
-    qtbot.waitUntil(lambda: "'rows'" in editor.verdict.text())
+    qtbot.waitUntil(lambda: "'rows'" in editor.footer.verdict.text())
     QTest.keyClicks(editor.grid_form.axes, "rows=4,8")
-    qtbot.waitUntil(lambda: editor.verdict.text().split()[1].startswith("case"))
+    qtbot.waitUntil(lambda: editor.footer.verdict.text().split()[1].startswith("case"))
 
 
 def test_every_runtime_is_listed_with_its_version_or_its_reason(
@@ -336,3 +337,14 @@ def test_no_length_of_a_round_is_rounded_to_nothing(qtbot: QtBot) -> None:
     for text, lengths in zip(told, named_lengths().values(), strict=True):
         shown = float(text.partition(" rounds of ")[2].partition(" s or more")[0])
         assert shown == lengths.limits.min_s
+
+
+def test_the_list_of_runtimes_is_as_high_as_its_rows_before_any_has_told_of_itself(
+    qtbot: QtBot,
+) -> None:
+    """The window's style came after the list was made, and its rows no longer fitted."""
+    picker = RuntimePicker()
+    qtbot.addWidget(picker)
+    picker.show()
+    picker.setStyleSheet("QTreeView::item { padding: 7px 0; }")
+    assert picker.tree.verticalScrollBar().maximum() == 0

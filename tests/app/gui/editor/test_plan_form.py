@@ -121,12 +121,12 @@ def test_what_is_wrong_is_said_in_the_plans_own_words(
 ) -> None:
     field = editor.plan_form.fields[key]
     QTest.keyClicks(field, text)
-    qtbot.waitUntil(lambda: told.lower() in editor.verdict.text().lower())
-    assert "--precise" not in editor.verdict.text()
-    assert not editor.run_button.isEnabled()
+    qtbot.waitUntil(lambda: told.lower() in editor.footer.verdict.text().lower())
+    assert "--precise" not in editor.footer.verdict.text()
+    assert not editor.footer.run_button.isEnabled()
     field.clear()
     QTest.keyClick(field, Qt.Key.Key_Space)
-    qtbot.waitUntil(editor.run_button.isEnabled)
+    qtbot.waitUntil(editor.footer.run_button.isEnabled)
     assert getattr(editor.draft, key) == getattr(EMPTY, key)
 
 
@@ -151,7 +151,7 @@ def test_a_baseline_is_offered_from_what_the_sweep_measures(editor: SweepEditor)
 def test_precise_says_what_the_rounds_then_mean(editor: SweepEditor, qtbot: QtBot) -> None:
     QTest.keyClicks(editor.plan_form.fields["precise"], "p50=1%")
     assert editor.plan_bar.rounds.placeholderText() == "at most 40"
-    qtbot.waitUntil(lambda: "5 to 40 rounds each" in editor.verdict.text())
+    qtbot.waitUntil(lambda: "5 to 40 rounds each" in editor.footer.verdict.text())
 
 
 def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(

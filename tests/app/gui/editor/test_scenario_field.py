@@ -78,18 +78,20 @@ def test_figures_that_mean_nothing_are_refused_in_the_scenarios_own_words(
     field.boxes[kind].click()
     _type(field, kind, text)
     field.figures[kind].textEdited.emit(text)
-    qtbot.waitUntil(lambda: cause in editor.verdict.text() and remedy in editor.verdict.text())
+    qtbot.waitUntil(
+        lambda: cause in editor.footer.verdict.text() and remedy in editor.footer.verdict.text()
+    )
     assert field.figures[kind].property("invalid")
-    assert not editor.run_button.isEnabled()
+    assert not editor.footer.run_button.isEnabled()
     field.boxes[kind].click()
-    qtbot.waitUntil(editor.run_button.isEnabled)
+    qtbot.waitUntil(editor.footer.run_button.isEnabled)
 
 
 def test_a_sweep_without_any_scenario_is_told(
     editor: SweepEditor, field: ScenarioField, qtbot: QtBot
 ) -> None:
     field.boxes["closed_loop"].click()
-    qtbot.waitUntil(lambda: "No scenario is chosen" in editor.verdict.text())
+    qtbot.waitUntil(lambda: "No scenario is chosen" in editor.footer.verdict.text())
 
 
 @pytest.mark.parametrize("text", ["paced:20us", "rate:10/s", "poisson:10/s", "burst:2@5ms"])
@@ -125,4 +127,4 @@ def test_conditions_and_batchers_are_axes_of_their_own(
     assert plain["batcher"].text() == "none; max=8,wait=2ms"
     plain["batcher"].clear()
     QTest.keyClicks(plain["batcher"], "max=0,wait=2ms")
-    qtbot.waitUntil(lambda: "collects 0 requests" in editor.verdict.text())
+    qtbot.waitUntil(lambda: "collects 0 requests" in editor.footer.verdict.text())

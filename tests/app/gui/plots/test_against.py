@@ -8,6 +8,7 @@ from typing import Any
 
 import pyqtgraph as pg
 import pytest
+from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from app.cases.scenario import Scenario
@@ -102,3 +103,24 @@ def test_a_figure_with_a_zero_is_not_on_a_logarithmic_axis(
 def test_one_value_of_each_says_what_to_measure(qtbot: QtBot, cases: list[Series]) -> None:
     view = on_screen(qtbot, AgainstView(), cases[:1])
     assert "measure several sizes" in view._missing.text()
+
+
+def test_the_values_that_a_sweep_chose_are_the_ticks(qtbot: QtBot, cases: list[Series]) -> None:
+    """An axis of batches 1, 4 and 16 told 2, 5 and 10, where nothing was measured."""
+    view = on_screen(qtbot, AgainstView(), cases)
+    for setting, told in (("option:spread", ["1", "3", "30"]), ("threads", ["1", "2"])):
+        view.over_choice.choose(setting)
+        assert _told(view.plots[0].getAxis("bottom")) == told
+    view.over_choice.choose("option:spread")
+    view.set_series([_case(10.0 * spread, float(spread)) for spread in range(1, 41)])
+    view.refresh()
+    assert 2 < len(_told(view.plots[0].getAxis("bottom"))) < 20, "of forty those with room"
+
+
+def _told(axis: pg.AxisItem) -> list[str]:
+    """The texts of its ticks, as they are painted."""
+    picture = QImage(10, 10, QImage.Format.Format_RGB888)
+    painter = QPainter(picture)
+    specs: Any = axis.generateDrawSpecs(painter)
+    painter.end()
+    return [text for _, _, text in specs[2]]

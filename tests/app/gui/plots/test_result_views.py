@@ -21,6 +21,7 @@ from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.points import NameLayer
+from app.gui.plots.style import series_styles
 from app.results.card_run import CardRun
 from app.results.compare import compare_runs, differences
 from app.results.figures import number, ranked, variants
@@ -69,6 +70,27 @@ def test_devices_are_ordered_by_throughput_for_the_chosen_model(qtbot: QtBot) ->
     values = [bar.value or 0.0 for bar in layer._bars]
     assert len(values) == 2
     assert values == sorted(values, reverse=True)
+
+
+def test_a_case_has_the_same_colour_however_fast_it_is(qtbot: QtBot) -> None:
+    """The fastest of a runtime's cases had its first shade, whichever it was elsewhere."""
+    one = series("ort-cpu", "vgg16", count=400, rounds=1)
+    cases = [
+        replace(
+            one,
+            key=f"{threads} threads",
+            case=replace(one.case, threads=threads),
+            row={**one.row, "threads": threads, "throughput_per_s": 1e3 * threads},
+        )
+        for threads in (1, 2, 4)
+    ]
+    usual = series_styles(cases, LIGHT)
+    (layer,) = on_screen(qtbot, DevicesView(), cases)._layers
+    assert isinstance(layer, BarLayer)
+    assert [bar.keys[0] for bar in layer._bars] == ["4 threads", "2 threads", "1 threads"]
+    assert {bar.keys[0]: bar.style.color.name() for bar in layer._bars} == {
+        key: style.color.name() for key, style in usual.items()
+    }
 
 
 def test_the_largest_batch_says_what_stopped_it(qtbot: QtBot) -> None:
@@ -225,6 +247,22 @@ def test_environments_that_differ_are_named() -> None:
         ("cpu.governor", "performance", "powersave"),
         ("only_here", "1", "not known"),
     ]
+
+
+def test_bars_of_a_longer_run_are_seen_after_those_of_a_shorter_one(qtbot: QtBot) -> None:
+    """What was drawn had once shrunk to one row, and two groups in it had no height."""
+    cases = [
+        series("ort-cpu", seed=1, throughput_per_s=5e4),
+        series("openvino-cpu", seed=2, throughput_per_s=4e4),
+        series("fpga:v80", seed=3, clock="simulated", throughput_per_s=3e5),
+    ]
+    view = on_screen(qtbot, DevicesView(), cases[:1])
+    QApplication.processEvents()
+    view.set_series(cases)
+    view.refresh()
+    QApplication.processEvents()
+    for plot, bars in zip(view.plots, (2, 1), strict=True):
+        assert plot.getViewBox().rect().height() >= 20 * bars
 
 
 def test_bars_of_two_clocks_keep_their_height_in_a_low_window_with_large_letters(

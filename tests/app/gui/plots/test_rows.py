@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -128,6 +130,45 @@ def test_box_plots_of_forty_scroll_and_go_by_what_sets_them_apart(qtbot: QtBot) 
     assert isinstance(names, NamesAxis)
     assert names.names[3] == "batch 4", "the clock that all share is in the heading"
     assert "mlp · ort-cpu" in view.heading._note and "wall clock" in view.heading._note
+
+
+@pytest.fixture
+def large_letters(qapp: QApplication) -> Iterator[None]:
+    usual = QApplication.font()
+    large = QFont(usual)
+    large.setPointSizeF(1.75 * usual.pointSizeF())
+    QApplication.setFont(large)
+    yield
+    QApplication.setFont(usual)
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_rows_whose_names_begin_and_end_alike_are_told_apart_in_large_letters(qtbot: QtBot) -> None:
+    """Of forty, each lost its middle, and with it all that set it apart."""
+    view = on_screen(qtbot, BoxesView(), many(40))
+    alike = [f"a_network · openvino-cpu · batch {k} · 16 threads" for k in range(40)]
+    plot = view.show_rows([f"{name} (wall clock, doubted)" for name in alike], None, "")
+    names = plot.getAxis("left")
+    assert isinstance(names, NamesAxis)
+    assert len(set(names.names)) == 40
+    assert names.names[12].endswith("b12 · 16t !")
+
+
+def test_a_wide_view_leaves_its_names_whole(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, BoxesView(), many(40))
+    long = [f"{one.label} with an option of its own that is long" for one in view.series]
+
+    def told(width: int) -> str:
+        view.resize(width, 500)
+        names = view.show_rows(long, None, "").getAxis("left")
+        assert isinstance(names, NamesAxis)
+        return names.names[0]
+
+    assert told(2400) == long[0]
+    assert told(700) != long[0]
+    view.refresh()
+    view.resize(2400, 500)
+    assert view._dirty, "there is other room for names"
 
 
 def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:

@@ -16,8 +16,9 @@ from pytestqt.qtbot import QtBot
 from app.cases.status import Status
 from app.gui.export_view import export
 from app.gui.look.theme import DARK, LIGHT
+from app.gui.tables.baseline_row import change_text
 from app.gui.tables.columns import COLUMNS, DEFAULT
-from app.gui.tables.model import ResultsModel, change_text
+from app.gui.tables.model import ResultsModel
 from app.gui.tables.results import ResultsTable
 from app.plan.plan import Plan, Sweep
 from app.results.series import Series

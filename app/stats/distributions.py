@@ -1,0 +1,35 @@
+"""Student's t, the beta and the binomial distribution, numbers in and out, from scipy.
+
+scipy takes longer to load than most of this program: whoever shows no interval yet, as a window
+that opens, goes without it until the first is asked for.
+"""
+
+from __future__ import annotations
+
+
+def t_quantile(freedom: float, share: float) -> float:
+    """What so large a share of Student's t with so many degrees of freedom lies below."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, share))
+
+
+def t_share(freedom: float, value: float) -> float:
+    """Which share of Student's t with so many degrees of freedom lies below the value."""
+    from scipy.special import stdtr
+
+    return float(stdtr(freedom, value))
+
+
+def beta_quantile(a: float, b: float, share: float) -> float:
+    """What so large a share of the beta distribution with these two shapes lies below."""
+    from scipy.special import betaincinv
+
+    return float(betaincinv(a, b, share))
+
+
+def binomial_share(most: int, tries: int, chance: float) -> float:
+    """How likely so many successes or fewer are in so many tries."""
+    from scipy.special import bdtr
+
+    return float(bdtr(most, tries, chance))

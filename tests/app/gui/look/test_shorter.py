@@ -1,0 +1,62 @@
+"""Names beside each other that have too little room."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from app.gui.look.shorter import shorter
+
+FORTY = [
+    f"{model} · {runtime} · {threads} · batch {batch}{remark}"
+    for model, runtime, batch, (threads, remark) in product(
+        ("cnn_tiny", "mlp"),
+        ("ort-cpu", "openvino-cpu"),
+        (1, 2, 4, 8, 16),
+        (("1 thread", ""), ("2 threads", " (doubted)")),
+    )
+]
+
+
+def test_names_that_have_room_stay_as_they_are() -> None:
+    assert shorter(FORTY, 60, len) == FORTY
+
+
+def test_what_all_names_count_is_told_by_its_initial() -> None:
+    told = shorter(FORTY, 45, len)
+    assert told[0] == "cnn_tiny · ort-cpu · 1t · b1"
+    assert told[1] == "cnn_tiny · ort-cpu · 2t · b1 (doubted)"
+
+
+@pytest.mark.parametrize("room", [60, 45, 38, 34, 31, 28, 26])
+def test_forty_names_stay_apart_and_within_their_room(room: int) -> None:
+    told = shorter(FORTY, room, len)
+    assert len(set(told)) == len(FORTY)
+    assert max(map(len, told)) <= room
+
+
+def test_a_doubt_is_told_as_long_as_there_is_any_room() -> None:
+    assert shorter(FORTY, 31, len)[1].endswith(" !")
+
+
+def test_settings_with_one_initial_are_told_apart() -> None:
+    names = [f"spread={a} · spacing={b} · net" for a in ("low", "high") for b in ("wide", "narrow")]
+    assert shorter(names, 25, len)[0] == "spr=low · spa=wide · net"
+
+
+def test_a_setting_that_only_some_have_keeps_its_word() -> None:
+    told = shorter(["net · batch 4 · 2 threads", "net · 2 threads"], 20, len)
+    assert told == ["net · batch 4 · 2t", "net · 2t"]
+
+
+def test_a_single_long_name_loses_its_middle() -> None:
+    assert shorter(["a_network_of_many_words", "net"], 9, len) == ["a_ne…ords", "net"]
+
+
+def test_what_cannot_fit_is_as_short_as_it_gets() -> None:
+    assert shorter(["abcdef · ghijkl", "b"], 2, len) == ["a…f · g…l", "b"]
+
+
+def test_no_names_are_none() -> None:
+    assert shorter([], 10, len) == []
