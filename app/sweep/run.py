@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from types import TracebackType
 from typing import Any, Self
 
 from app.cases.case import Case
@@ -183,12 +182,7 @@ class SweepRun:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._engine.close()
 
     def _void_damaged(self) -> Iterator[Voided]:

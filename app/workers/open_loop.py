@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from app.cases.progress import Progress
 from app.cases.round import MEASURED, WARMUP, latency_ns
 from app.stats.histogram import Histogram
 from app.workers.arriving import Arriving
@@ -23,7 +24,7 @@ from app.workers.crew import SWITCH_S, enter
 from app.workers.lane import counted, rewarming
 from app.workers.loop import Block, clock_ns
 from app.workers.round_schedule import RoundSchedule
-from app.workers.sampling import Measured, Progress, running
+from app.workers.sampling import Measured, running
 from app.workers.timing import Serve
 from app.workers.watch import Watch
 from runtimes.base import Lane

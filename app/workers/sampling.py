@@ -15,6 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from app.cases.open_loop import OpenLoop
+from app.cases.progress import Progress
 from app.cases.round import WARMUP, Limits, latency_ns
 from app.stats.histogram import Histogram
 from app.stats.steadiness import settled
@@ -25,17 +26,6 @@ from app.workers.watch import Watch
 BLOCK_S = 0.2
 SEVERAL, SLOW_BLOCK_S = 9, 2.0
 """A block holds so many runs that count, since its first does not, unless they take longer."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """What the parent is told between blocks."""
-
-    phase: str
-    iterations: int
-    elapsed_s: float
-    p50_ns: float | None
-    p99_ns: float | None
 
 
 @dataclass(frozen=True, slots=True)

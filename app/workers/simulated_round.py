@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from app.cases.open_loop import OpenLoop
+from app.cases.progress import Progress
 from app.cases.round import MEASURED, RECORD, MeasureJob, latency_ns
 from app.stats.quantiles import order_statistic
 from app.workers.check import why_wrong
 from app.workers.round_schedule import simulated_schedule
-from app.workers.sampling import Progress
 from app.workers.simulated_at_once import simulate_at_once
 from app.workers.under_way import UnderWay
 from exporters.types import Reference

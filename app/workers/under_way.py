@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from app.cases.progress import Progress
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
 from app.workers.batching import parts
 from app.workers.check import check_lanes, check_session, why_wrong, worst
 from app.workers.conditions import describe_round, peak_rss_mb
 from app.workers.doubts import of_itself, of_nans
-from app.workers.sampling import Progress
 from app.workers.shapes import fed
 from exporters.types import Reference
 from runtimes.base import Session

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from app.cases.accuracy import AccuracyJob
 from app.cases.operators import OperatorJob, OperatorTimes
+from app.cases.progress import Progress
 from app.cases.reading import Reading
 from app.cases.round import MeasureJob
 from app.results.lines import KINDS
 from app.results.live import Live
 from app.results.manifest import Manifest
-from app.sweep.work.round import Progress
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import Definition, StatePair

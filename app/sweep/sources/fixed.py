@@ -138,7 +138,7 @@ class FixedSweep:
         """Queue the next round of all that want it, once all rounds before it have ended."""
         while not self._rounds and not self._measuring and self._next_number < self.schedule.rounds:
             number, self._next_number = self._next_number, self._next_number + 1
-            order = [c for c in self._open.values() if self._tally.lacks(c.case_id, number)]
+            order = list(self._open.values())  # so that it does not depend on which have ended
             random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
-            self._rounds.extend((case, number) for case in order)
+            self._rounds.extend((c, number) for c in order if self._tally.lacks(c.case_id, number))
         return bool(self._rounds)

@@ -288,7 +288,7 @@ class HostedSweep:
 
     def _lacks(self, case: Case, number: int) -> bool:
         """Whether this round is one that the case is to have and has not."""
-        return not self._tally.has_ended(case.case_id) and self._tally.lacks(case.case_id, number)
+        return self._tally.lacks(case.case_id, number)
 
     def _tell(self, said: str) -> None:
         """While it happens, and again at the end."""

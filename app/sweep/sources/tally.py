@@ -52,8 +52,10 @@ class Tally:
         return next(number for number in count() if number not in known)
 
     def lacks(self, case_id: str, number: int) -> bool:
-        """Whether this round is one of them."""
-        return number < self._wanted[case_id] and number not in self._known.get(case_id, ())
+        """Whether the case still lacks this round."""
+        if case_id in self._ended or number >= self._wanted[case_id]:
+            return False
+        return number not in self._known.get(case_id, ())
 
     def has_ended(self, case_id: str) -> bool:
         return case_id in self._ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from app.cases.case import Case
 from app.cases.disk import disk_remedy
 from app.cases.errors import DiskError
 from app.cases.gpu_state import GpuState
+from app.cases.progress import Progress
 from app.cases.reading import Reading
 from app.cases.round import SLEPT, MeasureJob, RoundResult
 from app.cases.status import FAILED, Status
@@ -29,17 +30,6 @@ from runtimes.options import all_options
 from runtimes.registry import parse_spec
 
 GPU = "gpu:"
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a round is; the percentiles are the running ones, None while unknown."""
-
-    phase: str
-    iterations: int
-    elapsed_s: float
-    p50_ns: float | None
-    p99_ns: float | None
 
 
 class RoundWork(ProcessWork):

@@ -12,15 +12,10 @@ from app.cases.round import RoundResult
 from app.sweep.engine import Engine
 from app.sweep.place import ThisMachine
 from exporters.types import ExportedModel
-from tests.app.sweep.sweeps import Given, drive, exported_add, round_work, script
+from tests.app.sweep.sweeps import Given, drive, round_work, script
 
 MOST_MIB = 300
 """What the parent may come to hold of what a worker says without an end."""
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
 
 
 def told(tmp_path: Path, model: ExportedModel, body: str, limit_s: float = 30.0) -> RoundResult:

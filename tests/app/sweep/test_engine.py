@@ -28,23 +28,10 @@ from tests.app.sweep.sweeps import (
     Given,
     Heard,
     drive,
-    exported_add,
     ok_reply,
     round_work,
     script,
 )
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
-
-
-@pytest.fixture
-def samples(tmp_path: Path) -> Path:
-    folder = tmp_path / "samples"
-    folder.mkdir()
-    return folder
 
 
 def test_a_round_is_told_from_its_start_to_its_result(model: ExportedModel, samples: Path) -> None:

@@ -8,11 +8,12 @@ import time
 import numpy as np
 import pytest
 
+from app.cases.progress import Progress
 from app.cases.round import MEASURED, RECORD, Limits
 from app.cases.scenario import Scenario
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import SeveralLanes
-from app.workers.sampling import Progress, Sampler
+from app.workers.sampling import Sampler
 from app.workers.watch import Watch
 from exporters.types import ExportedModel, load_reference
 from runtimes.fake.runtime import Fake

@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from app.cases.progress import Progress
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits
 from app.cases.scenario import Scenario
 from app.workers.lane import OneLane
-from app.workers.sampling import Progress, Sampler
+from app.workers.sampling import Sampler
 from app.workers.watch import Watch
 from runtimes.base import Arrays, Lane
 

@@ -23,14 +23,9 @@ from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.request import ExportReply
 from exporters.types import ExportedModel
-from tests.app.sweep.sweeps import SHORT, exported_add, fake_case
+from tests.app.sweep.sweeps import SHORT, fake_case
 
 FAST, SLOW = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
 
 
 def source_of(

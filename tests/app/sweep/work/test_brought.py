@@ -17,11 +17,6 @@ from runtimes.options import Settings
 from tests.app.sweep.sweeps import exported_add, round_work
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
-
-
 def a_job(model: ExportedModel, tmp_path: Path) -> MeasureJob:
     job = round_work(model, tmp_path).job
     return replace(job, settings=replace(job.settings, cache_dir="/here/engines"))

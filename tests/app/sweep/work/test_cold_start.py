@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob, PageCache, subject_of
 from app.machine.telemetry import Telemetry
 from app.sweep.engine import Engine
@@ -15,15 +13,10 @@ from app.sweep.work.base import ALONE, Work
 from app.sweep.work.cold_start import ColdStartWork
 from app.sweep.work.export import ExportWork
 from exporters.types import ExportedModel
-from tests.app.sweep.sweeps import Given, drive, exported_add, fake_case, ok_reply, script
+from tests.app.sweep.sweeps import Given, drive, fake_case, ok_reply, script
 
 ONE, TWO = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
 FILES = ("/lib/engine.so",)
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
 
 
 def source_of(

@@ -31,7 +31,7 @@ from exporters.codec import from_json, to_json
 from exporters.types import ExportedModel
 from runtimes.fake.runtime import Fake
 from tests.app.machine.counters import FakeNvml, package
-from tests.app.sweep.sweeps import SHORT, exported_add, ok_reply, write_add_graph
+from tests.app.sweep.sweeps import SHORT, ok_reply, write_add_graph
 
 
 def read_at_once(eye: Eye) -> tuple[Reading, ...]:
@@ -45,11 +45,6 @@ class OnGpu(Fake):
 
     def refuse(self, *_: object) -> None:
         """Any device will do."""
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
 
 
 @pytest.mark.parametrize(("spec", "gpu"), [("fake", 0), ("fake:1", 1)])

@@ -19,19 +19,7 @@ from app.sweep.place import ThisMachine
 from app.sweep.work.round import RoundWork
 from exporters.types import ExportedModel
 from tests.app.machine.counters import package
-from tests.app.sweep.sweeps import Given, drive, exported_add, round_work, script
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
-
-
-@pytest.fixture
-def samples(tmp_path: Path) -> Path:
-    folder = tmp_path / "samples"
-    folder.mkdir()
-    return folder
+from tests.app.sweep.sweeps import Given, drive, round_work, script
 
 
 def only_result(work: RoundWork, command: tuple[str, ...] | None = None) -> RoundResult:
