@@ -24,11 +24,19 @@ def run_study(flags: argparse.Namespace) -> int:
     if parts is not None:
         return run_parts(parts, flags)
     asked, plan = study(flags.study), load_study(flags.study)
+
+    def found(folder: Path) -> Found:
+        return found_in(folder, plan, asked.of_hosts)
+
     if flags.paths:
-        return tell(asked, found_in(Path(flags.paths[0]), plan))
+        return tell(asked, found_in(Path(flags.paths[0]), plan, asked.of_hosts))
     if flags.resume is not None:
-        found_in(Path(flags.resume), plan)  # refuses another's run before it is gone on with
-    return run_headless(flags, then=lambda folder: tell(asked, found_in(folder, plan)))
+        found_in(
+            Path(flags.resume), plan, asked.of_hosts
+        )  # refuses another's run before it is gone on with
+    return run_headless(
+        flags, then=lambda folder: tell(asked, found_in(folder, plan, asked.of_hosts))
+    )
 
 
 def tell(asked: Study, found: Found) -> int:

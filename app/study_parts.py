@@ -21,7 +21,7 @@ from app.plan.plan import Plan
 from app.plan.studies import load_study
 from app.results.manifest import MANIFEST
 from app.results.plain import printable
-from app.studies.found import found_in
+from app.studies.found import Found, found_in
 from app.studies.page import page_of_parts
 from app.studies.study import Study, Whole
 from app.studies.telling import told, written, written_alone
@@ -56,10 +56,14 @@ def _writer(part: Study) -> Callable[[Path], int]:
     """Writes a part's page and prints nothing: the whole is told at the end."""
 
     def write(folder: Path) -> int:
-        written(part, found_in(folder, load_study(part.name)))
+        written(part, _found(folder, part))
         return 0
 
     return write
+
+
+def _found(folder: Path, part: Study) -> Found:
+    return found_in(folder, load_study(part.name), part.of_hosts)
 
 
 def _begun(whole: Whole, flags: argparse.Namespace) -> Path:
@@ -124,8 +128,7 @@ def _parts_in(whole: Whole, root: Path) -> list[Study]:
 def _tell(whole: Whole, root: Path) -> int:
     """Write the pages and print that of the whole."""
     found = {
-        part.name: found_in(root / whole.folder_of(part), load_study(part.name))
-        for part in _parts_in(whole, root)
+        part.name: _found(root / whole.folder_of(part), part) for part in _parts_in(whole, root)
     }
     for part in whole.parts:
         if part.name in found:
