@@ -33,11 +33,11 @@ def together_tables(found: Sequence[HostsTogether]) -> Iterator[RenderableType]:
     if added:
         table = simple_table(HEADING, _caption([one for _, one in added]))
         table.add_column("case", overflow="fold")
-        table.add_column("dealt to", overflow="fold")
-        for heading in ("inputs/s", "95 %", "speedup", "efficiency", "a million inputs"):
-            table.add_column(heading, justify="right", no_wrap=True)
+        for heading in ("inputs/s", "share", "95 %", "speedup", "efficiency", "1M inputs"):
+            table.add_column(heading, justify="right", no_wrap=heading != "95 %")
         for name, one in added:
-            table.add_row(*(Text(printable(cell)) for cell in (name, *_cells(one))))
+            for cells in _rows(name, one):
+                table.add_row(*(Text(printable(cell)) for cell in cells))
         yield table
     reasons: dict[str, list[str]] = {}
     for name, one in named:
@@ -74,15 +74,12 @@ def _caption(added: Sequence[HostsTogether]) -> str:
     return f"{_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
 
 
-def _cells(one: HostsTogether) -> tuple[str, ...]:
-    return (
-        _dealt(one),
-        text.rate_text(one.per_s),
-        _between(one),
-        text.significant(one.speedup),
-        f"{one.efficiency:.0%}",
-        _taken(one),
-    )
+def _rows(name: str, one: HostsTogether) -> Iterator[tuple[str, ...]]:
+    """All of them, then each with its share of the work."""
+    told = text.significant(one.speedup), f"{one.efficiency:.0%}", _taken(one)
+    yield name, text.rate_text(one.per_s), "", _between(one), *told
+    for host, rate, share in zip(one.hosts, one.rates, one.shares, strict=True):
+        yield f"  {host}", text.rate_text(rate), f"{share:.0%}", "", "", "", ""
 
 
 def _dealt(one: HostsTogether) -> str:
@@ -94,7 +91,7 @@ def _dealt(one: HostsTogether) -> str:
 def _between(one: HostsTogether) -> str:
     if one.interval is None:
         return ""
-    return f"{text.rate_text(one.interval.low)} to {text.rate_text(one.interval.high)}"
+    return f"{text.amount(one.interval.low)} to {text.rate_text(one.interval.high)}"
 
 
 def _taken(one: HostsTogether) -> str:

@@ -17,6 +17,7 @@ from app.results.measured import Measured
 from app.results.run import Run
 from app.results.table import to_csv
 from app.stats.added import interval_of_sum
+from app.stats.between import LEAST_ROUNDS
 from app.stats.quantiles import Interval
 
 HOSTS = "hosts.csv"
@@ -27,15 +28,14 @@ _CLOCKS = {
     "simulated": "a simulated clock is no machine's",
     "imported": "another program's clock is not known to be one",
 }
+_THROUGHPUT = ("throughput_per_s", "throughput_ci_low_per_s", "throughput_ci_high_per_s")
 _COLUMNS = (
     "case_id",
     "model",
     "runtime",
     "host",
     "machines",
-    "throughput_per_s",
-    "throughput_ci_low_per_s",
-    "throughput_ci_high_per_s",
+    *_THROUGHPUT,
     "share",
     "speedup",
     "efficiency",
@@ -116,8 +116,18 @@ def _of_group(run: Run, group: Sequence[Measured]) -> HostsTogether | None:
     together = HostsTogether(parts[0].case, tuple(parts), hosts, None, without)
     if why := _why_not(run, parts):
         return replace(together, absent=why)
-    interval = interval_of_sum(together.rates, [tuple(one.rates.values()) for one in parts])
-    return replace(together, interval=interval)
+    known = [ends for one in parts if (ends := _interval(one)) is not None]
+    if len(known) < len(parts):
+        return together
+    return replace(together, interval=interval_of_sum(together.rates, known))
+
+
+def _interval(one: Measured) -> Interval | None:
+    """That of the row, where it counts how much rounds differ."""
+    low, high = (number_of(one.row[f"throughput_ci_{end}_per_s"]) for end in ("low", "high"))
+    if low is None or high is None or len(one.rounds) < LEAST_ROUNDS:
+        return None
+    return Interval(low, high)
 
 
 def _why_not(run: Run, parts: Sequence[Measured]) -> str:
@@ -181,11 +191,7 @@ def _rows(found: HostsTogether) -> Iterator[Row]:
             "runtime": one.case.runtime,
             "host": host,
             "machines": 1,
-            **{
-                name: one.row[name]
-                for name in _COLUMNS
-                if name.startswith("throughput_") and name in one.row
-            },
+            **{name: one.row[name] for name in _THROUGHPUT},
             "share": None if found.absent else _rate(one) / found.per_s,
             "million_inputs_s": MANY / _rate(one),
         }

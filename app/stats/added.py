@@ -1,40 +1,23 @@
-"""Rates of machines that have nothing in common, added: what they serve, and how surely."""
+"""Rates of machines that have nothing in common, added: how surely their sum is known."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from scipy.special import stdtrit
-
-from app.stats.between import LEAST_ROUNDS, deviation
-from app.stats.quantiles import CONFIDENCE, Interval
+from app.stats.quantiles import Interval
 
 
-def interval_of_sum(
-    rates: Sequence[float],
-    by_round: Sequence[Sequence[float]],
-    confidence: float = CONFIDENCE,
-) -> Interval | None:
-    """The interval of the sum of `rates`, of each of which there are its rounds' own figures.
+def interval_of_sum(figures: Sequence[float], intervals: Sequence[Interval]) -> Interval:
+    """The interval of the sum of figures that are independent of each other, from their own.
 
-    Only how these spread counts, so they may be in another unit. To first order the sum's variance
-    is the sum of v = (r s)^2 / n, with r a rate and s the standard deviation of the logarithms of
-    its n rounds; the reach is Student's t with (sum v)^2 / sum(v^2 / (n - 1)) degrees of freedom
-    (B. L. Welch, Biometrika 34, 1947), on the logarithm of the sum, since rates are positive.
-    Rounds of two machines are no pairs. None where one has fewer than three.
+    Each interval tells how far its figure may lie on either side, and what is independent adds by
+    squares: from S - sqrt(sum (x - low)^2) to S + sqrt(sum (high - x)^2), at the confidence of the
+    intervals (G. Y. Zou and A. Donner, Statist. Med. 27, 2008). So the long side of a skewed one
+    stays the longer.
     """
-    if min(map(len, by_round), default=0) < LEAST_ROUNDS:
-        return None
-    total = sum(rates)
-    counts = [len(rounds) for rounds in by_round]
-    spreads = [deviation(np.log(np.array(rounds))) for rounds in by_round]
-    parts = [(r * s) ** 2 / n for r, s, n in zip(rates, spreads, counts, strict=True)]
-    variance = sum(parts)
-    if variance == 0.0:
-        return Interval(total, total)
-    weights = sum(part**2 / (n - 1) for part, n in zip(parts, counts, strict=True))
-    reach = float(stdtrit(variance**2 / weights, 0.5 + confidence / 2.0))
-    error = reach * math.sqrt(variance) / total
-    return Interval(total * math.exp(-error), total * math.exp(error))
+    total = sum(figures)
+    pairs = list(zip(figures, intervals, strict=True))
+    below = math.sqrt(sum((figure - ends.low) ** 2 for figure, ends in pairs))
+    above = math.sqrt(sum((ends.high - figure) ** 2 for figure, ends in pairs))
+    return Interval(total - below, total + above)

@@ -98,7 +98,7 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
     text = page.read_text("utf-8")
     assert "Throughput of several machines together" in text
     # Batch 4 in 20 and in 10 us, on machines that have nothing in common.
-    assert "600k/s (600k/s to 600k/s) together, dealt to &lt;b&gt;server 67%, board 33%" in text
+    assert "600k/s (600k to 600k/s) together, dealt to &lt;b&gt;server 67%, board 33%" in text
     assert "<b>server" not in text
     measured = Rows().measured(read_run(tmp_path / "run"))
     figure = drawn(hosts_together(read_run(tmp_path / "run"), measured))

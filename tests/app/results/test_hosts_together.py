@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
@@ -23,6 +21,8 @@ from app.results.hosts_together import HostsTogether, hosts_csv, hosts_together
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.stats.added import interval_of_sum
+from app.stats.between import interval_between, typical
+from app.stats.quantiles import Interval
 from tests.app.results.runs import ENVIRONMENT, manifest_of, write_samples
 
 ANYWHERE = Case("mlp", "ort-cpu", axes={"batch": 4})
@@ -69,37 +69,29 @@ def test_the_sum_its_shares_and_the_time_of_a_fixed_work(tmp_path: Path) -> None
     inputs = 12_000
     assert both.seconds_for(inputs) == pytest.approx(inputs * 0.75 / alone)
     assert both.seconds_for(inputs) == pytest.approx(inputs * 0.25 / (alone / 3))
-    assert both.interval is not None and both.interval.low == both.interval.high
+    assert both.interval is not None and both.interval.low == pytest.approx(both.interval.high)
 
 
-def test_the_interval_is_that_of_a_sum_of_unequal_spreads() -> None:
-    """With one machine that does not vary it is the other's own, moved: Student's t of its rounds.
-    With two alike it has twice the degrees of freedom."""
-    logs = np.array([-0.1, 0.0, 0.1, 0.2, -0.2])
-    error = float(np.std(logs, ddof=1)) / math.sqrt(5)
-    steady = interval_of_sum((3.0, 1.0), ((1.0,) * 4, tuple(np.exp(logs))))
-    assert steady is not None
-    reach = float(stats.t.ppf(0.975, 4)) * error * 1.0 / 4.0
-    assert math.log(steady.high / 4.0) == pytest.approx(reach)
-    alike = interval_of_sum((2.0, 2.0), (tuple(np.exp(logs)), tuple(7 * np.exp(logs))))
-    assert alike is not None
-    reach = float(stats.t.ppf(0.975, 8)) * math.sqrt(2.0) * 2.0 * error / 4.0
-    assert math.log(4.0 / alike.low) == pytest.approx(reach)
-    assert interval_of_sum((2.0, 2.0), ((1.0, 1.0), (1.0, 1.0, 1.0))) is None
+def test_independent_intervals_add_by_squares_each_side_by_itself() -> None:
+    """3-4-5 below and 5-12-13 above; one that is known exactly moves the other's."""
+    both = interval_of_sum((100.0, 50.0), (Interval(97.0, 105.0), Interval(46.0, 62.0)))
+    assert (both.low, both.high) == pytest.approx((145.0, 163.0))
+    moved = interval_of_sum((100.0, 50.0), (Interval(100.0, 100.0), Interval(46.0, 62.0)))
+    assert (moved.low, moved.high) == pytest.approx((146.0, 162.0))
 
 
-def test_the_interval_holds_the_sum_as_often_as_it_says() -> None:
-    """Two machines whose rounds vary by 5 and by 20 %, five rounds of each, drawn anew 2,000 times:
-    binomially, nineteen of twenty would be within 1.5 points of 95 % in 99.8 of 100 tries."""
+def test_the_interval_holds_the_sum_at_least_as_often_as_it_says() -> None:
+    """Two machines whose rounds vary by 5 and by 20 %, five rounds of each, drawn 2,000 times: of
+    95 % so many tries are within 1.5 points in 99.8 of 100. Those of single machines hold more than
+    that, since they are widened against skewness, and a sum of them does too."""
     rng = np.random.default_rng(7)
     true, held, tries = (1000.0, 400.0), 0, 2000
     for _ in range(tries):
         rounds = [r * np.exp(rng.normal(0.0, s, 5)) for r, s in zip(true, (0.05, 0.2), strict=True)]
-        rates = [math.exp(float(np.log(one).mean())) for one in rounds]
-        bounds = interval_of_sum(rates, [tuple(one.tolist()) for one in rounds])
-        assert bounds is not None
+        known = [ends for one in rounds if (ends := interval_between(one)) is not None]
+        bounds = interval_of_sum([typical(one) for one in rounds], known)
         held += bounds.low <= sum(true) <= bounds.high
-    assert held / tries == pytest.approx(0.95, abs=0.015)
+    assert held / tries >= 0.935
 
 
 def test_two_rounds_have_a_sum_and_no_interval(tmp_path: Path) -> None:
