@@ -20,6 +20,7 @@ from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
 from app.console.extras import extra_tables
 from app.console.gap_svg import gaps_svg
+from app.console.hosts_together import write_together
 from app.console.ladder import ladder_code, ladder_tables, write_ladder
 from app.console.lasting import Lasting
 from app.console.left_out import left_out
@@ -44,6 +45,7 @@ from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
+from app.results.hosts_together import HostsTogether, hosts_together
 from app.results.int8_peak import with_peak
 from app.results.labels import case_label
 from app.results.manifest import Manifest
@@ -152,6 +154,8 @@ def measure(
             rates = rates_found(run.run)
             if rates is not None:
                 write_rates(folder, rates)
+            together = hosts_together(run.run, measured)
+            write_together(folder, together)
             if tunes is not None:
                 write_ladder(folder, run.run, tunes)
             export(run.run, measured, formats)
@@ -166,7 +170,7 @@ def measure(
             page_code = then(run.run, measured)
             code = code or page_code
         else:
-            report(measured, folder.path, shown, run, sort, compared, rates, tunes)
+            report(measured, folder.path, shown, run, sort, compared, rates, tunes, together)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -206,6 +210,7 @@ def report(
     compared: Outcome | None = None,
     rates: RatesFound | None = None,
     tunes: TunesFound | None = None,
+    together: Sequence[HostsTogether] = (),
 ) -> None:
     """The tables that were asked for, then the answer, and where it all lies."""
     from rich.console import Console
@@ -213,7 +218,7 @@ def report(
     # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
     console = Console(file=out, width=width_of(out), markup=False, emoji=False, highlight=False)
     rows = [one.row for one in measured]
-    for table in extra_tables(run.run, rows, console.width, rates):
+    for table in extra_tables(run.run, rows, console.width, rates, together):
         console.print(table)
         console.print()
     asked = run.run.manifest.asked

@@ -58,7 +58,7 @@ def _writer(part: Study, found: dict[str, Found]) -> Then:
     """Writes a part's page and prints nothing: the whole is told at the end, of what is `found`."""
 
     def write(run: Run, measured: Sequence[Measured]) -> int:
-        found[part.name] = found_of(run, measured, load_study(part.name))
+        found[part.name] = found_of(run, measured, load_study(part.name), part.of_hosts)
         written(part, found[part.name])
         return 0
 
@@ -128,7 +128,8 @@ def _tell(whole: Whole, root: Path, found: dict[str, Found]) -> int:
     """Write the pages that are not there yet and print that of the whole."""
     for part in _parts_in(whole, root):
         if part.name not in found:
-            found[part.name] = found_in(root / whole.folder_of(part), load_study(part.name))
+            folder = root / whole.folder_of(part)
+            found[part.name] = found_in(folder, load_study(part.name), part.of_hosts)
             written(part, found[part.name])
     blocks = list(page_of_parts(whole, found))
     return told(blocks, written_alone(root, blocks))

@@ -22,7 +22,7 @@ from exporters.types import ExportedModel, Precision
 from runtimes.calls.call import Call, Copy
 from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Samples, Spans
 from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
-from runtimes.options import Option, Settings, checked_options
+from runtimes.options import SESSIONS, Option, Settings, checked_options
 from runtimes.request import Request, input_shapes
 from runtimes.usage import Usage, Used
 
@@ -226,6 +226,13 @@ class Runtime(ABC):
         """The devices that `name:key` may name; empty where there is no choice, and where only
         the loaded engine knows them."""
         return ()
+
+    def devices_in(self, device: str) -> tuple[str, ...]:
+        """The devices that what follows the colon names, over which sessions are dealt in turn:
+        `0+1` are two. One for a runtime that can't run several sessions."""
+        if "+" not in device or SESSIONS not in self.options:
+            return (device,)
+        return tuple(device.split("+"))
 
     def device_uuid(self, device: str) -> str:
         """The device's own identifier, by which tools of the machine know it too; "" for none."""

@@ -88,7 +88,7 @@ class Settings:
 SESSIONS = Option(
     "sessions",
     1,
-    "how many sessions run at once on the device, each in a thread of its own",
+    "how many sessions run at once, each in a thread of its own, dealt over the devices in turn",
     minimum=1,
     maximum=64,
 )

@@ -26,7 +26,7 @@ from app.carriers.contract import (
     HostJob,
 )
 from app.carriers.lines import line_there
-from app.carriers.machine import host_here, this_machine
+from app.carriers.machine import host_here
 from app.carriers.own_folder import OwnFolder
 from app.carriers.scrubbed import scrubbed
 from app.carriers.store import FileStore, disk_there
@@ -36,6 +36,7 @@ from app.machine import engines
 from app.machine.bell import Bell
 from app.machine.child import Child
 from app.machine.cores import keep_to, usable_cores
+from app.machine.environment import this_machine
 from app.machine.modules import MODULES
 from app.machine.telemetry import Telemetry
 from app.machine.watch import Watch

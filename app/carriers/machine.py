@@ -5,23 +5,22 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Collection
-from pathlib import Path
 
 from app.carriers.contract import Host, RuntimeThere
 from app.machine.available import availability, runtime
-from app.machine.environment import describe_host, graphlap_version
+from app.machine.environment import MACHINE, describe_host, graphlap_version
 from runtimes import registry
 from runtimes.base import Runtime, Unavailable
-
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
     """This machine as a host; an empty `name` is its own, and an empty `machine` what it runs."""
     described = describe_host()
+    if machine:
+        described[MACHINE] = machine
     return Host(
         name=name or socket.gethostname(),
-        machine=machine or this_machine(),
+        machine=described[MACHINE],
         environment=described,
         runtimes={one: _there(one) for one in registry.names()},
         cores=tuple(sorted(cores)),
@@ -29,14 +28,6 @@ def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
         graphlap=graphlap_version(),
         utc_ns=time.time_ns(),
     )
-
-
-def this_machine() -> str:
-    """What everything that shares these cores has in common, containers too: one running kernel."""
-    try:
-        return _BOOT_ID.read_text("ascii").strip()
-    except OSError:
-        return socket.gethostname()
 
 
 def _there(name: str) -> RuntimeThere:

@@ -61,10 +61,12 @@ class UnderWay:
                 self._note_device(line)
 
     def _note_device(self, line: str) -> None:
-        """The worker has said which GPU it computes on: how that is set, only its host can tell."""
+        """The worker has said which GPU it computes on, of several one by one: how that is set,
+        only its host can tell."""
         message = object_of(line)
         if message.get("event") == "device":
-            state = self._watch.computes_on(str(message.get("uuid", "")))
+            uuid, device = (str(message.get(name, "")) for name in ("uuid", "device"))
+            state = self._watch.computes_on(uuid, device)
             if state is not None:
                 self._hear(Said(json.dumps({"event": "gpu", **to_json(state)})))
 

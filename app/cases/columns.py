@@ -52,8 +52,14 @@ _CASE = (
     text("runtime", "Runtime", "name[:device][@release or environment], as the plan said it."),
     text("runtime_version", "Runtime version", "The engine's own version."),
     text("execution_provider", "Provider", "The engine or provider that ran the graph."),
-    text("device", "Device", "What follows the colon in the runtime's name."),
-    text("device_name", "Device name", "The device's own name."),
+    text(
+        "device",
+        "Device",
+        "What follows the colon in the runtime's name; `0+1` are two that share the work.",
+    ),
+    text(
+        "device_name", "Device name", "The device's own name; of several that differ all of them."
+    ),
     text("precision_asked", "Precision asked", "The precision that the plan said."),
     text("precision", "Precision", "The precision that was executed, read from the graph."),
     count("batch_size", "Batch", "How many inputs one run takes."),

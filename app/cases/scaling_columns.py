@@ -5,12 +5,17 @@ from __future__ import annotations
 from app.cases.column import Column, number, text
 
 SCALING = (
-    text("scaling_base", "Alone", "The case_id of the same case with one session and one stream."),
+    text(
+        "scaling_base",
+        "Alone",
+        "The case_id of the same case with one session and one stream, on its first device.",
+    ),
     number(
         "replicas",
         "Replicas",
         "",
-        "How many times as many runs are in flight as alone: sessions, streams, or both.",
+        "How many times as many runs are in flight as alone: sessions, streams, or both, on one "
+        "device or on several.",
     ),
     Column("speedup", "number", "Speedup", "Inputs in a second over those alone.", "", "higher"),
     Column(

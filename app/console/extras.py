@@ -9,6 +9,7 @@ from app.cases.column import Row
 from app.console.batchers import batcher_table
 from app.console.cold_start import cold_tables
 from app.console.gap_table import gap_tables
+from app.console.hosts_together import together_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
 from app.console.rates import rate_tables
@@ -19,6 +20,7 @@ from app.console.tables import simple_table
 from app.results import text
 from app.results.ended import worst
 from app.results.gap_curves import idleness
+from app.results.hosts_together import HostsTogether
 from app.results.labels import model_labels
 from app.results.rates_found import RatesFound
 from app.results.run import Run
@@ -35,15 +37,21 @@ if TYPE_CHECKING:
 
 
 def extra_tables(
-    run: Run, rows: Sequence[Row], width: int, rates: RatesFound | None = None
+    run: Run,
+    rows: Sequence[Row],
+    width: int,
+    rates: RatesFound | None = None,
+    together: Sequence[HostsTogether] = (),
 ) -> Iterator[RenderableType]:
-    """One after the other, for a console of so many columns; `rates` are what searches found."""
+    """One after the other, for a console of so many columns; `rates` are what searches found, and
+    `together` what several machines serve."""
     if run.manifest.asked.largest_batch:
         yield largest_table(run)
     if rates is not None:
         yield from rate_tables(rates)
     yield from null_tables(run, rows)
     yield from scaling_tables(run.cases, rows)
+    yield from together_tables(together)
     yield from batcher_table(run.cases, rows)
     yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)

@@ -7,14 +7,16 @@ from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.console.exporting import export, formats_of
+from app.console.hosts_together import together_tables, write_together
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
 from app.console.stored import told_of
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
+from app.results.hosts_together import hosts_together
 from app.results.merging.merge import merge
 from app.results.merging.sources import Source, read_source
-from app.results.plans_together import together
+from app.results.plans_together import together as plans_together
 from app.results.rates_found import rates_found
 from app.results.rows import Rows
 from app.sweep.begin import new_path
@@ -30,7 +32,7 @@ def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
     """
     formats = formats_of(flags.export)
     sources = [_source(word) for word in flags.merge]
-    asked = together([part for source in sources for part in source.parts])
+    asked = plans_together([part for source in sources for part in source.parts])
     sort = sort_column(flags.sort, asked.percentiles) if flags.sort is not None else ""
 
     def place(plan: Plan) -> Path:
@@ -38,13 +40,22 @@ def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
 
     made = merge(sources, place)
     measured = Rows().measured(made.run)
-    rates = rates_found(made.run)
-    if rates is not None:
+    rates, together = rates_found(made.run), hosts_together(made.run, measured)
+    if rates is not None or together:
         with RunFolder.reopen(made.run.path) as folder:
-            write_rates(folder, rates)
+            if rates is not None:
+                write_rates(folder, rates)
+            write_together(folder, together)
     export(made.run, measured, formats)
     left_out = [f"damaged and left out: {one}" for one in made.lost]
-    told = told_of(made.run, measured, width, sort, (*left_out, *made.sentences))
+    told = told_of(
+        made.run,
+        measured,
+        width,
+        sort,
+        (*left_out, *made.sentences),
+        together_tables(together),
+    )
     return told, LEFT_OUT if left_out else OK
 
 

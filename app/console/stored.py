@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from app.console.report import answer, listed
 from app.console.row_columns import shown_percentiles
@@ -12,11 +13,20 @@ from app.results.measured import Measured
 from app.results.plain import printable
 from app.results.run import Run
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 def told_of(
-    run: Run, measured: Sequence[Measured], width: int, sort: str = "", before: Iterable[str] = ()
+    run: Run,
+    measured: Sequence[Measured],
+    width: int,
+    sort: str = "",
+    before: Iterable[str] = (),
+    tables: Iterable[RenderableType] = (),
 ) -> str:
-    """What is printed, in so many columns; sentences of how it was made come `before` the rows."""
+    """What is printed, in so many columns; sentences of how it was made come `before` the rows, as
+    do `tables`."""
     from rich.console import Console
 
     out = StringIO()
@@ -24,6 +34,9 @@ def told_of(
     console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
     for sentence in before:
         console.print(listed("", sentence, ""))
+    for table in tables:
+        console.print(table)
+        console.print()
     asked = run.manifest.asked
     percentiles = shown_percentiles(asked.percentiles)
     for part in answer(measured, width, sort, asked.band, percentiles=percentiles):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 
 from app.cases.imported import RUNTIME
 from app.machine.environments import There, asked
-from runtimes import registry
+from runtimes import dealing, registry
 from runtimes.base import Availability, Available, Device, Runtime, Unavailable
 from runtimes.environment import environment_of
 from runtimes.execution import Clock
+from runtimes.options import Option
 
 
 @cache
@@ -27,7 +29,7 @@ def availability(name: str) -> Availability:
 
 @cache
 def _check_availability(name: str, device: str) -> Availability:
-    return _asked(name, lambda: runtime(name).check_availability(device))
+    return _asked(name, lambda: dealing.check_availability(runtime(name), device))
 
 
 def _asked(name: str, answer: Callable[[], Availability]) -> Availability:
@@ -52,7 +54,9 @@ def check_availability_of(spec: str, environments: Mapping[str, str]) -> Availab
     there, named = _there(spec, environments), registry.parse_spec(spec)
     if there is None:
         return _check_availability(named.name, named.device)
-    return there.checks.get(named.device, there.availability)
+    devices = runtime(named.name).devices_in(named.device)
+    told = [there.checks.get(device, there.availability) for device in devices]
+    return next((state for state in told if isinstance(state, Unavailable)), told[0])
 
 
 def runtime_of(spec: str, environments: Mapping[str, str]) -> Runtime:
@@ -74,6 +78,22 @@ def _there(spec: str, environments: Mapping[str, str]) -> There | None:
     if not name:
         return None
     return asked(name, environments[name]).runtimes[registry.parse_spec(spec).name]
+
+
+def options_of(spec: str) -> tuple[Option, ...]:
+    """The table of options of `name[:device][@release]`, whose defaults its devices decide too."""
+    named = registry.parse_spec(spec)
+    return dealing.options_on(runtime(named.name), named.device)
+
+
+def each_device_of(spec: str) -> tuple[str, ...]:
+    """The same name with each of the devices alone that its sessions are dealt over; itself where
+    that is one, and where the name is not known."""
+    named = registry.parse_spec(spec)
+    if "+" not in named.device or named.name not in registry.names():
+        return (spec,)
+    devices = runtime(named.name).devices_in(named.device)
+    return tuple(str(replace(named, device=device)) for device in devices)
 
 
 def clock_of(spec: str) -> Clock:

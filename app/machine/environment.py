@@ -50,6 +50,9 @@ _PACKAGES = (
     "nvidia-cudnn-cu13",
     "nvidia-ml-py",
 )
+MACHINE = "machine"
+"""The key under which a described host says which machine it is of."""
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
 
 
@@ -57,6 +60,7 @@ def describe_host() -> dict[str, Any]:
     """CPU, cores, memory, governor, operating system and versions, as JSON values."""
     return {
         "host": socket.gethostname(),
+        MACHINE: this_machine(),
         "os": platform.platform(),
         "python": platform.python_version(),
         "cpu": cpu_name(),
@@ -72,6 +76,11 @@ def describe_host() -> dict[str, Any]:
         "load_1min": os.getloadavg()[0],
         "gpus": _gpus(open_nvml()),
     }
+
+
+def this_machine() -> str:
+    """What everything that shares these cores has in common, containers too: one running kernel."""
+    return _read(_BOOT_ID) or socket.gethostname()
 
 
 def graphlap_version() -> str:

@@ -49,11 +49,13 @@ class Watch:
         if self.telemetry.watches(self.gpus):
             self._due["devices"] = now
 
-    def computes_on(self, uuid: str) -> GpuState | None:
-        """The process has said which GPU its first one is; how that is set."""
+    def computes_on(self, uuid: str, device: str = "") -> GpuState | None:
+        """The process has said which GPU one of its devices is, its first where it calls it
+        nothing; how that is set."""
         if not (self.gpus and uuid):
             return None
-        self._uuids[self.gpus[0]] = uuid
+        named = [gpu for gpu in self.gpus if str(gpu) == device]
+        self._uuids[(named or self.gpus)[0]] = uuid
         return self.telemetry.state(uuid)
 
     def due(self) -> float:

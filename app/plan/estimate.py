@@ -140,7 +140,7 @@ def _subjects(grid: Sweep, given: str) -> int:
 
 def _per_runtime(grid: Sweep) -> int:
     runtimes = grid.runtimes or available_names()
-    replicas = len({1, *grid.replicas})
+    replicas = len({1, *grid.replicas})  # over several devices one is measured on the first
     return replicas * sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
 
 

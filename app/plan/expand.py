@@ -42,6 +42,7 @@ from app.plan.subjects import Subject, faults_of_the_plan, subjects
 from app.plan.tuning import first_choices, refuse_beside_tune
 from runtimes import registry
 from runtimes.base import Available
+from runtimes.dealing import refuse_devices, refuse_uneven
 from runtimes.environment import release_of
 from runtimes.faults import RuntimeFault
 from runtimes.registry import parse_spec
@@ -101,10 +102,18 @@ def _of_sweep(
             "no runtime is available on this machine",
             "pip install 'graphlap[cpu]', or see --doctor",
         )
-    sweep = replicated(plan, sweep, runtimes)
+    refuse_unknown_options(sweep, runtimes)
+    for part in replicated(plan, sweep, runtimes):
+        yield from _of_replicas(plan, part, models, given)
+
+
+def _of_replicas(
+    plan: Plan, sweep: Sweep, models: Sequence[Subject], given: Given
+) -> Iterator[Case]:
+    """The cases of a grid whose replicas are options of its runtimes, which it names."""
+    runtimes = sweep.runtimes
     sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
     refuse_unknown_axes(sweep, models)
-    refuse_unknown_options(sweep, runtimes)
     for part, sized, condition in parts(plan, sweep, models):
         for subject in without_sizes_as_rows(part, sized):
             yield from _grid(part, subject, runtimes, given, condition, waits=bool(plan.slo))
@@ -183,13 +192,14 @@ def _checked_runtime(text: str, environments: Mapping[str, str], plan: Plan) -> 
         raise _unknown_runtime(name)
     if not plan.check:
         with faults_of_the_plan():
-            runtime(name).refuse_to_run(spec.device)
+            for device in runtime(name).devices_in(spec.device):
+                runtime(name).refuse_to_run(device)
     if plan.cluster:  # which devices there are, its hosts say
         return text
     asked = check_availability_of if plan.check else availability_of
     if isinstance(asked(text, environments), Available):
         with faults_of_the_plan():
-            runtime_of(text, environments).refuse_device(spec.device, release_of(text))
+            refuse_devices(runtime_of(text, environments), spec.device, release_of(text))
     return text
 
 
@@ -201,11 +211,14 @@ def _unknown_runtime(name: str) -> PlanError:
 
 
 def _refuse_if_nothing_can_run(cases: Iterable[Case]) -> None:
-    """A precision that none of the runtimes executes is a mistake; one that some lack is a row."""
+    """A precision that none of the runtimes executes is a mistake, as are sessions that none can
+    deal over its devices; what only some can't do is a row."""
     faults = []
     for case in cases:
         try:
-            runtime(parse_spec(case.runtime).name).refuse_precision(case.precision)
+            spec = parse_spec(case.runtime)
+            runtime(spec.name).refuse_precision(case.precision)
+            refuse_uneven(runtime(spec.name), spec.device, case.options)
         except RuntimeFault as fault:
             faults.append(fault)
         else:

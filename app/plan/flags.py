@@ -33,7 +33,7 @@ from app.plan.flag_words import (
 from app.plan.gaps import paced_scenarios
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
-from app.plan.studies import load_study, with_runtimes
+from app.plan.studies import load_study, with_devices, with_runtimes
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 
@@ -57,7 +57,8 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         _refuse_absent(models, data["sweeps"])
         sweeps = [_kept(grid, models) for grid in data["sweeps"]]
         asked = given.get("runtimes")
-        data["sweeps"] = [with_runtimes(grid, asked) for grid in sweeps if grid["models"]]
+        named = [with_runtimes(grid, asked) for grid in sweeps if grid["models"]]
+        data["sweeps"] = [part for grid in named for part in with_devices(grid)]
     elif flags.suite or flags.plan:
         base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))
         data = base.model_dump(exclude_unset=True)

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import product
 
 from app.cases.errors import PlanError, suggestion
-from app.machine.available import runtime
+from app.machine.available import options_of, runtime
 from app.plan.plan import Sweep
 from runtimes import registry
 from runtimes.options import OptionValue
@@ -67,9 +67,10 @@ def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
         if key.partition(".")[0] == name
     }
     options = {option.name: option for option in runtime(name).options_for(axes)}
+    usual = {option.name: option.default for option in (*options.values(), *options_of(text))}
     for point in product(*axes.values()):
         typed = {
             option: options[option].parse(str(value))
             for option, value in zip(axes, point, strict=True)
         }
-        yield {option: value for option, value in typed.items() if value != options[option].default}
+        yield {option: value for option, value in typed.items() if value != usual[option]}

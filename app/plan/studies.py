@@ -15,8 +15,9 @@ from app.cases.errors import PlanError, suggestion
 from app.machine.available import available_names, clock_of, runtime
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.plan_files import load_suite
-from app.plan.replicas import replicated
+from app.plan.replicas import SHARED_WORK, with_sessions
 from exporters import own
+from runtimes import registry
 from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
 
@@ -61,13 +62,14 @@ def is_part(case: Case, study: Plan) -> bool:
     option. What a search tries is known by its model alone."""
     if study.is_search:
         return any(case.model in grid.models for grid in study.sweeps)
-    return any(_is_point(case, _spelled(study, grid, case)) for grid in study.sweeps)
+    return any(_is_point(case, _spelled(grid, case)) for grid in study.sweeps)
 
 
-def _spelled(study: Plan, grid: Sweep, case: Case) -> Sweep:
+def _spelled(grid: Sweep, case: Case) -> Sweep:
     """The grid with its replicas as options of the case's runtime, where that has sessions."""
-    known = runtime(parse_spec(case.runtime).name).options if grid.replicas else ()
-    return replicated(study, grid, [case.runtime]) if SESSIONS in known else grid
+    name = parse_spec(case.runtime).name
+    known = runtime(name).options if grid.replicas else ()
+    return with_sessions(grid, [name], (1, *grid.replicas)) if SESSIONS in known else grid
 
 
 def _is_point(case: Case, grid: Sweep) -> bool:
@@ -97,3 +99,21 @@ def with_runtimes(grid: dict[str, Any], asked: list[str] | None) -> dict[str, An
         return grid
     here = [name for name in available_names() if clock_of(name) != "simulated"]
     return {**grid, "runtimes": here if asked is None else asked}
+
+
+def with_devices(grid: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The grid that has its runtimes, and where it has replicas one more: of each runtime that has
+    several numbered devices here, a session on all of them and one on the first."""
+    dealt: list[str] = []
+    for name in grid["runtimes"] if grid.get("replicas") else ():
+        known = runtime(name) if name in registry.names() else None  # a device or an @ has its own
+        if known is None or SESSIONS not in known.options:
+            continue
+        numbers = [device.key for device in known.devices() if device.key.isdecimal()]
+        if len(numbers) > 1:
+            alone = [] if numbers[0] == known.default_device else [f"{name}:{numbers[0]}"]
+            dealt += [*alone, f"{name}:{'+'.join(numbers)}"]
+    if not dealt:
+        return (grid,)
+    kept = {key: value for key, value in grid.items() if key != "replicas"}
+    return grid, {**kept, "runtimes": dealt, "scenarios": [SHARED_WORK]}

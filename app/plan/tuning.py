@@ -9,7 +9,7 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.cases.target import LEAST_ROUNDS
-from app.machine.available import available_names, clock_of, runtime
+from app.machine.available import available_names, clock_of, each_device_of, runtime
 from app.machine.cores import usable_cores
 from app.plan.option_sets import refuse_unknown_options
 from app.plan.plan import Plan, Sweep
@@ -141,6 +141,11 @@ def _of_one_clock(runtimes: Sequence[str], named: bool) -> list[str]:
     """Those that the first one's clock times; PlanError if others were asked for by name."""
     first = clock_of(runtimes[0]) if runtimes else "wall"
     for text in runtimes:
+        if len(each_device_of(text)) > 1:
+            raise PlanError(
+                f"tune searches the options of one device, and {text} is several",
+                f"name one, as {each_device_of(text)[0]}, and measure its answer on all of them",
+            )
         if named and clock_of(text) != first:
             raise PlanError(
                 f"the clock of {text} is {clock_of(text)} and that of {runtimes[0]} is {first}, so "

@@ -18,11 +18,13 @@ from app.cases.disk import unwritable
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.cases.status import STATUSES
+from app.console.hosts_together import HEADING as TOGETHER
+from app.console.hosts_together import together_sentences
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said
 from app.machine.environment import graphlap_version
 from app.plan.shell import shell_line
-from app.report import card, figures, reach
+from app.report import card, figures, hosts, reach
 from app.report.checks import checks
 from app.report.compared import comparison
 from app.report.operators import of_operators
@@ -31,6 +33,7 @@ from app.report.shown import Shown, safe, shown
 from app.results.atomic import write_atomically
 from app.results.compare import side_of
 from app.results.hosts import environments
+from app.results.hosts_together import hosts_together
 from app.results.labels import model_labels
 from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING
@@ -110,7 +113,11 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), told.marks)
     if manifest.asked.check:
         yield from checks(measured)
-    yield from _figures(shown(run, measured), reach.largest_batch(run, measured))
+    together = hosts_together(run, measured)
+    yield from _list(TOGETHER, together_sentences(together))
+    yield from _figures(
+        shown(run, measured), reach.largest_batch(run, measured), hosts.hosts(together)
+    )
     if not any(is_imported(one.case.runtime) for one in measured):
         rows = (one.row for one in measured)
         yield from _environment(run, environments(manifest, run.environments, rows))
@@ -179,7 +186,9 @@ def _cell(column: TableColumn, row: Row, doubted: bool) -> str:
     return f'<td class="figure" data-value="{told}">{text}</td>'
 
 
-def _figures(cases: Sequence[Shown], largest: Figure | None) -> Iterator[str]:
+def _figures(
+    cases: Sequence[Shown], largest: Figure | None, together: Figure | None
+) -> Iterator[str]:
     if not cases and largest is None:
         return
     yield "<h2>Figures</h2>\n"
@@ -189,6 +198,7 @@ def _figures(cases: Sequence[Shown], largest: Figure | None) -> Iterator[str]:
         ),
         "Top-1 over throughput": reach.accuracy(cases),
         "The largest batch that ran, and what stopped the next": largest,
+        "Throughput of several machines together": together,
         "How full the simulated cards are": card.fit(cases),
     }
     for heading, figure in overview.items():

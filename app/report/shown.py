@@ -19,7 +19,7 @@ from app.results.run import Run
 
 # Okabe and Ito's palette, which stays apart for those who see fewer colours; yellow, which is
 # too light on white, is left out. https://jfly.uni-koeln.de/color/
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 _DASHES = ("solid", "dash", "dot", "dashdot")
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999)
 _SHARES = (*SHARES, 0.99999, 0.999999)
@@ -137,7 +137,7 @@ def _shown(run: Run, timed: Sequence[Measured]) -> Iterator[Shown]:
     for one in timed:
         own = (one.case.model, one.case.runtime)
         number = seen[own] = seen.get(own, -1) + 1
-        color = _COLORS[runtimes.index(one.case.runtime) % len(_COLORS)]
+        color = COLORS[runtimes.index(one.case.runtime) % len(COLORS)]
         yield Shown(run, one, safe(told[one.case.case_id]), color, _DASHES[number % len(_DASHES)])
 
 

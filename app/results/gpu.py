@@ -1,4 +1,4 @@
-"""The GPU that the rounds of a case computed on: how it was set, and what to doubt for it."""
+"""The GPUs that the rounds of a case computed on: how each was set, and what to doubt for it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ STEADY = 1.02
 def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
     """How it was set as each round began; what differed between them is told by each."""
     states = [
-        from_json(GpuState, result.environment["gpu"])
+        from_json(GpuState, state)
         for result in rounds
         if "gpu" in result.environment
+        for state in (result.environment["gpu"], *result.environment.get("other_gpus", ()))
     ]
     if not states:
         return {}

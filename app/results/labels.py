@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.cases.axes import AXES
 from app.cases.case import Case
-from app.machine.available import runtime
+from app.machine.available import options_of
 from app.results.plain import printable
 from exporters.twins import is_null, null_of, original_of
 from runtimes import registry
@@ -106,8 +106,7 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
 
 def unusual_options(spec: str, options: str) -> str:
     """Of a row's `options`, those that are not the runtime's defaults."""
-    name = parse_spec(spec).name
-    known = runtime(name).options if name in registry.names() else ()
+    known = options_of(spec) if parse_spec(spec).name in registry.names() else ()
     usual = {f"{option.name}={option.default}" for option in known}
     return " ".join(pair for pair in options.split(" ") if pair not in usual)
 

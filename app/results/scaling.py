@@ -1,35 +1,48 @@
 """Several replicas of a case against one of them: how much more they serve together.
 
 A replica is a copy of the model, or a lane of one, that takes its share of the same work at the
-same time. Rounds of all cases interleave in a seeded order, so a round of several and the round of
-the same number alone saw the same machine: together they are one observation.
+same time, on one device or on one of several. Rounds of all cases interleave in a seeded order, so
+a round of several and the round of the same number alone saw the same machine: together they are
+one observation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
+from app.machine.available import each_device_of, runtime
 from app.results.measured import Measured
 from app.stats.quantiles import CONFIDENCE
 from app.stats.verdict import difference, interval_of
 from runtimes.options import SESSIONS
+from runtimes.registry import parse_spec
 
 MULTIPLIED = (SESSIONS.name, "streams")
 """The options that put more runs in flight; left out, one is."""
 
 
 def is_multiplied(case: Case) -> bool:
-    """Whether the plan asks for more than one session or stream of it."""
-    return any(name in case.options for name in MULTIPLIED)
+    """Whether the plan asks for more than one session, stream or device of it."""
+    several = len(each_device_of(case.runtime)) > 1
+    return several or any(name in case.options for name in MULTIPLIED)
 
 
 def alone(case: Case) -> Case:
-    """The same case with one session and one stream."""
+    """The same case with one session and one stream, on the first of its devices."""
     kept = {name: value for name, value in case.options.items() if name not in MULTIPLIED}
-    return replace(case, options=kept)
+    return replace(case, runtime=each_device_of(case.runtime)[0], options=kept)
+
+
+def _bases(case: Case) -> Iterator[Case]:
+    """The case alone, by each name that its device has: that of no device is the usual one."""
+    base = alone(case)
+    yield base
+    spec = parse_spec(base.runtime)
+    if base.runtime != case.runtime and spec.device == runtime(spec.name).default_device:
+        yield replace(base, runtime=str(replace(spec, device="")))
 
 
 def scaling_columns(measured: Sequence[Measured]) -> dict[str, Row]:
@@ -39,7 +52,8 @@ def scaling_columns(measured: Sequence[Measured]) -> dict[str, Row]:
     for one in measured:
         if not is_multiplied(one.case):
             continue
-        base = by_id.get(alone(one.case).identity_id)
+        known = (by_id.get(base.identity_id) for base in _bases(one.case))
+        base = next((there for there in known if there is not None), None)
         if base is not None:
             found[one.case.case_id] = _columns(base, one)
     return found

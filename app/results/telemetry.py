@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.column import Row
+from app.cases.column import Row, number_of
 from app.cases.reading import CPU_DEVICE, Reading
 from app.cases.round import MEASURED, RoundResult
 from app.results.folder import TELEMETRY, telemetry_name
@@ -21,6 +21,7 @@ from app.results.regular import read_file
 from app.results.run import SAMPLES, read_records
 from exporters.codec import CodecError, from_json
 
+_TAKEN = ("power_w", "energy_mj_per_inference")
 _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
     "gpu_clock_min_mhz": min,
     "gpu_clock_max_mhz": max,
@@ -85,8 +86,13 @@ def _of_round(run: Path, result: RoundResult) -> Row:
     readings = read_readings(run.joinpath(TELEMETRY, named))
     gpu = [reading for reading in readings if reading.device != CPU_DEVICE]
     readings = gpu or readings
-    memory = [r.process_memory_mb for r in readings if r.process_memory_mb is not None]
-    values: Row = {"device_memory_peak_mb": max(memory)} if memory else {}
+    devices = list(dict.fromkeys(reading.device for reading in readings))
+    memory: dict[str, float] = {}
+    for reading in readings:
+        held = reading.process_memory_mb
+        if held is not None:
+            memory[reading.device] = max(held, memory.get(reading.device, 0.0))
+    values: Row = {"device_memory_peak_mb": sum(memory.values())} if memory else {}
     if not readings or not result.samples:
         return values
     records = read_records(run / SAMPLES / result.samples)
@@ -95,11 +101,12 @@ def _of_round(run: Path, result: RoundResult) -> Row:
         return values
     begun, ended = measured["started_ns"].min(), measured["finished_ns"].max()
     inside = [reading for reading in readings if begun <= reading.time_ns <= ended]
-    clocks = [reading.clock_mhz for reading in inside if reading.clock_mhz is not None]
+    clocks = {device: known for device in devices if (known := _clocks_mhz(inside, device))}
     throttles = [reading.throttle for reading in inside if reading.throttle is not None]
     if clocks:
-        values["gpu_clock_mhz"] = statistics.median(clocks)
-        values["gpu_clock_min_mhz"], values["gpu_clock_max_mhz"] = min(clocks), max(clocks)
+        values["gpu_clock_mhz"] = statistics.median(c for known in clocks.values() for c in known)
+        moved = max(clocks.values(), key=lambda known: max(known) / min(known))
+        values["gpu_clock_min_mhz"], values["gpu_clock_max_mhz"] = min(moved), max(moved)
     memory_clocks = [r.memory_clock_mhz for r in inside if r.memory_clock_mhz is not None]
     if memory_clocks:
         values["gpu_memory_clock_mhz"] = statistics.median(memory_clocks)
@@ -109,7 +116,25 @@ def _of_round(run: Path, result: RoundResult) -> Row:
     if throttles:
         words = dict.fromkeys(word for words in throttles for word in words)
         values["throttle"] = " ".join(words) or "none"
-    return values | _energy(inside, np.sort(records["finished_ns"]))
+    finished_ns = np.sort(records["finished_ns"])
+    apart = ([r for r in inside if r.device == device] for device in devices)
+    return values | _summed([_energy(own, finished_ns) for own in apart])
+
+
+def _clocks_mhz(inside: Iterable[Reading], device: str) -> list[float]:
+    """What one device was read at: of several that differ none has moved for that."""
+    return [r.clock_mhz for r in inside if r.device == device and r.clock_mhz is not None]
+
+
+def _summed(of_each: Sequence[Row]) -> Row:
+    """What all devices took together; nothing of a figure that one of them does not tell."""
+    figures = [[number_of(of.get(name)) for of in of_each] for name in _TAKEN]
+    return {
+        name: sum(known)
+        for name, values in zip(_TAKEN, figures, strict=True)
+        if (known := [value for value in values if value is not None])
+        and len(known) == len(of_each)
+    }
 
 
 def _energy(inside: Sequence[Reading], finished_ns: np.ndarray) -> Row:

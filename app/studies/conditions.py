@@ -13,13 +13,19 @@ from app.studies.found import Found
 def conditions(found: Found) -> Iterator[Block]:
     """The date and the machine, how each case was measured, and a table of the runtimes."""
     yield Paragraph(_machine(found))
+    if found.host:
+        hosts = sorted({found.run.host_of(case) for case in found.run.cases})
+        yield Paragraph(
+            f"The run is of {len(hosts)} hosts, {', '.join(hosts)}. Tables are of {found.host}, "
+            "but for what all serve together."
+        )
     yield Paragraph(_protocol(found))
     yield from _load(found)
     yield _runtimes(found)
 
 
 def _machine(found: Found) -> str:
-    manifest, host = found.run.manifest, found.run.manifest.environment
+    manifest, host = found.run.manifest, found.environment
     where = [str(host.get("cpu") or "an unknown processor")]
     if host.get("cores_usable"):
         of = "of a virtual machine" if host.get("virtual_machine") else "to use"
@@ -49,7 +55,7 @@ def _load(found: Found) -> Iterator[Paragraph]:
     loads = [load for one in _rounds(found) if (load := one.environment.get("load_1min"))]
     if not loads:
         return
-    cores = found.run.manifest.environment.get("cores_usable") or 1
+    cores = found.environment.get("cores_usable") or 1
     on = f"{cores} core{'s' * (cores != 1)}"
     said = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
     if max(loads) > cores:

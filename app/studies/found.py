@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from app.cases.case import Case
 from app.cases.column import number_of
@@ -12,6 +14,7 @@ from app.cases.errors import ResultsError
 from app.plan.plan import Plan
 from app.plan.studies import is_part
 from app.results import text
+from app.results.hosts_together import HostsTogether, hosts_together
 from app.results.measured import Measured
 from app.results.reader import read_run
 from app.results.rows import Rows
@@ -23,11 +26,24 @@ NOT_COME_TO = "not come to"
 @dataclass(frozen=True, slots=True)
 class Found:
     """A run with the rows of those of its cases that are the study's, in the plan's order;
-    `others` counts the rest."""
+    `others` counts the rest.
+
+    Of a run of several machines the rows are those of `host`, and `together` is what all of them
+    serve.
+    """
 
     run: Run
     measured: tuple[Measured, ...]
     others: int = 0
+    host: str = ""
+    together: tuple[HostsTogether, ...] = ()
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """The machine that the rows are of."""
+        if self.host and self.measured:
+            return self.run.environment_of(self.measured[0].case)
+        return self.run.manifest.environment
 
     def such(self, asked: Callable[[Case], bool]) -> Iterator[Measured]:
         """The cases that are so, in the plan's order."""
@@ -38,29 +54,39 @@ class Found:
         return next(self.such(asked), None)
 
 
-def found_in(folder: Path, study: Plan) -> Found:
+def found_in(folder: Path, study: Plan, of_hosts: bool = False) -> Found:
     """A run as it is now; ResultsError for a folder that is none, and as `refuse_others`."""
     run = read_run(folder)
-    return found_of(run, Rows().measured(run), study)
+    return found_of(run, Rows().measured(run), study, of_hosts)
 
 
-def found_of(run: Run, measured: Sequence[Measured], study: Plan) -> Found:
-    """The same of a run whose rows are known; ResultsError as `refuse_others`."""
-    refuse_others(run, study)
+def found_of(run: Run, measured: Sequence[Measured], study: Plan, of_hosts: bool = False) -> Found:
+    """The same of a run whose rows are known; ResultsError as `refuse_others`.
+
+    Of several machines it has the rows of the one with most that are well, the first of such.
+    """
+    refuse_others(run, study, of_hosts)
     own = tuple(one for one in measured if is_part(one.case, study))
-    return Found(run, own, len(measured) - len(own))
+    others = len(measured) - len(own)
+    hosts = sorted({run.host_of(one.case) for one in own})
+    if len(hosts) == 1:
+        return Found(run, own, others)
+    well = Counter(run.host_of(one.case) for one in own if one.is_well)
+    host = max(hosts, key=lambda name: well[name])
+    kept = tuple(one for one in own if run.host_of(one.case) == host)
+    return Found(run, kept, others, host, hosts_together(run, own))
 
 
-def refuse_others(run: Run, study: Plan) -> None:
-    """ResultsError for a run that has nothing of the study, or has it from several machines, of
-    which one cell can't tell two figures."""
+def refuse_others(run: Run, study: Plan, of_hosts: bool = False) -> None:
+    """ResultsError for a run that has nothing of the study, or unless it may be `of_hosts` has it
+    from several machines, of which one cell can't tell two figures."""
     own = [case for case in run.cases if is_part(case, study)]
     if not own:
         raise ResultsError(
             f"{run.path} has no case of {study.name}", "name a run that --study of this name made"
         )
     hosts = sorted({run.host_of(case) for case in own})
-    if len(hosts) > 1:
+    if len(hosts) > 1 and not of_hosts:
         raise ResultsError(
             f"{run.path} is of several machines ({', '.join(hosts)}), and a study's page is of one",
             "name the run of one of them",

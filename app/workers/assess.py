@@ -14,6 +14,7 @@ from app.workers.labelled import Labelled, open_data
 from app.workers.starting import prepare, runtime_called, state_of
 from exporters.types import ExportedModel, TensorSpec
 from runtimes.base import Lane
+from runtimes.dealing import each
 
 
 def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
@@ -27,6 +28,7 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     data = open_data(job.data, source, shape)
     runtime = runtime_called(subject.runtime)
     settings = settings_of(subject, job.cache_dir)
+    settings = each(runtime, settings)[0]  # what one session computes, any other does too
     prepare(runtime, settings)
     state_of(runtime)
     runtime.refuse(model, model.axes, settings)

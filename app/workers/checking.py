@@ -27,9 +27,11 @@ from exporters.talk import requests_and_replies
 from exporters.types import ExportedModel, GraphlapError
 from runtimes import registry
 from runtimes.base import Checked, Unavailable
+from runtimes.dealing import check_availability, options_on
 from runtimes.faults import NotAvailable
 from runtimes.options import all_options
 from runtimes.session.precision import refuse_wider
+from runtimes.session.several import check_sessions
 
 _OF_RUNS = frozenset({"cycles", "io_us"})
 """What a simulated card's compiler tells of runs: a check has no time that could be ranked."""
@@ -80,14 +82,14 @@ def _checked(job: CheckJob) -> dict[str, Any]:
     spec = registry.parse_spec(job.case.runtime)
     runtime = registry.load(spec.name)
     prepare(runtime, job.settings)
-    state = runtime.check_availability(spec.device)
+    state = check_availability(runtime, spec.device)
     if isinstance(state, Unavailable):
         raise NotAvailable(state.reason, state.remedy)
     model = job.model.at(job.case.axes)
     runtime.load()
     engine = engine_facts(runtime)
     began_ns = time.perf_counter_ns()
-    found = runtime.check(model, model.axes, job.settings)
+    found = check_sessions(runtime, model, model.axes, job.settings)
     spent_ms = (time.perf_counter_ns() - began_ns) / 1e6
     told = _told(job, model, found)
     if found.execution is not None:
@@ -96,7 +98,7 @@ def _checked(job: CheckJob) -> dict[str, Any]:
         **engine,
         "phases_ms": {"compile": spent_ms},
         "runtime_version": state.version,
-        "options": all_options(runtime.options, job.case.options),
+        "options": all_options(options_on(runtime, spec.device), job.case.options),
     }
 
 

@@ -21,7 +21,7 @@ from exporters.types import axes_key, load_reference
 from runtimes.base import Runtime
 from runtimes.faults import Unsupported
 from runtimes.options import Settings
-from runtimes.session.several import compile_sessions
+from runtimes.session.several import compile_sessions, refuse_sessions
 
 
 def main() -> int:
@@ -48,7 +48,7 @@ def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:
     runtime = runtime_called(job.subject.runtime)
     prepare(runtime, settings)
     _refuse(runtime)
-    runtime.refuse(model, model.axes, settings)
+    refuse_sessions(runtime, model, model.axes, settings)
     reference = load_reference(model.references[axes_key(model.axes)])
     kept_share = drop(job.dropped) if job.dropped else None
     phases_ms = {"process": (heard_ns - job.begun_ns) / 1e6}

@@ -25,6 +25,7 @@ from exporters import own
 from exporters.codec import from_json
 from exporters.node_graph import NodeGraph
 from exporters.types import axes_key, load_reference
+from runtimes.dealing import each
 from runtimes.execution import AfterCompletion
 
 FOR_S = 2.0
@@ -50,6 +51,7 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
     case, settings = request.case, request.settings
     model = request.model.at(case.axes)
     runtime = runtime_called(case.runtime)
+    settings = each(runtime, settings)[0]  # what one session computes, any other does too
     prepare(runtime, settings)
     state_of(runtime)
     runtime.refuse(model, model.axes, settings)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
@@ -29,13 +29,13 @@ from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
 from exporters.codec import to_json
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
-from runtimes import registry
 from runtimes.base import Runtime, Session
+from runtimes.dealing import options_on
 from runtimes.execution import Execution
 from runtimes.options import all_options, sessions_of
 from runtimes.session.batches import compile_batches
 from runtimes.session.precision import refuse_wider
-from runtimes.session.several import compile_sessions
+from runtimes.session.several import compile_sessions, refuse_sessions
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 """A round that ends so is not recorded: it is measured again when the sweep is resumed."""
@@ -102,17 +102,17 @@ def _measure(this: UnderWay, slept_before_s: float) -> None:
     job = this.job
     this.enter("import")
     runtime = _runtime(this)
-    runtime.refuse(job.model, job.axes, job.settings)
+    refuse_sessions(runtime, job.model, job.axes, job.settings)
     runtime.load()
     reference = load_reference(job.model.references[axes_key(first_axes(job))])
     this.leave()
     this.note(**engine_facts(runtime))
     this.enter("compile")
-    device = registry.parse_spec(job.runtime).device
-    with (
-        runtime.limited(device, job.settings, job.device_memory_limit_bytes),
-        closing(_compiled(runtime, job)) as session,
-    ):
+    with ExitStack() as held:
+        for device in runtime.devices_in(job.settings.device):
+            limit_bytes = job.device_memory_limit_bytes
+            held.enter_context(runtime.limited(device, job.settings, limit_bytes))
+        session = held.enter_context(closing(_compiled(runtime, job)))
         with _noted(this):
             _use(this, session, reference)
         _note_sleep(this, slept_before_s)
@@ -167,12 +167,14 @@ def _runtime(this: UnderWay) -> Runtime:
         this.note(environment={**this.result.environment, "variables": variables})
     state = state_of(runtime)
     if runtime.accelerator:
-        uuid = runtime.device_uuid(registry.parse_spec(this.job.runtime).device)
-        this.tell({"event": "device", "uuid": uuid})
-    sessions = sessions_of(runtime.options, settings.options)
+        for device in runtime.devices_in(settings.device):
+            uuid = runtime.device_uuid(device)
+            this.tell({"event": "device", "device": device, "uuid": uuid})
+    known = options_on(runtime, settings.device)
+    sessions = sessions_of(known, settings.options)
     this.note(
         runtime_version=state.version,
-        options=all_options(runtime.options, settings.options),
+        options=all_options(known, settings.options),
     )
     this.warn(*of_crowding(sessions, settings.threads, cores))
     refuse_crowd(sessions * (settings.threads or cores), this.result)

@@ -7,9 +7,9 @@ stored reference's, or wrong ones when told so.
 from __future__ import annotations
 
 from exporters.types import axes_key
-from runtimes.base import Availability, Available, Runtime, Session
+from runtimes.base import Availability, Available, Device, Runtime, Session
 from runtimes.fake.lane import be_noisy, crash, hang
-from runtimes.fake.session import FakeSession
+from runtimes.fake.session import DEVICES, FakeSession
 from runtimes.faults import CompileFault, NotAvailable, Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.request import Request
@@ -103,6 +103,9 @@ class Fake(Runtime):
 
     def availability(self) -> Availability:
         return Available("1")
+
+    def devices(self) -> tuple[Device, ...]:
+        return tuple(Device(key, name) for key, name in DEVICES.items())
 
     def _refuse(self, request: Request) -> None:
         if request.options["fail"] == "unsupported":

@@ -13,6 +13,9 @@ from runtimes.faults import RuntimeFault
 from runtimes.options import OptionValue
 from runtimes.request import Request
 
+DEVICES = {"0": "fake", "1": "fake", "2": "another fake"}
+"""By key what each calls itself: two are alike. All of them are this machine's cores."""
+
 
 class FakeSession(Session):
     """`open` counts those that are not closed."""
@@ -29,7 +32,7 @@ class FakeSession(Session):
         self.execution = Execution(
             provider="fake",
             precision=request.settings.precision,
-            device_name="fake",
+            device_name=DEVICES[request.settings.device or "0"],
             call_path="a Python function that waits",
         )
         FakeSession.open += 1

@@ -13,7 +13,7 @@ from exporters import own
 from exporters.types import Precision
 from runtimes.base import Availability, Device, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
-from runtimes.faults import Unsupported
+from runtimes.faults import NotAvailable, Unsupported
 from runtimes.fpga import cards
 from runtimes.fpga.graph.dtypes import touches_float
 from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
@@ -66,6 +66,12 @@ class Fpga(Runtime):
         )
 
     def refuse_device(self, device: str, release: str) -> None:
+        if set(device.split("+")) <= {*cards.card_keys()} and "+" in device:
+            raise NotAvailable(
+                f"{self.name}:{device} is several simulated cards, and a host that deals work over "
+                "them is not simulated",
+                f"name each by itself, as {self.name}:{device.partition('+')[0]}",
+            )
         cards.load_card(device or cards.DEFAULT_CARD).release(release)
 
     def load(self) -> None:

@@ -68,6 +68,10 @@ class OrtEp(Runtime):
             found.append(Device(package.key, f"{package.name}: {told}"))
         return tuple(found)
 
+    def devices_in(self, device: str) -> tuple[str, ...]:
+        """One: it is a provider's library, and a path may hold any sign."""
+        return (device,)
+
     def refuse_device(self, device: str, release: str) -> None:
         if release:
             raise NotAvailable(f"{self.name} has no @{release}", f"write {self.name}:{device}")

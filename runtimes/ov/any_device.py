@@ -28,7 +28,7 @@ _CHOSEN_FROM_THE_START = {"ENABLE_STARTUP_FALLBACK": "NO"}
 
 
 class OpenVino(OpenVinoCpu):
-    """`openvino:DEVICE`, as `CPU`, `GPU.1`, `AUTO`, `AUTO:GPU+CPU` or `HETERO:GPU+CPU`."""
+    """`openvino:DEVICE`, as `CPU`, `GPU.1`, `AUTO`, `AUTO:GPU+CPU` or `GPU.0+GPU.1`."""
 
     name = "openvino"
     summary = "OpenVINO on its own devices: CPU, GPU, NPU, AUTO"
@@ -54,6 +54,11 @@ class OpenVino(OpenVinoCpu):
         engine = library()
         found = (Device(key, engine.device_name(key)) for key in engine.devices())
         return (*found, Device("AUTO", "what OpenVINO chooses of them"))
+
+    def devices_in(self, device: str) -> tuple[str, ...]:
+        """`GPU.0+GPU.1` are two with sessions of their own; behind a colon, as in `MULTI:GPU+CPU`,
+        are those that OpenVINO itself divides one session's work among."""
+        return (device,) if ":" in device else super().devices_in(device)
 
     def refuse_device(self, device: str, release: str) -> None:
         if release:

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from exporters.types import ExportedModel
 from runtimes.base import Runtime, Session
+from runtimes.dealing import each, options_on
 from runtimes.faults import Unsupported
 from runtimes.options import Settings, sessions_of
 from runtimes.request import batch_size
@@ -25,6 +26,8 @@ def compile_batches(
     Raises what `runtime.compile` raises, and Unsupported where one has several lanes; the sessions
     that were compiled before one that fails are closed.
     """
+    lanes = sessions_of(options_on(runtime, settings.device), settings.options)
+    settings = each(runtime, settings)[0]
     with ExitStack() as opened:
         sessions = {
             batch_size(model, model.axes): opened.enter_context(
@@ -32,7 +35,6 @@ def compile_batches(
             )
             for model in models
         }
-        lanes = sessions_of(runtime.options, settings.options)
         lanes *= max(len(session.lanes) for session in sessions.values())
         if lanes > 1:
             raise Unsupported(

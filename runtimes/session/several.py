@@ -1,7 +1,8 @@
 """Several sessions of one case at once: the option `sessions` made into one session of their lanes.
 
 Any runtime's sessions do; each has its own engine state and buffers, as several processes of a
-server would, and shares with the others only the device.
+server would, and shares with the others only the device. Over several devices they are dealt in
+turn, so that each device has as many.
 """
 
 from __future__ import annotations
@@ -11,10 +12,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from exporters.types import ExportedModel
-from runtimes.base import Runtime, Session
-from runtimes.execution import Execution, Memory
+from runtimes.base import Checked, Runtime, Session
+from runtimes.dealing import each, options_on
+from runtimes.execution import Execution, Memory, NodePlacement
 from runtimes.faults import RuntimeFault
 from runtimes.options import Settings, sessions_of
+
+
+def refuse_sessions(
+    runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
+) -> None:
+    """What `runtime.refuse` raises of any of the sessions."""
+    for own in each(runtime, settings):
+        runtime.refuse(model, axes, own)
 
 
 def compile_sessions(
@@ -25,23 +35,44 @@ def compile_sessions(
     One is exactly what `runtime.compile` gives. Raises what that raises; the sessions that
     were compiled before one that fails are closed.
     """
-    count = sessions_of(runtime.options, settings.options)
+    dealt = each(runtime, settings)
+    count = sessions_of(options_on(runtime, settings.device), settings.options)
     if count == 1:
         return runtime.compile(model, axes, settings)
     with ExitStack() as opened:
         sessions = [
-            opened.enter_context(runtime.compile(model, axes, settings)) for _ in range(count)
+            opened.enter_context(runtime.compile(model, axes, dealt[number % len(dealt)]))
+            for number in range(count)
         ]
-        together = Several(sessions)
+        together = Several(sessions, devices=len(dealt))
         opened.pop_all()
     return together
 
 
-class Several(Session):
-    """Owns at least one session; its lanes are theirs, one session's after the other's."""
+def check_sessions(
+    runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
+) -> Checked:
+    """What `runtime.check` tells, or raises, of each device; of several what holds of them all."""
+    found = [runtime.check(model, axes, own) for own in each(runtime, settings)]
+    executions = [one.execution for one in found if one.execution is not None]
+    if len(found) == 1 or not executions:
+        return found[0]
+    return replace(
+        found[0],
+        execution=_common(executions),
+        memory=_added([one.memory for one in found]),
+    )
 
-    def __init__(self, sessions: Sequence[Session]) -> None:
+
+class Several(Session):
+    """Owns at least one session; its lanes are theirs, one session's after the other's.
+
+    The sessions are of so many `devices` in turn.
+    """
+
+    def __init__(self, sessions: Sequence[Session], devices: int = 1) -> None:
         self._sessions = tuple(sessions)
+        self._devices = devices
         self.lanes = tuple(lane for session in sessions for lane in session.lanes)
         self.execution = _common([session.execution for session in sessions])
         self.lanes[0].enter()  # compiling has left the last session's as the one entered
@@ -50,13 +81,11 @@ class Several(Session):
         return self._sessions[0].fault(error)
 
     def memory(self) -> Memory:
-        known = [session.memory() for session in self._sessions]
-        if known[0].of_process:
-            return known[0]
-        return Memory(
-            _sum([memory.device_peak_bytes for memory in known]),
-            _sum([memory.host_peak_bytes for memory in known]),
-            told_by=known[0].told_by,
+        return _added(
+            [
+                _on_one_device([session.memory() for session in self._sessions[n :: self._devices]])
+                for n in range(self._devices)
+            ]
         )
 
     def close(self) -> None:
@@ -69,12 +98,41 @@ def _common(executions: Sequence[Execution]) -> Execution:
     """The first's, or the one that least of ran on its engine; a warning if they differ."""
     told = max(executions, key=lambda execution: len(execution.elsewhere))
     warnings = [warning for execution in executions for warning in execution.warnings]
-    if len({(e.provider, e.precision, e.placement) for e in executions}) > 1:
+    if any(_as_compiled(execution) != _as_compiled(told) for execution in executions):
         warnings.append("the engine did not compile all of the sessions alike")
+    names = list(dict.fromkeys(execution.device_name for execution in executions))
+    if len(names) > 1:
+        warnings.append(
+            f"its devices differ ({', '.join(names)}): a scaling efficiency is of as many of the "
+            f"first, {names[0]}"
+        )
     return replace(
         told,
+        device_name=" + ".join(names),
         warnings=tuple(dict.fromkeys(warnings)),
         inspection_ms=sum(execution.inspection_ms for execution in executions),
+    )
+
+
+def _as_compiled(execution: Execution) -> tuple[str, tuple[NodePlacement, ...]]:
+    """What is the same on any device: an engine may call itself by the device that it is on."""
+    own = execution.provider
+    placed = (
+        replace(node, provider="") if node.provider == own else node for node in execution.placement
+    )
+    return execution.precision, tuple(placed)
+
+
+def _on_one_device(known: Sequence[Memory]) -> Memory:
+    return known[0] if known[0].of_process else _added(known)
+
+
+def _added(known: Sequence[Memory]) -> Memory:
+    return Memory(
+        _sum([memory.device_peak_bytes for memory in known]),
+        _sum([memory.host_peak_bytes for memory in known]),
+        of_process=known[0].of_process,
+        told_by=known[0].told_by,
     )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.cases.case import Case
+from app.console.hosts_together import together_sentences
+from app.machine.available import each_device_of
 from app.results import text
 from app.results.measured import Measured
 from app.results.published import history_steps
-from app.studies.blocks import Block, Column, Heading, Paragraph, Table
+from app.studies.blocks import Block, Column, Heading, Paragraph, Points, Table
 from app.studies.char_cnn.inputs import RATE, gain, published, rate_cell
 from app.studies.found import Found, cell, figure
 from app.studies.study import Study
@@ -48,7 +50,11 @@ def tables(found: Found) -> Iterator[Block]:
         "first start to the last end; efficiency is the speedup over the replicas, with its 95 % "
         "interval from pairs of rounds."
     )
+    yield Paragraph(_several_devices(found))
     yield _replicas(found)
+    if found.together:
+        yield Heading("Hosts")
+        yield Points(tuple(together_sentences(found.together)))
     yield Heading("Devices")
     yield _devices(found)
 
@@ -101,15 +107,39 @@ def _nearest(found: Found) -> dict[str, _Here]:
             _one(found, _FIRST, graph_optimization="off"),
             alone,
         ),
-        "Use multiple GPUs": _Here(
-            "threads as the engine likes, from one", alone, _one(found, _FIRST, threads=0)
-        ),
+        "Use multiple GPUs": _multiple(found)
+        or _Here("threads as the engine likes, from one", alone, _one(found, _FIRST, threads=0)),
     }
 
 
+def _multiple(found: Found) -> _Here | None:
+    """Of the runtimes whose sessions were dealt over several devices, the fastest; None of none."""
+    dealt = [one for one in found.measured if _count(one) and figure(one, RATE)]
+    best = max(dealt, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    if best is None:
+        return None
+    what = f"{_count(best)} devices share the inputs, {best.case.runtime}"
+    base = (one for one in found.measured if one.case.case_id == best.row["scaling_base"])
+    return _Here(what, next(base, None), best)
+
+
+def _count(one: Measured) -> int:
+    """Over how many devices its sessions are dealt, 0 where that is one."""
+    devices = len(each_device_of(one.case.runtime))
+    return devices if devices > 1 else 0
+
+
+def _several_devices(found: Found) -> str:
+    """What was there to deal sessions over."""
+    dealt = dict.fromkeys(one.case.runtime for one in found.measured if _count(one))
+    if not dealt:
+        return "No runtime of this run had several devices, so that all sessions are on one."
+    return f"Over several devices, the efficiency against the first of them: {', '.join(dealt)}."
+
+
 def _by_batch(found: Found) -> Table:
-    runtimes = _runtimes(found)
     own = [one for one in found.measured if one.case.scenario.kind == "closed_loop"]
+    runtimes = list(dict.fromkeys(one.case.runtime for one in own))
     sizes = sorted({one.case.axes.get("batch", 1) for one in own})
     rows = tuple(
         (str(batch), *(rate_cell(_one(found, name, batch=batch)) for name in runtimes))
@@ -122,7 +152,7 @@ def _replicas(found: Found) -> Table:
     rows = []
     for one in found.such(lambda case: case.scenario.kind == "offline"):
         low, high = (figure(one, f"scaling_efficiency_ci_{end}") for end in ("low", "high"))
-        count = int(one.case.options.get("sessions", 1))
+        count = int(one.case.options.get("sessions", _count(one) or 1))
         speedup = figure(one, "speedup")
         rows.append(
             (
@@ -191,4 +221,5 @@ STUDY = Study(
         "second, by code that was written for it. Here runtimes are chosen, not written."
     ),
     tables=tables,
+    of_hosts=True,
 )

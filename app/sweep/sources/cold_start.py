@@ -13,9 +13,11 @@ from app.machine.available import runtime
 from app.machine.cores import usable_cores
 from app.sweep.sources.afterwards import Afterwards
 from app.sweep.sources.rounds import cores_for, near_device, spare_cores
-from app.sweep.work.base import CPU, Needs, Source, Work
+from app.sweep.sources.site import needed
+from app.sweep.work.base import Needs, Source, Work
 from app.sweep.work.cold_start import ColdStartWork
 from exporters.types import ExportedModel
+from runtimes.dealing import options_on
 from runtimes.options import sessions_of
 from runtimes.registry import parse_spec
 
@@ -96,7 +98,7 @@ class WithColdStarts(Afterwards):
     def _work(self, subject: Case, number: int, model: ExportedModel) -> ColdStartWork:
         spec = parse_spec(subject.runtime)
         engine = runtime(spec.name)
-        sessions = sessions_of(engine.options, subject.options)
+        sessions = sessions_of(options_on(engine, spec.device), subject.options)
         drops = self._page_cache == "dropped" and number != SCOUT
         job = ColdStartJob(
             subject,
@@ -111,5 +113,4 @@ class WithColdStarts(Afterwards):
             dropped=self._files.get(subject.case_id, ()) if drops else (),
             cache_dir=str(engines.folder()),
         )
-        device = {f"{engine.accelerator}:{spec.device or 0}"} if engine.accelerator else set()
-        return ColdStartWork(job, self._time_limit_s, Needs(frozenset({CPU, *device})))
+        return ColdStartWork(job, self._time_limit_s, Needs(needed(engine, spec.device)))

@@ -20,8 +20,10 @@ OF_LANES = (SESSIONS.name, "streams")
 """Options that make several lanes."""
 
 
-def why_not(condition: Condition, runtime: Runtime) -> str:
+def why_not(condition: Condition, runtime: Runtime, device: str = "") -> str:
     """Why no round of the runtime can be under the condition, in one sentence; empty if it can."""
+    if condition.kind == "with" and len(runtime.devices_in(device)) > 1:
+        return f"a neighbour is one session on one device, and {runtime.name}:{device} is several"
     if condition.kind == "none" or runtime.clock != "simulated":
         return ""
     if condition.kind == "shapes":
@@ -29,7 +31,7 @@ def why_not(condition: Condition, runtime: Runtime) -> str:
     return f"a simulated card is as fast under {condition}: leave --condition out"
 
 
-def shapes_of(case: Case, model: ExportedModel) -> tuple[Mapping[str, int], ...]:
+def shapes_of(case: Case, model: ExportedModel, sessions: int) -> tuple[Mapping[str, int], ...]:
     """All axes of each shape that one session of the case serves; () where it has one shape.
 
     Unsupported for a model that can't be in one session at several shapes, and for several lanes.
@@ -49,7 +51,7 @@ def shapes_of(case: Case, model: ExportedModel) -> tuple[Mapping[str, int], ...]
             "another shape",
             "leave --condition out",
         )
-    if any(case.options.get(name, 1) != 1 for name in OF_LANES):
+    if sessions != 1 or case.options.get("streams", 1) != 1:
         raise Unsupported(
             f"{told} is served by one session, one run at a time", "use one session and one stream"
         )

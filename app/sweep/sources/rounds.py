@@ -16,22 +16,30 @@ from app.cases.round import Limits, MeasureJob, RoundResult
 from app.cases.settings import settings_of
 from app.cases.status import Status
 from app.machine import engines
-from app.machine.available import availability_of, check_availability_of, runtime, runtime_of
+from app.machine.available import (
+    availability_of,
+    check_availability_of,
+    options_of,
+    runtime,
+    runtime_of,
+)
 from app.machine.cores import listed, usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
 from app.sweep.sources.budget import Budget
 from app.sweep.sources.conditions import limits_under, neighbour_job, shapes_of, why_not
-from app.sweep.sources.site import Site
-from app.sweep.work.base import CPU, Needs
+from app.sweep.sources.site import Site, needed
+from app.sweep.work.base import Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel, Precision, axes_key
 from runtimes.base import Availability, Available, Runtime, Unavailable
+from runtimes.dealing import cores_near, options_on
 from runtimes.faults import RuntimeFault
 from runtimes.options import all_options, sessions_of
 from runtimes.registry import parse_spec
+from runtimes.session.several import refuse_sessions
 
 ModelKey = tuple[str, Precision]
 
@@ -95,9 +103,7 @@ class Here:
         return not usable_cores().isdisjoint(cores)
 
     def alone(self, engine: Runtime, device: str) -> frozenset[str]:
-        if not engine.accelerator:
-            return frozenset({CPU})
-        return frozenset({CPU, f"{engine.accelerator}:{device or 0}"})
+        return needed(engine, device)
 
 
 def round_work(
@@ -120,23 +126,24 @@ def round_work(
         return settled(schedule, case, number, as_status(reply.status), reply.reason, tried)
     spec = parse_spec(case.runtime)
     engine = site.engine(case.runtime)
-    if reason := why_not(case.condition, engine):
+    if reason := why_not(case.condition, engine, spec.device):
         return settled(schedule, case, number, "unsupported", reason, tried)
     settings = settings_of(case, site.engines)
     model = reply.model.at({**case.axes, **next(iter(case.condition.points), {})})
     try:
-        engine.refuse(model, model.axes, settings)
-        together, shapes = batches(case, reply.model), shapes_of(case, reply.model)
+        refuse_sessions(engine, model, model.axes, settings)
+        sessions = sessions_of(options_on(engine, spec.device), case.options)
+        together = batches(case, reply.model)
+        shapes = shapes_of(case, reply.model, sessions)
     except RuntimeFault as fault:
         return settled(schedule, case, number, as_status(fault.status), str(fault), tried)
     if beside is not None and beside.model is None:
         reason = f"the neighbour {case.condition.model}: {beside.reason}"
         return settled(schedule, case, number, as_status(beside.status), reason, tried)
-    sessions = sessions_of(engine.options, case.options)
     usable = site.usable(engine, spec.device)
     neighbour = neighbour_job(case, settings, beside)
     at_once = sessions + (neighbour is not None)
-    needed = case.threads * at_once + spare_cores(engine) if case.threads else 0
+    cores = case.threads * at_once + spare_cores(engine) if case.threads else 0
     job = MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -149,7 +156,7 @@ def round_work(
         limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=schedule.cores or cores_for(needed, usable),
+        affinity=schedule.cores or cores_for(cores, usable),
         shared=bool(schedule.cores) and site.shares(schedule.cores),
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
@@ -228,7 +235,6 @@ def settled(
 ) -> SettledRound:
     """A round that ended before it began."""
     state = availability_of(case.runtime, schedule.environments)
-    known = runtime(parse_spec(case.runtime).name).options
     result = RoundResult(
         case_id=case.case_id,
         round=number,
@@ -236,7 +242,7 @@ def settled(
         reason=reason,
         started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
         runtime_version=state.version if isinstance(state, Available) else "",
-        options=all_options(known, case.options),
+        options=all_options(options_of(case.runtime), case.options),
     )
     return SettledRound(case, result, tried)
 
@@ -275,8 +281,8 @@ def spare_cores(engine: Runtime) -> int:
 
 
 def near_device(engine: Runtime, device: str, usable: set[int]) -> set[int]:
-    """Of the usable cores those of the device's own node of memory, or all where none is told."""
-    told = engine.cores_near(device) if engine.accelerator else ""
+    """Of the usable cores those of the devices' own nodes of memory, or all where none is told."""
+    told = cores_near(engine, device) if engine.accelerator else ""
     return usable & set(listed(told)) or usable if told else usable
 
 

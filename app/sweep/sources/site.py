@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.carriers.contract import ENGINES, Host, RuntimeThere
-from app.carriers.machine import this_machine
 from app.machine.available import on_devices, runtime
 from app.machine.cores import listed
+from app.machine.environment import this_machine
 from app.sweep.work.base import CPU
 from runtimes.base import Availability, Available, Device, Runtime, Unavailable
 from runtimes.registry import parse_spec
+
+
+def needed(engine: Runtime, device: str) -> frozenset[str]:
+    """What a process of the runtime on this device, or these, needs of its machine for itself."""
+    if not engine.accelerator:
+        return frozenset({CPU})
+    return frozenset({CPU, *(f"{engine.accelerator}:{d or 0}" for d in engine.devices_in(device))})
+
 
 _UNKNOWN = RuntimeThere(reason="it is not known there", remedy="install what brings it")
 
@@ -51,12 +59,13 @@ class There:
         return ENGINES
 
     def availability(self, spec: str) -> Availability:
-        there, device = self._runtime(spec), parse_spec(spec).device
+        there, named = self._runtime(spec), parse_spec(spec)
         if there.reason:
             return Unavailable(there.reason, there.remedy)
-        if device and there.devices and device not in there.devices:
-            listed_there = ", ".join(there.devices)
-            return Unavailable(f"it has no device {device!r} there", f"it has {listed_there}")
+        for device in runtime(named.name).devices_in(named.device):
+            if device and there.devices and device not in there.devices:
+                listed_there = ", ".join(there.devices)
+                return Unavailable(f"it has no device {device!r} there", f"it has {listed_there}")
         return Available(there.version)
 
     def engine(self, spec: str) -> Runtime:
@@ -66,8 +75,9 @@ class There:
 
     def usable(self, engine: Runtime, device: str) -> set[int]:
         cores = set(self.host.cores)
-        near = self._runtime(engine.name).near.get(device, "")
-        return cores & set(listed(near)) or cores if near else cores
+        told = self._runtime(engine.name).near
+        near = [told.get(one, "") for one in engine.devices_in(device)]
+        return cores & set(listed(",".join(near))) or cores if all(near) else cores
 
     def shares(self, cores: Collection[int]) -> bool:
         return set(self.host.cores) <= set(cores)
@@ -75,8 +85,7 @@ class There:
     def alone(self, engine: Runtime, device: str) -> frozenset[str]:
         """Rounds of one machine take turns, whichever of its hosts they are of."""
         where = "" if self.host.machine == this_machine() else f"@{self.host.machine}"
-        names = {CPU, f"{engine.accelerator}:{device or 0}"} if engine.accelerator else {CPU}
-        return frozenset(name + where for name in names)
+        return frozenset(name + where for name in needed(engine, device))
 
     def _runtime(self, spec: str) -> RuntimeThere:
         return self.host.runtimes.get(parse_spec(spec).name, _UNKNOWN)

@@ -93,8 +93,9 @@ class Eye(Protocol):
     too_large: bool
     """Whether it broke its limit of memory, and is to be ended if it is still there."""
 
-    def computes_on(self, uuid: str) -> GpuState | None:
-        """The worker has said which GPU its first one is; how that is set, if it is known now."""
+    def computes_on(self, uuid: str, device: str = "") -> GpuState | None:
+        """The worker has said which GPU one of its devices is; how that is set, if it is known
+        now."""
 
     def due(self) -> float:
         """When it wants to look again (monotonic seconds)."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from app.cases.checking import CheckJob
 from app.cases.round import RoundResult
 from app.cases.status import FAILED, Status
-from app.machine.available import runtime
+from app.machine.available import options_of
 from app.results.folder import RunFolder
 from app.results.labels import case_label
 from app.results.lines import Line
@@ -20,7 +20,6 @@ from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError, from_json, object_of, to_json
 from runtimes.options import all_options
-from runtimes.registry import parse_spec
 
 MOST_CHECKS = 2
 """So many at once: nothing is timed, but each holds an engine, and large networks gigabytes."""
@@ -119,7 +118,7 @@ class CheckWork(Work):
             status=status,
             reason=reason,
             started_at_utc=self._started_at_utc,
-            options=all_options(runtime(parse_spec(case.runtime).name).options, case.options),
+            options=all_options(options_of(case.runtime), case.options),
         )
 
 

@@ -90,7 +90,7 @@ class HostTalk:
             if self._file is not None:
                 self._file.close()
 
-    def computes_on(self, uuid: str) -> GpuState | None:
+    def computes_on(self, uuid: str, device: str = "") -> GpuState | None:
         """Its host tells of its own accord."""
         return None
 

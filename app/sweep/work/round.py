@@ -16,7 +16,7 @@ from app.cases.progress import Progress
 from app.cases.reading import Reading
 from app.cases.round import SLEPT, MeasureJob, RoundResult
 from app.cases.status import FAILED, Status
-from app.machine.available import runtime
+from app.machine.available import options_of
 from app.results import text
 from app.results.folder import RunFolder
 from app.results.labels import case_label
@@ -27,7 +27,6 @@ from app.sweep.work.base import ALONE, Eye, Known, Needs, News, Starter
 from app.sweep.work.process import STOPPED, ProcessWork
 from exporters.codec import from_json, to_json
 from runtimes.options import all_options
-from runtimes.registry import parse_spec
 
 GPU = "gpu:"
 
@@ -60,7 +59,7 @@ class RoundWork(ProcessWork):
         self.result: RoundResult | None = None
         self.progress: Progress | None = None
         self.phase = "start"
-        self._gpu: GpuState | None = None
+        self._gpus: tuple[GpuState, ...] = ()
         self._outcome: RoundResult | None = None
         self._readings: tuple[Reading, ...] = ()
         self._watcher: Eye | None = None
@@ -143,9 +142,11 @@ class RoundWork(ProcessWork):
         if event == "phase":
             self._enter(str(message.get("phase", "")))
         elif event == "device":
-            self._gpu = self._eye.computes_on(str(message.get("uuid", "")))
+            uuid, device = (str(message.get(name, "")) for name in ("uuid", "device"))
+            state = self._eye.computes_on(uuid, device)
+            self._gpus += () if state is None else (state,)
         elif event == "gpu":  # of another machine, which asks for the state of its own
-            self._gpu = from_json(GpuState, message)
+            self._gpus += (from_json(GpuState, message),)
         elif event == "outcome":
             self._outcome = from_json(RoundResult, message)
         elif event == "progress":
@@ -164,8 +165,10 @@ class RoundWork(ProcessWork):
 
     def _settle(self) -> None:
         result = self.result or self._without_result()
-        if self._gpu is not None:
-            environment = {**result.environment, "gpu": to_json(self._gpu)}
+        if self._gpus:
+            first, *others = map(to_json, self._gpus)
+            told = {"gpu": first} | ({"other_gpus": others} if others else {})
+            environment = {**result.environment, **told}
             result = replace(result, environment=environment)
         if self._stopping or result.stop_reason == "stopped":
             self._why_dropped, self.result = STOPPED, None
@@ -245,9 +248,7 @@ class RoundWork(ProcessWork):
             status=status,
             reason=reason,
             started_at_utc=self._started_at_utc,
-            options=all_options(
-                runtime(parse_spec(self.job.runtime).name).options, self.job.settings.options
-            ),
+            options=all_options(options_of(self.job.runtime), self.job.settings.options),
         )
 
     def _failed_at_its_end(self, outcome: RoundResult) -> RoundResult:

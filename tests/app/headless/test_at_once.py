@@ -60,6 +60,21 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
     assert alone["scaling_efficiency"] == ""
 
 
+def test_replicas_are_dealt_over_devices_and_held_against_the_first(work: Path) -> None:
+    words = list(MEASURED)
+    words[words.index("fake")] = "fake:0+2"
+    code, out, errors = run(*words, "--replicas", "2", "--rounds", "1", "--out", "run")
+    assert code == 0, errors
+    alone, both = rows(work / "run")
+    assert (alone["runtime"], both["runtime"]) == ("fake:0", "fake:0+2")
+    assert (both["scaling_base"], both["concurrency"]) == (alone["case_id"], "2")
+    assert (both["device"], both["device_name"]) == ("0+2", "fake + another fake")
+    assert "sessions=2" in both["options"]
+    assert "its devices differ (fake, another fake)" in both["warnings"]
+    assert 0 < float(both["throughput_per_s"]) <= 2 * int(both["batch_size"]) / 2000e-6
+    assert "fake:0+2" in out and "efficiency" in out
+
+
 @pytest.mark.rare
 def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) -> None:
     flags = ("--scenario", "ahead:4,closed_loop", "--option", "fake.queue=1")

@@ -13,6 +13,7 @@ from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.flags import plan_from_flags
 from app.plan.plan import Plan
+from app.plan.tuning import spelled_out
 
 
 def plan_of(*flags: str) -> Plan:
@@ -35,13 +36,13 @@ def test_a_scenario_of_ones_own_stays() -> None:
 
 def test_a_runtime_without_sessions_is_measured_with_one() -> None:
     cases = expand(plan_of("--runtimes", "fake,fpga", "--replicas", "2"))
-    told = [(case.runtime, case.options.get("sessions", 1)) for case in cases]
-    assert told == [("fake", 1), ("fake", 2), ("fpga", 1)]
+    found = [(case.runtime, case.options.get("sessions", 1)) for case in cases]
+    assert found == [("fake", 1), ("fake", 2), ("fpga", 1)]
 
 
 def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
-    told = command_line(plan_of("--runtimes", "fake", "--replicas", "2,4"), tmp_path)
-    assert "--replicas 2,4" in told
+    line = command_line(plan_of("--runtimes", "fake", "--replicas", "2,4"), tmp_path)
+    assert "--replicas 2,4" in line
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,47 @@ def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_refused(flags: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(PlanError, match=sentence):
         expand(plan_of(*flags, "--replicas", "2"))
+
+
+def told(*flags: str) -> list[tuple[str, object]]:
+    cases = expand(plan_of(*flags))
+    return [(case.runtime, case.options.get("sessions")) for case in cases]
+
+
+def test_over_several_devices_they_are_counted_together_and_one_is_on_the_first() -> None:
+    both = [("fake:1", None), ("fake:1+0", None), ("fake:1+0", 4)]
+    assert told("--runtimes", "fake:1+0", "--replicas", "2,4") == both
+    beside = told("--runtimes", "fake:1,fake:1+0", "--replicas", "2")
+    assert beside == [("fake:1", None), ("fake:1", 2), ("fake:1+0", None)]
+
+
+def test_without_replicas_there_is_a_session_on_each_device() -> None:
+    assert told("--runtimes", "fake:0+1") == [("fake:0+1", None)]
+    three = ("--runtimes", "fake:0+1", "--option", "fake.sessions=2,4,6")
+    assert told(*three) == [("fake:0+1", None), ("fake:0+1", 4), ("fake:0+1", 6)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("fake:0+1", "--replicas", "3"), "is 2 devices, and 3 sessions .*: give --replicas 2, or"),
+        (("fake:0+1", "--replicas", "1"), "is 2 devices, and 1 session can't be dealt evenly"),
+        (("fake:0+1", "--option", "fake.sessions=3"), "and 3 sessions .*: give sessions=2 or"),
+        (("fake:0+1", "--option", "fake.sessions=1"), "and 1 session can't be dealt evenly"),
+        (("fake:0+9",), "fake has no device '9'"),
+        (("ort-cpu:0+1",), "ort-cpu has no device '0'"),
+        (("fpga:v80+v80",), "several simulated cards"),
+        (("fake:0+1", "--tune", "p99"), "tune searches the options of one device"),
+    ],
+)
+def test_what_devices_can_not_share_is_refused(flags: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(PlanError, match=sentence):
+        expand(spelled_out(plan_of("--runtimes", *flags)))
+
+
+def test_sessions_that_only_some_can_deal_are_a_row() -> None:
+    flags = ("--runtimes", "fake:0,fake:0+1", "--option", "fake.sessions=1,2")
+    assert told(*flags)[2:] == [("fake:0+1", 1), ("fake:0+1", None)]
 
 
 @pytest.mark.parametrize("word", ["0", "65", "2.5", "two"])

@@ -17,12 +17,16 @@ from app.cases.case import Case
 from app.cases.operators import Operator, OperatorTimes, Peak
 from app.cases.status import Status
 from app.opened import open as open_run
+from app.report.hosts import hosts as drawn
 from app.results.folder import RunFolder
+from app.results.hosts_together import hosts_together
 from app.results.lines import Exported
 from app.results.operators import write_operators
+from app.results.reader import read_run
+from app.results.rows import Rows
 from tests.app.report.pages import CHROMIUM, rendered
 from tests.app.results.filled import MODEL
-from tests.app.results.runs import manifest_of, record
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 ORT, OV, CARD = (
     Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "openvino-cpu", "fpga:v80")
@@ -77,6 +81,30 @@ def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> 
     # Batch 4 in 10 us alone; two take as long, four twice as long.
     assert [round(rate) for rate in together.y] == [400_000, 800_000, 800_000]
     assert [round(rate) for rate in perfect.y] == [400_000, 800_000, 1_600_000]
+
+
+def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> None:
+    placed = [replace(ORT, host=host, naming=2) for host in ("board", "<b>server")]
+    with RunFolder.create(tmp_path / "run", manifest_of(placed, rounds=3)) as folder:
+        folder.begin(ENVIRONMENT)
+        folder.record(Exported("net", "fp32", MODEL))
+        for case in placed:
+            folder.begin({"host": case.host, "machine": case.host}, case.host)
+            for number in range(3):
+                latency_us = 20.0 if case.host == "board" else 10.0
+                record(folder, case, number, [latency_us] * 400, host=case.host)
+    page = tmp_path / "page.html"
+    assert main(["--report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert "Throughput of several machines together" in text
+    # Batch 4 in 20 and in 10 us, on machines that have nothing in common.
+    assert "600k/s (600k to 600k/s) together, dealt to &lt;b&gt;server 67%, board 33%" in text
+    assert "<b>server" not in text
+    measured = Rows().measured(read_run(tmp_path / "run"))
+    figure = drawn(hosts_together(read_run(tmp_path / "run"), measured))
+    assert figure is not None
+    assert [round(part.x[0]) for part in figure.data] == [400_000, 200_000, 600_000]
+    assert drawn(()) is None
 
 
 def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) -> None:

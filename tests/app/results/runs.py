@@ -43,9 +43,11 @@ def record(
     latencies_us: Sequence[float] = (),
     status: Status = "ok",
     warmup: int = 0,
+    host: str = "",
     **facts: Any,
 ) -> RoundResult:
-    """Write one round with back-to-back runs of these latencies, after `warmup` slow ones."""
+    """Write one round with back-to-back runs of these latencies, after `warmup` slow ones, into the
+    journal of the host that has begun one."""
     facts = {"iterations": len(latencies_us), **facts}
     result = RoundResult(
         case_id=case.case_id,
@@ -56,7 +58,7 @@ def record(
         duration_s=sum(latencies_us) / 1e6,
         **facts,
     )
-    folder.record(result)
+    folder.record(result, host=host)
     return result
 
 

@@ -112,6 +112,29 @@ def test_streams_and_sessions_are_both_counted_and_no_other_option(tmp_path: Pat
     assert lone["scaling_base"] is lone["scaling_absent"] is None, "it was not measured alone"
 
 
+@pytest.mark.parametrize("base", ["fake:1", "fake:0", "ort-cuda", "ort-cuda:0"])
+def test_several_devices_are_held_against_the_first_of_them_by_each_of_its_names(
+    tmp_path: Path, base: str
+) -> None:
+    dealt = {"fake": "fake:1+0", "ort-cuda": "ort-cuda:0+1"}[base.partition(":")[0]]
+    alone = replace(ALONE, runtime=base)
+    both, four = (replace(alone, runtime=dealt, options=of) for of in ({}, {"sessions": 4}))
+
+    def recorded(folder: RunFolder) -> None:
+        record(folder, alone, 0, [100.0] * 30)
+        record(folder, both, 0, [100.0] * 30, concurrency=2)
+        record(folder, four, 0, [200.0] * 30, concurrency=4)
+
+    _, two, more = rows_of(tmp_path / "run", (alone, both, four), recorded)
+    if base == "fake:0":
+        assert two["scaling_base"] is None, "it is not the first"
+        return
+    assert two["scaling_base"] == more["scaling_base"] == alone.case_id
+    assert (two["replicas"], more["replicas"]) == (2.0, 4.0)
+    assert two["scaling_efficiency"] == pytest.approx(1.0)
+    assert more["scaling_efficiency"] == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize(
     ("facts", "why"),
     [

@@ -79,6 +79,27 @@ def test_a_gpus_row_has_the_gpus_figures(tmp_path: Path) -> None:
     assert row["throttle"] == "thermal"
 
 
+def test_two_gpus_take_what_both_take_and_neither_has_moved_for_the_other(
+    tmp_path: Path,
+) -> None:
+    readings = [
+        Reading(
+            at(t), device, energy_mj=watts * 1e3 * t, clock_mhz=clock, process_memory_mb=100.0 * t
+        )
+        for t in (1.1, 1.6, 2.1)
+        for device, watts, clock in (("gpu:0", 300.0, 1500.0), ("gpu:1", 200.0, 1200.0))
+    ]
+    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    assert row["power_w"] == pytest.approx(500.0)
+    assert row["energy_mj_per_inference"] == pytest.approx(500_000.0 / 100)
+    assert row["device_memory_peak_mb"] == pytest.approx(2 * 210.0)
+    assert row["gpu_clock_min_mhz"] == row["gpu_clock_max_mhz"]
+    silent = [one for one in readings if one.device == "gpu:0"] + [
+        Reading(at(t), "gpu:1") for t in (1.1, 2.1)
+    ]
+    assert "power_w" not in device_columns(tmp_path, [write_round(tmp_path, silent)])
+
+
 def test_memory_counts_over_the_whole_round_and_throttling_in_any(tmp_path: Path) -> None:
     first = [Reading(at(0.1), "gpu:0", process_memory_mb=900.0, throttle=("power_cap",))]
     second = [Reading(at(1.5), "gpu:0", process_memory_mb=500.0, throttle=())]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.cases.scenario import Scenario
 from app.plan.studies import load_study
 from app.results.folder import RunFolder
 from app.results.reader import read_run
@@ -25,6 +29,7 @@ from tests.app.studies.made import make_run, tables
 from tests.checkout import ROOT
 
 RUNTIMES = ["ort-cpu", "torch-cpu"]
+OFFLINE = Scenario.parse("offline")
 ONE, MANY = (Case("char_cnn", "ort-cpu", axes={"batch": batch}) for batch in (1, 8))
 
 
@@ -91,6 +96,46 @@ def test_every_case_of_the_plan_belongs_to_the_study(told: str) -> None:
     replicas = next(table for table in tables(told) if "efficiency" in table[0])
     counts = [(row[0], row[1]) for row in replicas[1:]]
     assert counts == [(name, count) for name in RUNTIMES for count in ("1", "2", "4")]
+
+
+def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Path) -> None:
+    """The scripted one has three: a case on all of them, beside one on the first."""
+    folder = tmp_path / "run"
+    cases = make_run(folder, "char-cnn/steps", ["ort-cpu", "fake"], latency_us)
+    dealt = [case.runtime for case in cases if case.runtime.startswith("fake:")]
+    assert dealt == ["fake:0", "fake:0+1+2"]
+    found = found_in(folder, load_study("char-cnn/steps"))
+    told = as_markdown(page(study("char-cnn/steps"), found))
+    assert "are not the study's" not in told
+    assert "against the first of them: fake:0+1+2" in told
+    here = {row[0]: row[3:] for row in tables(told)[1][1:]}
+    multiple = here["Use multiple GPUs"]
+    assert multiple[0] == "3 devices share the inputs, fake:0+1+2"
+    # Runs of one lane each as they were made: as many a second as on one.
+    assert multiple[1:] == ["250/s", "250/s", "1.00 (1 round)"]
+    by_batch = next(table for table in tables(told) if table[0][0] == "batch")
+    assert by_batch[0] == ["batch", "ort-cpu", "fake"]
+
+
+def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: Path) -> None:
+    anywhere = [replace(ONE, host="", scenario=OFFLINE), ONE]
+    placed = [
+        replace(case, host=host, naming=2) for host in ("board", "server") for case in anywhere
+    ]
+    with RunFolder.create(tmp_path / "run", manifest_of(placed, 3)) as folder:
+        folder.begin(ENVIRONMENT)
+        for host in ("board", "server"):
+            folder.begin({"host": host, "machine": host, "cpu": f"that of {host}"}, host)
+        for case, number in product(placed, range(3)):
+            took = 2000.0 if case.host == "board" else 1000.0
+            record(folder, case, number, [took] * 30, host=case.host)
+    with pytest.raises(ResultsError, match="a study's page is of one"):
+        found_in(tmp_path / "run", load_study("char-cnn/steps"))
+    found = found_in(tmp_path / "run", load_study("char-cnn/steps"), of_hosts=True)
+    told = as_markdown(page(study("char-cnn/steps"), found))
+    assert "The run is of 2 hosts, board, server. Tables are of board" in told
+    assert "on that of board" in told, "the machine above the tables is theirs"
+    assert "dealt to" in told and "of 2 of it" in told
 
 
 def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:

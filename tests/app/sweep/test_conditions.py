@@ -15,8 +15,9 @@ from app.sweep.sources.rounds import Schedule, round_work
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply
 from exporters.types import FixedGraph, StatePair
+from runtimes.fake.runtime import Fake
 from runtimes.faults import Unsupported
-from runtimes.options import SESSIONS
+from runtimes.options import SESSIONS, sessions_of
 from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply
 
 
@@ -41,6 +42,16 @@ def test_a_neighbour_is_one_session_however_many_are_measured(tmp_path: Path) ->
     assert work.job.neighbour is not None
     assert SESSIONS.name not in work.job.neighbour.settings.options
     assert work.job.settings.options[SESSIONS.name] == 2
+
+
+def test_a_neighbour_beside_a_case_on_several_devices_is_unsupported(tmp_path: Path) -> None:
+    beside = ok_reply(exported_add(tmp_path))
+    case = replace(fake_case(), runtime="fake:0+1", condition=Condition.parse("with:add.onnx"))
+    schedule = Schedule((case,), 1, SHORT, 60.0, 0, tmp_path)
+    work = round_work(schedule, case, 0, beside, beside=beside)
+    assert isinstance(work, SettledRound)
+    assert work.result.status == "unsupported"
+    assert "a neighbour is one session on one device, and fake:0+1 is several" in work.result.reason
 
 
 @pytest.mark.parametrize("status", ["export_failed", "out_of_memory"])
@@ -70,10 +81,10 @@ def test_what_one_session_can_not_serve_in_turn_is_unsupported(
     model = replace(exported_add(tmp_path), **changes)
     case = replace(fake_case(), options=options, condition=SHAPES)
     with pytest.raises(Unsupported, match=told):
-        shapes_of(case, model)
+        shapes_of(case, model, sessions_of(Fake().options, options))
 
 
 def test_a_session_of_shapes_knows_all_their_axes(tmp_path: Path) -> None:
     model = replace(exported_add(tmp_path), axes={"n": 2, "steps": 16})
     case = replace(fake_case(), axes={"steps": 32}, condition=SHAPES)
-    assert shapes_of(case, model) == ({"n": 1, "steps": 32}, {"n": 8, "steps": 32})
+    assert shapes_of(case, model, 1) == ({"n": 1, "steps": 32}, {"n": 8, "steps": 32})

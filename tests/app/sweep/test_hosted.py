@@ -30,8 +30,10 @@ from app.plan.command_line import parse
 from app.plan.flags import plan_from_flags
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
+from app.results.hosts_together import hosts_together
 from app.results.lines import Voided
 from app.results.reader import read_run
+from app.results.rows import Rows
 from app.sweep.begin import begin
 from app.sweep.cluster import Cluster, _clock, _python, refuse_cores, refuse_unequal
 from app.sweep.events import Ended, Event, Told
@@ -41,7 +43,8 @@ from app.sweep.sources.site import There
 from app.sweep.work.base import Needs
 from app.sweep.work.hosted_round import HostedRound
 from app.sweep.work.round import gpus_of
-from runtimes.base import Unavailable
+from exporters import own as own_program
+from runtimes.base import Available, Unavailable
 from tests.app.carriers.hosts import (
     agent_of,
     carrier_of,
@@ -217,6 +220,51 @@ def test_every_host_measures_every_case_and_one_that_goes_leaves_its_rows_with_t
             assert "the board is off" in str(row["reason"])
     (said,) = left_out
     assert said.startswith("b is left out: it was lost 2 times, last ")
+
+
+def test_hosts_work_at_the_same_time_and_what_they_serve_is_added(tmp_path: Path) -> None:
+    """Real agents, each a machine by the name that it was given: a round of one lies within that of
+    the other."""
+    with carrier_of("a", "b") as carrier:
+        cluster = cluster_on(carrier)
+        flags = ("--per-host", "--rounds", "3", "--option", "fake.latency_us=2000")
+        with a_run(tmp_path, *flags, "--option", "fake.wait=sleep", cluster=cluster) as folder:
+            rows, _ = measured(folder, cluster)
+    assert [(row["host"], row["status"]) for row in rows] == [("a", "ok"), ("b", "ok")]
+    run = read_run(tmp_path / "run")
+    (both,) = hosts_together(run, Rows().measured(run))
+    assert both.absent == ""
+    assert sorted(both.hosts) == ["a", "b"]
+    assert both.per_s == pytest.approx(sum(float(str(row["throughput_per_s"])) for row in rows))
+    # Each run sleeps for 2 ms at least, of one input or of as many as the graph's batch.
+    inputs = int(str(rows[0]["batch_size"] or 1))
+    assert both.per_s <= 2 * inputs / 2000e-6
+    assert both.interval is not None
+    assert both.interval.low <= both.per_s <= both.interval.high
+    spans = {
+        run.host_of(case): [
+            (samples.started_ns.min(), samples.finished_ns.max())
+            for samples in map(run.samples_of, run.rounds_of(case))
+        ]
+        for case in run.cases
+    }
+    assert any(
+        begun < ended_there and begun_there < ended
+        for begun, ended in spans["a"]
+        for begun_there, ended_there in spans["b"]
+    ), "one clock for all processes of a machine tells that they overlapped"
+
+
+def test_two_hosts_of_one_machine_take_turns_and_are_not_added(tmp_path: Path) -> None:
+    own = own_program.starter_command("app.carriers.worker", "--stdio")
+    carrier = PipedCarrier({"a": own, "b": own})
+    with closing(carrier):
+        cluster = cluster_on(carrier)
+        with a_run(tmp_path, "--per-host", "--rounds", "1", cluster=cluster) as folder:
+            measured(folder, cluster)
+    run = read_run(tmp_path / "run")
+    (both,) = hosts_together(run, Rows().measured(run))
+    assert both.absent.endswith("are one machine, and took turns on it")
 
 
 @pytest.mark.rare
@@ -401,5 +449,10 @@ def test_cores_and_devices_are_those_of_the_host() -> None:
     assert site.alone(engine, "1") == {"cpu@m", "gpu:1@m"}
     assert gpus_of(Needs(site.alone(engine, "1"))) == (1,)
     assert isinstance(site.availability("ort-cuda:7"), Unavailable)
+    both = site.engine("ort-cuda:0+1")
+    assert site.alone(both, "0+1") == {"cpu@m", "gpu:0@m", "gpu:1@m"}
+    assert site.usable(both, "0+1") == {0, 1, 4, 5}, "one of them has no node of its own"
+    assert isinstance(site.availability("ort-cuda:0+1"), Available)
+    assert isinstance(site.availability("ort-cuda:0+7"), Unavailable), "it has one of them"
     assert site.shares((0, 1, 4, 5, 6))
     assert not site.shares((0, 1))

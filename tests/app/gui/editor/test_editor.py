@@ -276,17 +276,21 @@ def test_every_runtime_is_listed_with_its_version_or_its_reason(
             assert told.remedy in items[name].toolTip(0)
 
 
-def test_a_runtime_of_an_environment_is_typed_and_then_listed(editor: SweepEditor) -> None:
+def test_a_runtime_of_an_environment_or_of_several_devices_is_typed_and_then_listed(
+    editor: SweepEditor,
+) -> None:
     picker = editor.grid_form.runtimes
     picker._items["ort-cpu"].setCheckState(0, Qt.CheckState.Checked)
-    QTest.keyClicks(picker.another, "ort-cpu@spring, openvino-cpu@spring")
+    QTest.keyClicks(picker.another, "ort-cpu@spring, openvino-cpu@spring, fake:0+1")
     QTest.keyClick(picker.another, Qt.Key.Key_Return)
-    chosen = ("ort-cpu", "ort-cpu@spring", "openvino-cpu@spring")
+    chosen = ("ort-cpu", "ort-cpu@spring", "openvino-cpu@spring", "fake:0+1")
     assert editor.draft.sweeps[0].runtimes == chosen
     item = picker._items["ort-cpu@spring"]
     assert item.parent() is picker._items["ort-cpu"] and not picker.another.text()
+    assert picker._items["fake:0+1"].parent() is picker._items["fake"]
     item.setCheckState(0, Qt.CheckState.Unchecked)
-    assert set(editor.draft.sweeps[0].runtimes) == {"ort-cpu", "openvino-cpu@spring"}
+    left = {"ort-cpu", "openvino-cpu@spring", "fake:0+1"}
+    assert set(editor.draft.sweeps[0].runtimes) == left
 
 
 def test_options_of_a_runtime_that_is_not_measured_are_not_kept(editor: SweepEditor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tarfile
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app.__main__ import main
 from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.cold_start import PHASES, ColdStart
@@ -41,6 +43,24 @@ from tests.app.results.runs import CASE, record
 from tests.app.sweep.sweeps import exported_add
 
 SCHEMA_1 = Path(__file__).parents[1] / "schema_1.tar.gz"
+
+
+def test_machines_of_a_merged_run_are_added_and_one_under_two_names_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = made(tmp_path / "a", machine("board"))
+    b = made(tmp_path / "b", machine("server", LARGE), us=5.0)
+    assert main(["--merge", str(a), str(b), "--out", str(tmp_path / "both")]) == 0
+    told = capsys.readouterr().out
+    assert "hosts together" in told
+    shares = dict(re.findall(r"^ *(server|board) +\S+/s +(\d+)%", told, re.MULTILINE))
+    assert shares == {"server": "67", "board": "33"}
+    assert (tmp_path / "both" / "hosts.csv").read_text().count("\n") == 4
+    again = made(tmp_path / "friday", machine("board"), us=12.0)
+    words = [f"monday={a}", f"friday={again}"]
+    assert main(["--merge", *words, "--out", str(tmp_path / "week")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "monday and friday are board both and alike: they may be one machine" in told
 
 
 def test_the_same_case_on_two_hosts_stands_side_by_side(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry
 from app.machine.watch import Watch
 from app.plan.plan import Plan, Sweep
+from app.results.gpu import gpu_columns
 from app.sweep.begin import begin
 from app.sweep.place import ThisMachine
 from app.sweep.run import SweepRun
@@ -64,6 +65,31 @@ def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
     assert state.uuid == "GPU-b"
     (reading,) = read_at_once(watch)
     assert (reading.device, reading.clock_mhz) == (f"gpu:{gpu}", 1501)
+
+
+def test_a_round_on_two_gpus_has_both_alone_and_both_are_read(
+    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
+    case, worker = Case("add.onnx", "fake:1+0"), Told()
+    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    assert work.needs.alone == {"cpu", "gpu:0", "gpu:1"}
+    with Hears(worker, Telemetry(nvml=Nvml(FakeNvml()))) as place:
+        work.start(place)
+        work.advance()
+        worker.said = [
+            {"event": "device", "device": "1", "uuid": "b"},
+            {"event": "device", "device": "0", "uuid": "a"},
+        ]
+        work.advance()
+        read = {one.device: one.clock_mhz for one in read_at_once(work._eye)}
+        assert read == {"gpu:0": 1500, "gpu:1": 1501}
+        result = RoundResult(case.case_id, 0, "ok")
+        worker.said, worker.over = [{"event": "result", **to_json(result)}], True
+        work.advance()
+    assert work.result is not None
+    assert gpu_columns([work.result])["gpu_uuid"] == "GPU-b; GPU-a"
 
 
 def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) -> None:
