@@ -29,8 +29,9 @@ from app.stats.verdict import APART
 
 _MOST_NOTES = 8
 _AROUND_ROWS_PX, _ABOVE_PX = 74, 150
-_AROUND_PLOTS_PX = 30.0
 """Room for a plot's title and axis, and for heading, legend and margins above the plots."""
+_AROUND_PLOTS_PX = 30.0
+"""Margins at their sides."""
 _BETWEEN_TICKS_PX = 30.0
 
 
