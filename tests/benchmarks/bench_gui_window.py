@@ -29,6 +29,7 @@ from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
 from exporters.models import catalogue
+from tests.benchmarks.installed import installed
 
 STARTS = 5
 OPENED = 10_000_000
@@ -90,11 +91,8 @@ def _tell(what: str, value: float, unit: str, aim: str) -> None:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """As where it is installed: modules are compiled, and nothing is kept of another launch."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **kept,
-        "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
+        **installed(folder / "compiled"),
         "QT_QPA_PLATFORM": "offscreen",
         "XDG_CONFIG_HOME": str(folder / "home"),
         "XDG_DATA_HOME": str(folder / "home"),

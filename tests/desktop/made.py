@@ -34,7 +34,7 @@ from app.results.table import to_csv
 from app.results.tune_files import files_of
 from exporters.types import ExportedModel
 from tests.app.gui.synthetic import latencies_ns, records, served
-from tests.app.results.pasts import nights_at
+from tests.app.results.pasts import night_at
 from tests.app.results.runs import ENVIRONMENT, manifest_of
 from tests.app.results.tuned_runs import found_in, new_tune, play
 from tests.checkout import ROOT
@@ -43,6 +43,8 @@ MODELS = ("mlp", "cnn_tiny", "lstm_tiny", "cnn_small")
 RUNTIMES = ("ort-cpu", "openvino-cpu", "fpga:v80")
 RUNS = 3_000
 """Timed runs of a round: a p99 with its interval, a p99.9 without."""
+_NIGHTS = 14
+"""Runs beside each other, of which the last five are slower: enough for a change to be told."""
 _ENDS: tuple[Status, ...] = (
     "compiles", "compiles", "partial", "unsupported", "compile_failed", "compiles", "unavailable",
 )  # fmt: skip
@@ -78,8 +80,9 @@ def make_all(folder: Path) -> list[Made]:
     made.append(Made(_once(folder / "ladder", _searched), ("ladder",)))
     nights = folder / "nights"
     if not nights.is_dir():
-        nights_at(nights, [1.0] * 9 + [1.12] * 5)
-    made.append(Made(nights / "1" / "night-13", ("history",)))
+        for number in range(_NIGHTS):
+            night_at(nights / f"night-{number}", number, 1.0 if number < _NIGHTS - 5 else 1.12)
+    made.append(Made(nights / f"night-{_NIGHTS - 1}", ("history",)))
     return made
 
 

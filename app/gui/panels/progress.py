@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from app.gui.look.terms import TERMS
 from app.gui.look.words import Words, plain_tip
 from app.gui.panels.round_bar import RoundBar
-from app.results.follow.ending import Ending, ending
+from app.results.follow.ending import Ending, ending, without_word
 from app.results.follow.state import RunState
 from app.results.live import Live
 from app.results.needed import still_needed
@@ -129,7 +129,7 @@ class ProgressLine(QStatusBar):
         if state is None or live is None:
             self._show_end(Ending("", None))
             self._tell({})
-            self.bar.show_done(0, 1, "no run is open" if state is None else "nothing is told yet")
+            self.bar.show_done(0, 1, "no run is open" if state is None else without_word(state))
             return
         moving = state.alive and not state.over
         waits = moving and live.state not in ("paused", "stopping")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QSizePolicy
 
-from app.gui.look.words import Words, plain_tip
+from app.gui.look.words import Line
 from app.gui.panels.strip import Strip, Word
 from app.results.doubts import Doubt, doubts
 from app.results.follow.state import RunState
@@ -24,10 +23,9 @@ class TrustStrip(Strip):
         self._cases = 0
         self._query = ""
         self._told: tuple[object, ...] = ()
-        self.remedy = Words()
+        self.remedy = Line()
         self.remedy.setProperty("muted", True)
         self.remedy.setAccessibleName("remedy")
-        self.remedy.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._line.addWidget(self.remedy, 1)
 
     def show_run(self, state: RunState) -> None:
@@ -45,8 +43,7 @@ class TrustStrip(Strip):
         for doubt, button in zip(self._doubts, self.buttons, strict=True):
             button.setChecked(bool(query) and doubt.query == query)
         chosen = [doubt for doubt in self._doubts if doubt.query == query] or self._doubts
-        self.remedy.setText(chosen[0].remedy if chosen else "")
-        self.remedy.setToolTip(plain_tip(self.remedy.text()))
+        self.remedy.say(chosen[0].remedy if chosen else "")
 
     def _show(self, found: list[Doubt], cases: int) -> None:
         if (found, cases) == (self._doubts, self._cases):

@@ -30,6 +30,8 @@ from app.stats.verdict import APART
 _MOST_NOTES = 8
 _AROUND_ROWS_PX, _ABOVE_PX = 74, 150
 """Room for a plot's title and axis, and for heading, legend and margins above the plots."""
+_AROUND_PLOTS_PX = 30.0
+"""Margins at their sides."""
 _BETWEEN_TICKS_PX = 30.0
 
 
@@ -73,6 +75,7 @@ class CompareView(ScrolledView):
             plot.setMaximumHeight(height + 40)
         self.canvas.setMinimumHeight(int(_ABOVE_PX + noted.minimumHeight() + height))
         self.body.layout.setRowStretchFactor(1, 1)
+        self._share_width()
         self.show_legend([_entry(word, self.theme) for word in get_args(Word)])
         self.show_heading(
             f"{second.name} over {first.name}",
@@ -85,8 +88,19 @@ class CompareView(ScrolledView):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
         below = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
+        self._share_width()
         self.ask_button.adjustSize()
         self.ask_button.move(below - QPoint(self.ask_button.width() // 2, 0))
+
+    def _share_width(self) -> None:
+        """The same for each plot, whatever the names before the first take."""
+        rows = self.plots[0].getAxis("left") if self.plots else None
+        if not isinstance(rows, NamesAxis):
+            return
+        each = (self.canvas.width() - rows.needed_px - _AROUND_PLOTS_PX) / len(self.plots)
+        for column in range(len(self.plots)):
+            names = rows.needed_px if column == 0 else 0.0
+            self.body.layout.setColumnPreferredWidth(column, max(1.0, each + names))
 
     def _draw_ratios(self, column: int, name: str, shared: Sequence[Compared]) -> pg.PlotItem:
         rows, told = NamesAxis(), percentile_as_written(name)

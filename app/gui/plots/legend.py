@@ -17,6 +17,8 @@ from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT, Theme
 
 _SWATCH_PX, _GAP_PX, _ROWS = 26.0, 22.0, 3
+_SHARE = 0.22
+"""Of the height: in a low window with large letters three rows once left no room for the plot."""
 
 
 class Heading(QGraphicsWidget):
@@ -26,8 +28,9 @@ class Heading(QGraphicsWidget):
         super().__init__()
         self._title = self._note = ""
         self._theme = LIGHT
-        self.setMinimumHeight(24)
-        self.setMaximumHeight(24)
+        height = max(24.0, QFontMetricsF(plot_font(1.0, bold=True)).height())
+        self.setMinimumHeight(height)
+        self.setMaximumHeight(height)
 
     def set_text(self, title: str, note: str, theme: Theme) -> None:
         self._title, self._note, self._theme = title, note, theme
@@ -68,7 +71,8 @@ class Entry:
 
 
 class Legend(QGraphicsWidget):
-    """Entries in as many rows as the width asks for, at most three; the rest is counted."""
+    """Entries in as many rows as the width asks for, at most three and fewer where it is low; the
+    rest is counted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,18 +82,19 @@ class Legend(QGraphicsWidget):
 
     def set_entries(self, entries: Sequence[Entry], theme: Theme) -> None:
         self._entries, self._theme = tuple(entries), theme
-        self._fit()
+        self.fit()
         self.update()
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802
-        self._fit()
+        self.fit()
 
     def _set_height(self, height: float) -> None:
         self.setMinimumHeight(height)
         self.setMaximumHeight(height)
         self.setPreferredHeight(height)
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Be as high as the rows that there is room for."""
         _, rows = self._places()
         height = rows * self._row_height() + (4.0 if rows else 0.0)
         if height != self.minimumHeight():
@@ -101,32 +106,45 @@ class Legend(QGraphicsWidget):
 
     def _places(self) -> tuple[list[QPointF], int]:
         """Where each entry that fits begins, and the number of rows."""
-        metrics = QFontMetricsF(plot_font())
         places: list[QPointF] = []
-        x, row = 8.0, 0
+        x, row, most = 8.0, 0, self._most_rows()
         for entry in self._entries:
-            width = _SWATCH_PX + 6.0 + metrics.horizontalAdvance(entry.text)
+            width = self._width_of(entry)
             if x > 8.0 and x + width > self.size().width():
                 x, row = 8.0, row + 1
-                if row == _ROWS:
-                    return places, _ROWS
+                if row == most:
+                    return places, most
             places.append(QPointF(x, row * self._row_height()))
             x += width + _GAP_PX
         return places, row + 1 if places else 0
+
+    @staticmethod
+    def _width_of(entry: Entry) -> float:
+        return _SWATCH_PX + 6.0 + QFontMetricsF(plot_font()).horizontalAdvance(entry.text)
+
+    def _most_rows(self) -> int:
+        holder = self.parentWidget()
+        if holder is None:
+            return _ROWS
+        return min(_ROWS, max(1, int(_SHARE * holder.size().height() / self._row_height())))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         places, _ = self._places()
         left_out = len(self._entries) - len(places)
+        end = QPointF()
         if left_out:
-            left_out += 1
-            places = places[:-1]
+            last = self._entries[len(places) - 1]
+            end = places[-1] + QPointF(self._width_of(last) + _GAP_PX, 0.0)
+            told_px = QFontMetricsF(plot_font()).horizontalAdvance(f"and {left_out} more")
+            if end.x() + told_px > self.size().width():
+                left_out += 1
+                end = places.pop()
         painter.setFont(plot_font())
         for entry, place in zip(self._entries, places, strict=False):
             self._paint_entry(painter, entry, place)
         if left_out:
-            end = self._places()[0][-1]
             painter.setPen(QColor(self._theme.muted))
             self._paint_text(painter, end, f"and {left_out} more")
 

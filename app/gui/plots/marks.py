@@ -35,6 +35,8 @@ SHOWN: dict[str, tuple[str, float]] = {
 """The percentiles that plots mark, by their key in a Summary: printed name and quantile."""
 
 _ROWS, _LONGEST_CALLED = 4, 22
+_TEXTS_SHARE = 0.4
+"""Of the height: more rows of texts would hide what a low plot shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,8 @@ class MarkLayer(Overlay):
         painter.setFont(plot_font(-1.0))
         metrics = QFontMetricsF(painter.font())
         seen = [mark for mark in self._marks if self._is_seen(mark, box)]
-        taken: list[list[QRectF]] = [[] for _ in range(_ROWS)]
+        rows = max(1, min(_ROWS, int(_TEXTS_SHARE * box.height() / metrics.height())))
+        taken: list[list[QRectF]] = [[] for _ in range(rows)]
         texts: list[tuple[QRectF, Mark]] = []
         for mark in sorted(seen, key=lambda mark: mark.kind == "published"):
             x = self.x_px(math.log10(mark.seconds))

@@ -6,13 +6,14 @@ The wheel scrolls while there is something to scroll to, and zooms with Ctrl.
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtGui import QFontMetricsF, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
+from app.gui.look.plot_font import plot_font
 from app.gui.plots.base import PlotView
 
-_ABOVE_AND_BELOW_PX = 110
-"""What heading, legend and time axis take of the canvas, about."""
+_ABOVE_AND_BELOW_PX, _LINES_AROUND = 110, 5
+"""What heading, legend and time axis take of the canvas, about: more with large letters."""
 
 
 class RowsView(PlotView):
@@ -36,7 +37,8 @@ class RowsView(PlotView):
     def rows_in_sight(self, rows: int, least_px: int) -> range:
         """Those of so many rows, each of that height at least, to which the bar is scrolled; all
         where they may be of any height."""
-        room = self.canvas.height() - _ABOVE_AND_BELOW_PX
+        around = max(_ABOVE_AND_BELOW_PX, round(_LINES_AROUND * self._line_px()))
+        room = self.canvas.height() - around
         fitting = max(1, min(rows, room // least_px)) if least_px else rows
         self.row_bar.blockSignals(True)  # who asks draws what it is answered
         self.row_bar.setPageStep(fitting)
@@ -44,6 +46,10 @@ class RowsView(PlotView):
         self.row_bar.blockSignals(False)
         self.row_bar.setVisible(fitting < rows)
         return range(self.row_bar.value(), self.row_bar.value() + fitting)
+
+    @staticmethod
+    def _line_px() -> float:
+        return QFontMetricsF(plot_font()).height()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if isinstance(event, QWheelEvent) and self.row_bar.isVisible():

@@ -33,8 +33,8 @@ from app.gui.plots.trace import Trace
 from app.results.parts import part_ns
 from app.results.series import Series
 
-PANEL_PX = 76
-"""The least height in which a series of its own is read."""
+PANEL_PX, _PANEL_LINES = 76, 3.4
+"""The least height in which a series of its own is read, below its name."""
 _MOST_WITH_LANES = 3
 _AXIS_WIDTH = 78.0
 _X_LABEL = "Time since the first round began (s), rounds set one after another"
@@ -82,7 +82,8 @@ class TimelineView(RowsView):
             not_yet = "No raw samples yet. The timeline follows a round while it is measured."
             return without_samples(self.series, not_yet)
         stacked = self.layout_choice.value == "stacked"
-        rows = self.rows_in_sight(len(shown), PANEL_PX if stacked else 0)
+        panel_px = max(PANEL_PX, round(_PANEL_LINES * self._line_px()))
+        rows = self.rows_in_sight(len(shown), panel_px if stacked else 0)
         drawn = shown[rows.start : rows.stop]
         self._build(drawn, stacked)
         offsets = self._follow(drawn)

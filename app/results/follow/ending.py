@@ -53,6 +53,15 @@ def ending(state: RunState, live: Live) -> Ending:
     return _finished(state)
 
 
+def without_word(state: RunState) -> str:
+    """Of a run of which no batch process tells how it stands."""
+    if state.alive:
+        return "nothing is told yet"
+    if state.series and all(one.status == "imported" for one in state.series):
+        return "imported"
+    return "nothing is told of how it ended"
+
+
 def _is_full(folder: Path) -> bool:
     """Of a run that was cut off: who could not write could not say why either."""
     try:

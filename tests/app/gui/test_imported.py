@@ -29,6 +29,7 @@ def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
     wait_for_summaries(window, qtbot)
     assert statuses(window) == ["imported", "imported"]
     model = window.table.model
+    assert window.progress.bar.format() == "imported", "no process is to tell anything of it"
     names = [column.key for column in model.columns]
     cells = [model.index(0, place).data() for place in range(len(names))]
     assert cells[names.index("clock")] == "CUDA events of trtexec"

@@ -104,6 +104,7 @@ class PlotItem(QGraphicsWidget):
 
 class GraphicsLayout:
     layout: QGraphicsGridLayout
+    geometryChanged: Signal
     def setMaximumHeight(self, height: float) -> None: ...
     def addLayout(self, row: int, col: int) -> GraphicsLayout: ...
     def addLabel(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from PySide6.QtCore import QRect
 from pytestqt.qtbot import QtBot
 
+from app.gui.look.words import Line
 from app.gui.panels.strip import Strip, Word
 
 TEXTS = (
@@ -61,3 +63,19 @@ def test_the_first_alone_is_cut_where_not_even_that_has_room(qtbot: QtBot) -> No
     assert strip.more.text() == "and 3 more"
     strip.resize(1900, 40)
     assert strip.buttons[0].text() == TEXTS[0]
+
+
+def test_a_line_that_is_too_long_ends_in_dots_and_is_whole_in_its_tip(qtbot: QtBot) -> None:
+    line = Line()
+    qtbot.addWidget(line)
+    line.say("stop other work on this machine")
+    line.resize(line.fontMetrics().horizontalAdvance(line.text()) + 10, 30)
+    whole = line.grab().toImage()
+    line.resize(whole.width() // 2, 30)
+    cut = line.grab().toImage()
+    dots = line.fontMetrics().horizontalAdvance("…")
+    ends = QRect(cut.width() - 2 * dots, 0, 2 * dots, 30)
+    assert cut.copy(ends) != whole.copy(ends)
+    assert line.toolTip() == line.text()
+    assert line.minimumSizeHint().width() <= line.sizeHint().width()
+    assert line.sizePolicy().horizontalPolicy().name == "Ignored"

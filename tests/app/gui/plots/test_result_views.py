@@ -227,6 +227,17 @@ def test_verdicts_of_a_run_that_was_looked_at_again_and_again_ask_for_more(qtbot
     assert widths[1] > widths[0]
 
 
+def test_plots_of_ratios_are_of_one_width_whatever_the_names_take(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, CompareView())
+    view.set_runs(side("a", [series(count=2000)], {}), side("b", [series(count=2000, seed=7)], {}))
+    for width in (700, 1200):
+        view.resize(width, 500)
+        view.refresh()
+        QApplication.processEvents()
+        first, second = (plot.getViewBox().rect().width() for plot in view.plots)
+        assert first == pytest.approx(second, rel=0.1)
+
+
 def test_percentiles_that_both_plans_chose_are_compared(qtbot: QtBot) -> None:
     a, b = [series(count=2000)], [series(count=2000, seed=7)]
     view = on_screen(qtbot, CompareView())

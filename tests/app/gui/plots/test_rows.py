@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QFont, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.boxes import BoxesView
@@ -140,6 +141,21 @@ def large_letters(qapp: QApplication) -> Iterator[None]:
     QApplication.setFont(large)
     yield
     QApplication.setFont(usual)
+
+
+@pytest.mark.usefixtures("large_letters")
+def test_a_low_plot_with_large_letters_has_half_of_its_view(qtbot: QtBot) -> None:
+    """Legend and texts of marks took it, where a window of 900x560 left the view 250 pixels."""
+    for view in (HistogramView(), TimelineView()):
+        on_screen(qtbot, view, many(40))
+        view.resize(880, 300)
+        QApplication.processEvents()
+        view.refresh()
+        QApplication.processEvents()
+        assert view.legend.size().height() < 0.25 * view.canvas.height()
+        high = [plot.getViewBox().rect().height() for plot in view.plots]
+        assert sum(high) > 0.3 * view.canvas.height()
+        assert min(high) > 2.5 * QFontMetricsF(plot_font()).height()
 
 
 @pytest.mark.usefixtures("large_letters")
