@@ -6,7 +6,7 @@ server would, and shares with the others only the device.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -69,13 +69,19 @@ def _common(executions: Sequence[Execution]) -> Execution:
     """The first's, or the one that least of ran on its engine; a warning if they differ."""
     told = max(executions, key=lambda execution: len(execution.elsewhere))
     warnings = [warning for execution in executions for warning in execution.warnings]
-    if len({(e.provider, e.precision, e.placement) for e in executions}) > 1:
+    if len({_compiled(execution) for execution in executions}) > 1:
         warnings.append("the engine did not compile all of the sessions alike")
     return replace(
         told,
         warnings=tuple(dict.fromkeys(warnings)),
         inspection_ms=sum(execution.inspection_ms for execution in executions),
     )
+
+
+def _compiled(execution: Execution) -> Hashable:
+    """What runs of it, without names: an engine counts on in those that it makes up."""
+    nodes = tuple((node.op, node.provider, node.precision) for node in execution.placement)
+    return execution.provider, execution.precision, nodes
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
