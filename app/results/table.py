@@ -56,7 +56,7 @@ def read_rows(path: Path) -> dict[str, Row]:
     """
     try:
         return rows_of(path.read_bytes().decode("utf-8"))
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError, csv.Error):  # as where a quote is lost
         return {}
 
 

@@ -6,16 +6,20 @@ Unlike a reader, which stops at the first line that it can't understand, this on
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.cases.column import Row
+from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.results import lines
 from app.results.folder import RESULTS, is_being_written
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import read_manifest
+from app.results.operators import read_operators
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.soundness import sound
@@ -62,21 +66,34 @@ class Whole:
     files: frozenset[str]
     findings: tuple[Finding, ...]
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """A sentence for each thing that is damaged."""
+        told = (finding for finding in self.findings if not finding.harmless)
+        return tuple(f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in told)
+
     def rounds(self) -> Iterator[RoundResult]:
         for known in self.run.rounds.values():
             yield from known.values()
 
 
-def verify(folder: Path) -> Verified:
+Tables = Callable[[Path, str, Mapping[str, Row]], Iterable[Finding]]
+"""What looks at tables beside `results.csv`, given the folder, its id and its rows by case id."""
+
+
+def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
     """Look at all of it and change nothing; ResultsError for a folder that is no run."""
     live = is_being_written(folder)
     found = read_whole(folder)
     findings, rounds = list(found.findings), list(found.rounds())
     if not live:
         findings += _left_over(folder, found.files)
-    findings += [*_kept(found.run), *_operators(found.run)]
+    findings += _kept(found.run)
     if not live and all(finding.harmless for finding in findings):
-        findings += _rows(found.run)
+        rows = Rows().of(found.run)
+        findings += _rows(found.run, rows)
+        by_id = {str(row["case_id"]): row for row in rows}
+        findings += tables(folder, found.run.manifest.run_id, by_id)
     samples = sum(result.iterations for result in rounds)
     return Verified(found.lines, len(rounds), samples, tuple(findings), live)
 
@@ -101,6 +118,10 @@ def read_whole(folder: Path) -> Whole:
         for number, what in damaged.items():
             name = run.rounds[case_id][number].samples
             findings.append(Finding(f"{SAMPLES}/{name}", what, f"{_RESUME} measures it again"))
+    broken = dict(_operators(whole))
+    findings += broken.values()
+    told = {case_id: line for case_id, line in whole.operators.items() if case_id not in broken}
+    whole = replace(whole, operators=told)
     return Whole(whole, understood, frozenset(files), tuple(findings))
 
 
@@ -157,21 +178,34 @@ def _kept(run: Run) -> Iterator[Finding]:
             )
 
 
-def _operators(run: Run) -> Iterator[Finding]:
-    for told in run.operators.values():
-        if told.file and not (run.path / told.file).is_file():
-            remedy = f"remove the line of {told.case_id} of the kind operators, then {_RESUME}"
-            yield Finding(told.file, "is not there", remedy)
+def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
+    """By case id what is wrong with its table of operators: gone, cut or changed."""
+    for line in run.operators.values():
+        if not line.file:
+            continue
+        remedy = f"remove the line of {line.case_id} of the kind operators, then {_RESUME}"
+        if not (run.path / line.file).is_file():
+            yield line.case_id, Finding(line.file, "is not there", remedy)
+            continue
+        try:
+            total_us = read_operators(run.path, line).total_us
+        except ResultsError as error:
+            what = error.cause.removeprefix(f"{run.path / line.file} ")
+            yield line.case_id, Finding(line.file, what, remedy)
+            continue
+        if line.total_us and not math.isclose(total_us, line.total_us):
+            what = f"holds {total_us:.6g} µs of operators, and {line.total_us:.6g} were measured"
+            yield line.case_id, Finding(line.file, what, remedy)
 
 
-def _rows(run: Run) -> Iterator[Finding]:
+def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     """Whether `results.csv` says what journal and samples amount to."""
     path = run.path / RESULTS
     again = "make it again: --export csv"
     if not path.is_file():
         yield Finding(RESULTS, "is not there", again, harmless=True)
         return
-    stored, told = read_rows(path), rows_of(to_csv(Rows().of(run)).decode())
+    stored, told = read_rows(path), rows_of(to_csv(rows).decode())
     names = {name for row in stored.values() for name in row}
     differs = sorted(
         name
