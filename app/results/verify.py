@@ -15,7 +15,7 @@ from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.results import lines
-from app.results.folder import RESULTS, is_being_written
+from app.results.folder import LIVE, RESULTS, is_being_written
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import read_manifest
@@ -87,7 +87,8 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
     found = read_whole(folder)
     findings, rounds = list(found.findings), list(found.rounds())
     if not live:
-        findings += _left_over(folder, found.files)
+        # Where a line is damaged, it is known whose samples these are.
+        findings += _left_over(folder, found.files, not findings and _has_ended(folder))
     findings += _kept(found.run)
     if not live and all(finding.harmless for finding in findings):
         rows = Rows().of(found.run)
@@ -102,7 +103,7 @@ def read_whole(folder: Path) -> Whole:
     """What is left of a run where some of it is damaged; ResultsError for a folder that is none."""
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
-    understood = 0
+    files, understood = set[str](), 0
     for path in sorted((folder / FOLDER).glob("*.jsonl")):
         for line in _journal(path, ledger.manifest.schema_version):
             if isinstance(line, Finding):
@@ -111,8 +112,9 @@ def read_whole(folder: Path) -> Whole:
             understood += 1
             if line is not None:
                 ledger.take(path.name, line)
+            if isinstance(line, RoundResult):
+                files.add(line.samples)
     run = ledger.run
-    files = {result.samples for known in run.rounds.values() for result in known.values()}
     whole = sound(run)
     for case_id, damaged in whole.damaged.items():
         for number, what in damaged.items():
@@ -149,10 +151,28 @@ def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
         )
 
 
-def _left_over(folder: Path, told: Collection[str]) -> Iterator[Finding]:
-    """Samples of which no line tells, as a kill leaves them."""
+def _has_ended(folder: Path) -> bool:
+    """Whether all was measured, so that nothing is left of a round that did not end."""
+    try:
+        live = json.loads((folder / LIVE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(live, dict) and live.get("state") == "finished"
+
+
+def _left_over(folder: Path, told: Collection[str], ended: bool) -> Iterator[Finding]:
+    """Samples of which no line tells, as a kill leaves them; in a run that has `ended` nobody
+    leaves any, so that their lines are lost."""
     for path in sorted((folder / SAMPLES).glob("*")):
-        if path.name not in told:
+        if path.name in told:
+            continue
+        if ended:
+            yield Finding(
+                f"{SAMPLES}/{path.name}",
+                "was measured, and no line of a journal tells of it",
+                f"restore {FOLDER}/ from a copy, or {_RESUME} measures it again",
+            )
+        else:
             yield Finding(
                 f"{SAMPLES}/{path.name}",
                 "belongs to a round that did not end",

@@ -73,6 +73,13 @@ def _turned(path: Path) -> None:
     path.write_bytes(records.tobytes())
 
 
+def _far_apart(path: Path) -> None:
+    records = np.fromfile(path, RECORD)
+    records["started_ns"][-1] = -(2**62) - 2**61
+    records["finished_ns"][-1] = 2**62
+    path.write_bytes(records.tobytes())
+
+
 def _other_phase(path: Path) -> None:
     records = np.fromfile(path, RECORD)
     records["phase"][0] = 1
@@ -91,6 +98,7 @@ def _other_lane(path: Path) -> None:
         (Path.unlink, "can't be read (No such file or directory)"),
         (_cut, "holds 4 of 5 samples"),
         (_turned, "has runs that end before they start"),
+        (_far_apart, "has runs that end before they start"),
         (_other_phase, "has other measured runs than the journal counted"),
         (_other_lane, "has lanes beyond the 1 that there were"),
     ],
@@ -211,3 +219,17 @@ def test_a_table_of_another_run_is_noted(
     assert "results.parquet can't be read: make it again: --export parquet" in (
         capsys.readouterr().out
     )
+
+
+def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A journal that is cut at the end of a line has nothing that is torn."""
+    lines = journal(run).read_bytes().splitlines(keepends=True)
+    journal(run).write_bytes(lines[0])
+    for state, code in (("measuring", 0), ("finished", 1)):
+        (run / "live.json").write_text(json.dumps({"state": state}))
+        assert main(["--verify", str(run)]) == code
+    told = capsys.readouterr().out
+    assert f"{CASE.case_id}.1.bin was measured, and no line of a journal tells of it" in told
+    assert "restore journal/ from a copy" in told
