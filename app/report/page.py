@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +19,7 @@ from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.cases.status import STATUSES
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
-from app.console.said import FASTEST, SURE, Said, said
+from app.console.said import FASTEST, SURE, Said, said, without_winners
 from app.machine.environment import graphlap_version
 from app.report import card, figures, reach
 from app.report.besides import besides, searched
@@ -119,8 +118,7 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     told = said(measured, manifest.asked.band)
     yield from searched(run)
     if manifest.asked.goal is not None:
-        # A search chose what it measured on by luck too: its final rounds alone say what is better.
-        told = replace(told, noticed=(), fastest=(), sure=())
+        told = without_winners(told)
     yield from _words(told, found.left_out)
     yield from _list("In what the runs differ that were merged", list(differing(manifest.merged)))
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), told.marks)

@@ -95,6 +95,8 @@ def test_a_search_for_a_rate_tells_its_steps_and_its_end(tmp_path: Path) -> None
     assert "\nrates at p99 <= 5.00 ms\n" in told
     assert "unloaded" in told
     assert re.search(r"\nfake holds .*/s", told), "the sentence"
+    assert main(["--export", "markdown", str(tmp_path / "run")]) == 0
+    assert re.search(r"\n- fake holds .*/s", (tmp_path / "run" / "results.md").read_text())
 
 
 def test_a_search_over_options_shows_its_ladder_and_no_winner_by_luck(tmp_path: Path) -> None:
@@ -104,7 +106,10 @@ def test_a_search_over_options_shows_its_ladder_and_no_winner_by_luck(tmp_path: 
     assert told.index("What was searched for, and found") < told.index("\nRows\n")
     assert "latency_us=100.0" in told
     assert "the winner against itself" in told
-    assert "fastest, by the median" not in told, "its cases were chosen by what they took"
+    assert main(["--export", "markdown", str(tmp_path / "run")]) == 0
+    for text in (told, (tmp_path / "run" / "results.md").read_text()):
+        assert "the winner against itself" in text
+        assert "fastest, by the median" not in text, "its cases were chosen by what they took"
 
 
 @pytest.mark.parametrize("there", ["manifest.json", "results.csv", "."])
