@@ -60,6 +60,7 @@ from app.sweep.measurable import measurable
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.steering import Steering
+from app.tune.ladder import round_name
 from exporters.cache import default_root
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def measure(
         for line in run.voided:
             what = f"its samples are damaged ({line.reason})"
             label = case_label(run.cases[line.case_id])
-            told = printable(f"{label} round {line.round + 1} is measured again: {what}")
+            told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
         for said in run.said:
             log.write(f"{printable(said)}\n")

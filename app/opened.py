@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from app.cases.errors import ResultsError
 from app.cases.operators import OperatorTimes
@@ -19,9 +20,9 @@ from app.results.compare import RunSide, compare_runs, side_of
 from app.results.exports.frames import pandas, rows_frame, samples_frame
 from app.results.fastest import fastest
 from app.results.follow.details import case_operators
-from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.verify import read_whole
 from exporters.types import GraphlapError
 
 if TYPE_CHECKING:
@@ -44,18 +45,23 @@ _COMPARED = (
 
 
 def open(path: str | Path) -> OpenedRun:
-    """The run in a folder, as far as it is now; ResultsError if there is none.
+    """The run in a folder, as far as it is now; ResultsError if there is none. What is damaged is
+    left out and warned of.
 
     >>> run = graphlap.open("runs/nets")
     >>> run.rows.sort_values("latency_p50_us")
     """
-    return OpenedRun(read_run(Path(path)))
+    found = read_whole(Path(path))
+    for sentence in found.left_out:
+        warn(sentence, stacklevel=2)
+    return OpenedRun(found.run)
 
 
 class OpenedRun:
     """One run as it was when it was opened.
 
-    A figure is of all cases that were timed, or of those that `cases` names by their ids.
+    A figure is of all cases that were timed, or of those that `cases` names by their ids, one or
+    several.
     ResultsError for a case that the run does not have, or where there is nothing to draw.
     """
 
@@ -187,7 +193,8 @@ class OpenedRun:
         cases: Sequence[str],
         why_not: str = "",
     ) -> Figure:
-        named = list(cases)  # it may be an index of a dataframe, which is neither true nor false
+        # It may be an index of a dataframe, which is neither true nor false.
+        named = [cases] if isinstance(cases, str) else list(cases)
         self._refuse_unknown(named)
         timed = shown(self.run, self.measured)
         chosen = [one for one in timed if not named or one.case_id in named]

@@ -9,12 +9,15 @@ from app.cases.column import Row
 from app.console.check_page import check_page
 from app.console.escaped import escaped
 from app.console.row_columns import SHOWN, all_columns, shown_percentiles, varied_and_common
-from app.console.said import FASTEST, said
+from app.console.said import FASTEST, said, without_winners
 from app.results.atomic import write_atomically
 from app.results.hosts import environments
 from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING
+from app.results.rate_answer import sentence
+from app.results.rates_found import rates_found
 from app.results.run import Run
+from app.results.tune_answer import tunes_found
 
 RESULTS = "results.md"
 
@@ -23,6 +26,8 @@ def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
     asked, rows = run.manifest.asked, [one.row for one in measured]
     told = said(measured, asked.band)
+    if asked.goal is not None:
+        told = without_winners(told)
     hosts = environments(run.manifest, run.environments, rows)
     where = " and ".join(
         ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
@@ -32,18 +37,29 @@ def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     if told.begun:
         yield from _table(told.begun, shown_percentiles(asked.percentiles))
         yield ""
-    for sentence in (
-        *(f"{HEADING}: {sentence}" for sentence in told.noticed),
-        *(f"{FASTEST}: {sentence}" for sentence in told.fastest),
+    for line in (
+        *_found(run),
+        *(f"{HEADING}: {one}" for one in told.noticed),
+        *(f"{FASTEST}: {one}" for one in told.fastest),
         *(f"{why.status}, {why.sentence}" for why in told.causes),
         *told.doubts,
         *told.sure,
     ):
-        yield f"- {escaped(sentence)}"
+        yield f"- {escaped(line)}"
     yield ""
     made = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
     made += f", on {where}" if where else ""
     yield f"<sub>{escaped(made)}; run {escaped(run.manifest.run_id)}</sub>"
+
+
+def _found(run: Run) -> Iterator[str]:
+    """What searches over options and for a rate came to."""
+    tunes, rates = tunes_found(run), rates_found(run)
+    for _, answer in tunes.searches if tunes is not None else ():
+        yield from answer.sentences
+    if rates is not None:
+        for name, searched in rates.searches:
+            yield sentence(name, searched, rates.target)
 
 
 def export_markdown(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:

@@ -16,6 +16,7 @@ from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
 from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork
+from app.tune.ladder import round_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -157,7 +158,7 @@ def _figures(live: Live) -> str:
     if live.phase == "accuracy":
         return f"accuracy, {text.count(live.iterations)} images"
     return (
-        f"round {(live.round or 0) + 1}, {live.phase}, {text.count(live.iterations)} runs, "
+        f"{round_name(live.round or 0)}, {live.phase}, {text.count(live.iterations)} runs, "
         f"p50 {text.latency(live.p50_us)}, p99 {text.latency(live.p99_us)}"
     )
 

@@ -7,7 +7,7 @@ a user's, and nothing is escaped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.cases.column import Row
 from app.cases.verdict import BAND
@@ -76,6 +76,12 @@ def whys(rows: Sequence[Row], together: Together) -> tuple[Why, ...]:
 def doubts(kinds: Iterable[Warned], together: Together) -> tuple[str, ...]:
     """Of each kind of warning, whose rows have it and what it says."""
     return tuple(f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds)
+
+
+def without_winners(told: Said) -> Said:
+    """The same of a search over options, which chose what it measured on by luck too: its final
+    rounds alone say what is better."""
+    return replace(told, noticed=(), fastest=(), sure=())
 
 
 def verdict_text(one: Fastest, band: float) -> str:

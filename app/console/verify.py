@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.results.exports.verified import exported
 from app.results.plain import printable
 from app.results.verify import Verified, verify
 
@@ -13,7 +14,7 @@ OK, DAMAGED = 0, 1
 
 def verified(folder: str) -> tuple[str, int]:
     """What to print and the exit code; ResultsError for a folder that is no run."""
-    found = verify(Path(folder))
+    found = verify(Path(folder), exported)
     lines = [printable(line) for line in _lines(found)]
     return "".join(f"{line}\n" for line in lines), DAMAGED if found.damaged else OK
 

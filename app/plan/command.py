@@ -28,12 +28,22 @@ def command_line(plan: Plan, plan_folder: Path) -> str:
     The flags are read back and must give the very same cases and lengths; the file, where
     one is needed, is written to `plan_folder`. A plan of very many cases always gets a file.
     """
-    words = list(_flags(plan))
-    if not _says_the_same(words, plan):
+    line = flags_line(plan)
+    if line is None:
         plan_folder.mkdir(parents=True, exist_ok=True)
         file = plan_folder / f"{plan.name}.toml"
         file.write_text(plan_toml(plan), "utf-8")
-        words = ["--plan", str(file)]
+        line = _line(["--plan", str(file)])
+    return line
+
+
+def flags_line(plan: Plan) -> str | None:
+    """The same where flags can say it all, which are read back; None where they can't."""
+    words = list(_flags(plan))
+    return _line(words) if _says_the_same(words, plan) else None
+
+
+def _line(words: Sequence[str]) -> str:
     return shell_line([*own.PROGRAM.split(), "--headless", *words])
 
 

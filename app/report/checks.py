@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.cases.status import STATUSES
 from app.console.checks import NOWHERE, summary, words
-from app.report.shown import safe
+from app.report.shown import safe, scrolled
 from app.results.checking import matrix
 from app.results.measured import Measured
 
@@ -27,7 +27,8 @@ def checks(measured: Sequence[Measured]) -> Iterator[str]:
         for name, facts in STATUSES.items()
         if name == row["status"]
     }
-    yield '<div class="scroll"><table class="checks"><thead><tr><th scope="col">model</th>'
+    yield scrolled("what compiles")
+    yield '<table class="checks"><thead><tr><th scope="col">model</th>'
     yield from (f'<th scope="col">{safe(name)}</th>' for name in found.columns)
     yield "</tr></thead>\n<tbody>\n"
     for down, (name, cells) in enumerate(zip(found.rows, words(found, rows), strict=True)):

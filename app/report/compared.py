@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.cases.percentiles import shown
-from app.report.shown import safe
+from app.report.shown import safe, scrolled
 from app.results import text
 from app.results.compare import RunSide, compare_runs
 
@@ -19,7 +19,8 @@ def comparison(before: RunSide, after: RunSide) -> Iterator[str]:
     if not found.cases:
         yield "<p>The two runs share no case that both measured.</p></section>\n"
         return
-    yield '<div class="scroll"><table><thead><tr><th scope="col">case</th>'
+    yield scrolled("verdicts")
+    yield '<table><thead><tr><th scope="col">case</th>'
     yield '<th scope="col">percentile</th>'
     yield f'<th scope="col" class="figure">{safe(first.name)}</th>'
     yield f'<th scope="col" class="figure">{safe(second.name)}</th><th scope="col" class="figure">'

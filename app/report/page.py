@@ -21,15 +21,16 @@ from app.cases.status import STATUSES
 from app.console.hosts_together import HEADING as TOGETHER
 from app.console.hosts_together import together_sentences
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
-from app.console.said import FASTEST, SURE, Said, said
+from app.console.said import FASTEST, SURE, Said, said, without_winners
 from app.machine.environment import graphlap_version
-from app.plan.shell import shell_line
 from app.report import card, figures, hosts, reach
+from app.report.besides import besides, searched
 from app.report.checks import checks
 from app.report.compared import comparison
 from app.report.operators import of_operators
 from app.report.schedule import of_cards
-from app.report.shown import Shown, safe, shown
+from app.report.shown import Shown, safe, scrolled, shown
+from app.report.where import where
 from app.results.atomic import write_atomically
 from app.results.compare import side_of
 from app.results.hosts import environments
@@ -39,24 +40,17 @@ from app.results.measured import Measured
 from app.results.noticing.noticed import HEADING
 from app.results.plans_together import differing
 from app.results.rows import Rows
-from app.results.run import Run
 from app.results.verify import Whole, read_whole
 from exporters import own
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-_HOST = (
-    ("host", "Host"),
-    ("cpu", "Processor"),
-    ("cores_usable", "Cores"),
-    ("memory_bytes", "Memory (bytes)"),
-    ("os", "System"),
-    ("python", "Python"),
-    ("governor", "Governor"),
-    ("virtual_machine", "Virtual machine"),
-    ("load_1min", "Load at the start"),
+_BEGINNING = b"<!doctype html>"
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
+"""By which a browser itself keeps the page from asking anybody for anything."""
 
 
 def write_report(folders: Sequence[str], output: str) -> Path:
@@ -67,8 +61,7 @@ def write_report(folders: Sequence[str], output: str) -> Path:
             "--report needs plotly, which is not installed", "pip install 'graphlap[report]'"
         )
     path = Path(output)
-    if path.is_dir():
-        raise PlanError(f"{path} is a folder", "name a file, such as -o report.html")
+    _refuse_other_than_pages(path)
     content = "".join(page([Path(folder) for folder in folders]))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,15 +71,35 @@ def write_report(folders: Sequence[str], output: str) -> Path:
     return path
 
 
+def _refuse_other_than_pages(path: Path) -> None:
+    """PlanError for what is there and no page: a slip of -o is to cost nobody a run's file."""
+    if path.is_dir() or (path.exists() and not path.is_file()):
+        what = "a folder" if path.is_dir() else "no file"
+        raise PlanError(f"{path} is {what}", "name a file, such as -o report.html")
+    try:
+        with path.open("rb") as file:
+            begun = file.read(len(_BEGINNING))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise PlanError(f"{path} can't be read ({error.strerror})", "name another file") from None
+    if begun and begun.lower() != _BEGINNING:
+        raise PlanError(
+            f"{path} is there, and no page that a report may replace", "name another file"
+        )
+
+
 def page(folders: Sequence[Path]) -> Iterator[str]:
     """The page, part by part: of a run that was told only its rows are kept."""
     from plotly.offline import get_plotlyjs
 
     title = ", ".join(folder.name for folder in folders)
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield f"<title>{safe(title)} · Graphlap</title>\n<style>\n{_asset('page.css')}</style></head>\n"
-    yield "<body>\n<main>\n"
+    yield "<body>\n<noscript>Figures, filter and order need JavaScript; words and rows do not."
+    yield "</noscript>\n<main>\n"
     sides = []
     for number, folder in enumerate(folders):
         found = read_whole(folder)
@@ -105,12 +118,14 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     yield f'<section class="run" id="run-{number}">\n<h1>{safe(manifest.name)}</h1>\n'
     yield f'<p class="quiet">{safe(_what_ran(measured))}; {safe(manifest.created_at_utc)}, '
     yield f"run {safe(manifest.run_id)}, Graphlap {safe(manifest.graphlap_version)}</p>\n"
-    damaged = [f for f in found.findings if not f.harmless]
-    left_out = [f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in damaged]
     told = said(measured, manifest.asked.band)
-    yield from _words(told, left_out)
+    yield from searched(run)
+    if manifest.asked.goal is not None:
+        told = without_winners(told)
+    yield from _words(told, found.left_out)
     yield from _list("In what the runs differ that were merged", list(differing(manifest.merged)))
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), told.marks)
+    yield from besides(run, measured)
     if manifest.asked.check:
         yield from checks(measured)
     together = hosts_together(run, measured)
@@ -120,14 +135,22 @@ def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[st
     )
     if not any(is_imported(one.case.runtime) for one in measured):
         rows = (one.row for one in measured)
-        yield from _environment(run, environments(manifest, run.environments, rows))
+        yield from where(run, environments(manifest, run.environments, rows))
     yield "</section>\n"
 
 
 def _what_ran(measured: Sequence[Measured]) -> str:
     models = {one.case.model for one in measured}
-    runtimes = list(dict.fromkeys(one.case.runtime for one in measured))
-    return f"{len(measured)} cases of {len(models)} models on {', '.join(runtimes)}"
+    runtimes = dict.fromkeys(one.case.runtime for one in measured)
+    hosts = dict.fromkeys(str(one.row["host"]) for one in measured if one.row["host"])
+    told = f"{_count(len(measured), 'case')} of {_count(len(models), 'model')}"
+    told += f" on {', '.join(runtimes)}" * bool(runtimes)
+    many = "s" * (len(hosts) > 1)
+    return told + f"; host{many} {', '.join(hosts)}" * bool(hosts)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _words(told: Said, damaged: Sequence[str]) -> Iterator[str]:
@@ -156,7 +179,7 @@ def _table(
     yield "<h2>Rows</h2>\n"
     yield '<div class="filter"><label>Filter <input type="search" placeholder="words of a row">'
     yield '</label><span class="shown quiet" aria-live="polite"></span></div>\n'
-    yield '<div class="scroll"><table><caption>'
+    yield f"{scrolled('rows')}<table><caption>"
     yield f"every measured row: {safe(', '.join(common))}" if common else "one row for each case"
     yield "</caption><thead><tr>"
     for column in columns:
@@ -238,30 +261,6 @@ def _room(figure: Mapping[str, Any]) -> str:
     """As high as the figure will be, where it says so itself: it is drawn only when it is seen."""
     height = figure["layout"].get("height")
     return f' style="min-height:{height}px"' if isinstance(height, int) else ""
-
-
-def _environment(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """A column for each host; a merged run is repeated where its own were measured."""
-    merged = run.manifest.merged
-    how = "" if merged else ", and how to repeat it"
-    yield f"<h2>Where it was measured{how}</h2>\n"
-    yield '<div class="scroll"><table><tbody>\n'
-    told = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
-    for name, title in _HOST:
-        if any(host.get(name) is not None for host in told):
-            yield _facts(title, [host.get(name) for host in told])
-    packages = [host.get("packages") or {} for host in hosts.values()]
-    versions = [", ".join(f"{name} {of}" for name, of in one.items()) for one in packages]
-    yield _facts("Packages", versions or [""])
-    yield "</tbody></table></div>\n"
-    if not merged:
-        command = shell_line([*own.PROGRAM.split(), "--headless", "--plan", str(run.path)])
-        yield f"<pre><code>{safe(command)}</code></pre>\n"
-
-
-def _facts(title: str, values: Sequence[object]) -> str:
-    cells = "".join(f"<td>{safe('' if one is None else str(one))}</td>" for one in values)
-    return f'<tr><th scope="row">{title}</th>{cells}</tr>\n'
 
 
 def _asset(name: str) -> str:

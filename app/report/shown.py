@@ -144,3 +144,9 @@ def _shown(run: Run, timed: Sequence[Measured]) -> Iterator[Shown]:
 def safe(text: str) -> str:
     """Text that a figure or a page shows as it is; between dollars plotly would look for TeX."""
     return escape(printable(text)).replace("$", "&#36;")
+
+
+def scrolled(told: str) -> str:
+    """The beginning of what may be wider than the page, which a keyboard reaches and scrolls;
+    `told` is escaped."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{told}">'

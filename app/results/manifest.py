@@ -138,8 +138,9 @@ def read_manifest(folder: Path) -> Manifest:
         data = read_json(folder / MANIFEST)
         version = data["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
+        why = "it is a file" if folder.is_file() else f"it has no {MANIFEST}"
         raise ResultsError(
-            f"{folder} is no run folder (it has no {MANIFEST})", "give the folder of a run"
+            f"{folder} is no run folder ({why})", "give the folder of a run"
         ) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from None

@@ -86,9 +86,10 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         return known
     path = run / line.file
     try:
-        rows = list(csv.DictReader(io.StringIO(read_file(path).decode("utf-8"), newline="")))
+        text = io.StringIO(read_file(path).decode("utf-8"), newline="")
+        rows = list(csv.DictReader(text, restval=""))
         return replace(known, ops=tuple(_operator(row) for row in rows))
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, ValueError, csv.Error) as error:
         raise ResultsError(f"{path} can't be read ({error})", "restore it, or remove it") from None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult
+from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult, latency_ns
 from app.results.run import SAMPLES, Run, read_records
 from exporters.types import GraphlapError
 
@@ -34,7 +34,9 @@ def damage(run: Path, result: RoundResult) -> str:
     known = measured == len(phases) or np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
     if not known or measured != result.iterations:
         return "has other measured runs than the journal counted"
-    if (records["finished_ns"] < records["started_ns"]).any():
+    # By their difference, which tells of times too far apart for it as well.
+    waited_ns = latency_ns(records, result.open_loop is not None)
+    if (records["finished_ns"] - records["started_ns"] < 0).any() or (waited_ns < 0).any():
         return "has runs that end before they start"
     by_shape = "shapes_sha256" in result.facts
     lanes = records["lane"]

@@ -57,7 +57,7 @@ def read_rows(path: Path) -> dict[str, Row]:
     """
     try:
         return rows_of(read_file(path).decode("utf-8"))
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError, csv.Error):  # as where a quote is lost
         return {}
 
 

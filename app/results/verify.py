@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.cases.column import Row
+from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.results import lines
-from app.results.folder import RESULTS, TELEMETRY, is_being_written
+from app.results.folder import LIVE, RESULTS, TELEMETRY, is_being_written
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import read_manifest
+from app.results.operators import read_operators
 from app.results.regular import open_file, read_file
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
@@ -64,21 +68,35 @@ class Whole:
     files: frozenset[str]
     findings: tuple[Finding, ...]
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """A sentence for each thing that is damaged."""
+        told = (finding for finding in self.findings if not finding.harmless)
+        return tuple(f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in told)
+
     def rounds(self) -> Iterator[RoundResult]:
         for known in self.run.rounds.values():
             yield from known.values()
 
 
-def verify(folder: Path) -> Verified:
+Tables = Callable[[Path, str, Mapping[str, Row]], Iterable[Finding]]
+"""What looks at tables beside `results.csv`, given the folder, its id and its rows by case id."""
+
+
+def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
     """Look at all of it and change nothing; ResultsError for a folder that is no run."""
     live = is_being_written(folder)
     found = read_whole(folder)
     findings, rounds = list(found.findings), list(found.rounds())
     if not live:
-        findings += _left_over(folder, found.files)
-    findings += [*_kept(found.run), *_operators(found.run), *_telemetry(found.run)]
+        # Where a line is damaged, it is known whose samples these are.
+        findings += _left_over(folder, found.files, not findings and _has_ended(folder))
+    findings += [*_kept(found.run), *_telemetry(found.run)]
     if not live and all(finding.harmless for finding in findings):
-        findings += _rows(found.run)
+        rows = Rows().of(found.run)
+        findings += _rows(found.run, rows)
+        by_id = {str(row["case_id"]): row for row in rows}
+        findings += tables(folder, found.run.manifest.run_id, by_id)
     samples = sum(result.iterations for result in rounds)
     return Verified(found.lines, len(rounds), samples, tuple(findings), live)
 
@@ -87,7 +105,7 @@ def read_whole(folder: Path) -> Whole:
     """What is left of a run where some of it is damaged; ResultsError for a folder that is none."""
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
-    understood = 0
+    files, understood = set[str](), 0
     for path in sorted((folder / FOLDER).glob("*.jsonl")):
         for line in _journal(path, ledger.manifest.schema_version):
             if isinstance(line, Finding):
@@ -96,13 +114,18 @@ def read_whole(folder: Path) -> Whole:
             understood += 1
             if line is not None:
                 ledger.take(path.name, line)
+            if isinstance(line, RoundResult):
+                files.add(line.samples)
     run = ledger.run
-    files = {result.samples for known in run.rounds.values() for result in known.values()}
     whole = sound(run)
     for case_id, damaged in whole.damaged.items():
         for number, what in damaged.items():
             name = run.rounds[case_id][number].samples
             findings.append(Finding(f"{SAMPLES}/{name}", what, f"{_RESUME} measures it again"))
+    broken = dict(_operators(whole))
+    findings += broken.values()
+    told = {case_id: line for case_id, line in whole.operators.items() if case_id not in broken}
+    whole = replace(whole, operators=told)
     return Whole(whole, understood, frozenset(files), tuple(findings))
 
 
@@ -130,10 +153,28 @@ def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
         )
 
 
-def _left_over(folder: Path, told: Collection[str]) -> Iterator[Finding]:
-    """Samples of which no line tells, as a kill leaves them."""
+def _has_ended(folder: Path) -> bool:
+    """Whether all was measured, so that nothing is left of a round that did not end."""
+    try:
+        live = json.loads((folder / LIVE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(live, dict) and live.get("state") == "finished"
+
+
+def _left_over(folder: Path, told: Collection[str], ended: bool) -> Iterator[Finding]:
+    """Samples of which no line tells, as a kill leaves them; in a run that has `ended` nobody
+    leaves any, so that their lines are lost."""
     for path in sorted((folder / SAMPLES).glob("*")):
-        if path.name not in told:
+        if path.name in told:
+            continue
+        if ended:
+            yield Finding(
+                f"{SAMPLES}/{path.name}",
+                "was measured, and no line of a journal tells of it",
+                f"restore {FOLDER}/ from a copy, or {_RESUME} measures it again",
+            )
+        else:
             yield Finding(
                 f"{SAMPLES}/{path.name}",
                 "belongs to a round that did not end",
@@ -160,11 +201,24 @@ def _kept(run: Run) -> Iterator[Finding]:
             )
 
 
-def _operators(run: Run) -> Iterator[Finding]:
-    for told in run.operators.values():
-        if told.file and not (run.path / told.file).is_file():
-            remedy = f"remove the line of {told.case_id} of the kind operators, then {_RESUME}"
-            yield Finding(told.file, "is not there", remedy)
+def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
+    """By case id what is wrong with its table of operators: gone, cut or changed."""
+    for line in run.operators.values():
+        if not line.file:
+            continue
+        remedy = f"remove the line of {line.case_id} of the kind operators, then {_RESUME}"
+        if not (run.path / line.file).is_file():
+            yield line.case_id, Finding(line.file, "is not there", remedy)
+            continue
+        try:
+            total_us = read_operators(run.path, line).total_us
+        except ResultsError as error:
+            what = error.cause.removeprefix(f"{run.path / line.file} ")
+            yield line.case_id, Finding(line.file, what, remedy)
+            continue
+        if line.total_us and not math.isclose(total_us, line.total_us):
+            what = f"holds {total_us:.6g} µs of operators, and {line.total_us:.6g} were measured"
+            yield line.case_id, Finding(line.file, what, remedy)
 
 
 def _telemetry(run: Run) -> Iterator[Finding]:
@@ -175,14 +229,14 @@ def _telemetry(run: Run) -> Iterator[Finding]:
             yield Finding(f"{TELEMETRY}/{path.name}", what, "restore it from a copy", harmless=True)
 
 
-def _rows(run: Run) -> Iterator[Finding]:
+def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     """Whether `results.csv` says what journal and samples amount to."""
     path = run.path / RESULTS
     again = "make it again: --export csv"
     if not path.is_file():
         yield Finding(RESULTS, "is not there", again, harmless=True)
         return
-    stored, told = read_rows(path), rows_of(to_csv(Rows().of(run)).decode())
+    stored, told = read_rows(path), rows_of(to_csv(rows).decode())
     names = {name for row in stored.values() for name in row}
     differs = sorted(
         name

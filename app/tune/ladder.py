@@ -23,6 +23,13 @@ FINAL, AGAIN = 1_000_000, 2_000_000
 """The first round of the final comparison, and of the winner's second one in each block."""
 
 
+def round_name(number: int) -> str:
+    """As people count them, from 1: `round 3`, and of the final comparison `final round 3`."""
+    if number >= AGAIN:
+        return f"final round {number - AGAIN + 1} again"
+    return f"final round {number - FINAL + 1}" if number >= FINAL else f"round {number + 1}"
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """`choice` is what changes, None of the default; `cost` that of a typical round, None where

@@ -4,10 +4,12 @@
   const MOST = 24; // lines in one figure that an eye can follow
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const drawn = new Set();
+  let onPaper = false; // which is white, whatever the screen is
 
   const look = () => {
-    const ink = dark.matches ? "#e6e9ed" : "#1b1f24";
-    const line = dark.matches ? "#3a424c" : "#d5dae0";
+    const night = dark.matches && !onPaper;
+    const ink = night ? "#e6e9ed" : "#1b1f24";
+    const line = night ? "#3a424c" : "#d5dae0";
     const axis = { gridcolor: line, zerolinecolor: line, linecolor: line };
     return { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: ink, family: "system-ui, sans-serif" }, axis };
@@ -101,5 +103,12 @@
     section.querySelectorAll(".plot").forEach((holder) => sight.observe(holder));
   });
   dark.addEventListener("change", () => drawn.forEach(draw));
-  window.addEventListener("beforeprint", () => document.querySelectorAll(".plot").forEach(draw));
+  window.addEventListener("beforeprint", () => {
+    onPaper = true;
+    document.querySelectorAll(".plot").forEach(draw);
+  });
+  window.addEventListener("afterprint", () => {
+    onPaper = false;
+    drawn.forEach(draw);
+  });
 })();

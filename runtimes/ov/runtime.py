@@ -97,6 +97,7 @@ class OpenVinoCpu(Runtime):
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
         from runtimes.ov.faults import compile_fault
         from runtimes.ov.library import OpenVinoError, library
+        from runtimes.ov.pinning import on_the_same_cores
         from runtimes.ov.session import OpenVinoSession
 
         request = requests[0]
@@ -118,6 +119,7 @@ class OpenVinoCpu(Runtime):
                 session = OpenVinoSession(graph, requests, device, chosen)
         except OpenVinoError as error:
             raise compile_fault(error) from error
+        crowded = on_the_same_cores(session.pinned_threads, request.options)
         precision, mixed = (UNKNOWN, ()) if unread else _stated(placement, request.model.outputs)
         session.execution = Execution(
             provider=_provider(session),
@@ -125,7 +127,7 @@ class OpenVinoCpu(Runtime):
             device_name=" + ".join(map(engine.device_name, session.executed_on)),
             call_path=session.call_path,
             placement=placement,
-            warnings=mixed + unread,
+            warnings=mixed + unread + crowded,
             inspection_ms=(time.perf_counter() - compiled) * 1e3,
         )
         return session

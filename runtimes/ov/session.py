@@ -13,6 +13,7 @@ from runtimes.ov.faults import run_fault
 from runtimes.ov.lane import OpenVinoLane
 from runtimes.ov.library import library
 from runtimes.ov.operators import Means
+from runtimes.ov.pinning import pinned_threads
 from runtimes.request import Request
 
 DIRECT_CALL = "ov_infer_request_infer of the C library"
@@ -24,7 +25,7 @@ class OpenVinoSession(Session):
 
     `model` is the library's handle of the graph and stays the caller's. The engine may make
     fewer streams than the properties ask for. `executed_on` are the devices that it says it runs
-    on. Raises OpenVinoError.
+    on, `pinned_threads` how many of its threads have a core of their own. Raises OpenVinoError.
     """
 
     lanes: tuple[OpenVinoLane, ...]
@@ -49,6 +50,7 @@ class OpenVinoSession(Session):
                 opened.callback(lanes[-1].close)
             self.by_shape = tuple(lanes) if len(requests) > 1 else ()
             self.lanes = tuple(lanes[:1] if self.by_shape else lanes)
+            self.pinned_threads = pinned_threads(engine, compiled)
             self.executed_on = tuple(engine.property(compiled, "EXECUTION_DEVICES").split())
             self._held = opened.pop_all()
         self._means = Means(self.lanes[0]) if properties.get("PERF_COUNT") == "YES" else None

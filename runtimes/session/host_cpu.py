@@ -1,7 +1,9 @@
-"""What this machine's processor is: its name, as its maker writes it, and what it multiplies."""
+"""What this machine's processor is: its name, as its maker writes it, what it multiplies, and how
+many of its cores there are for us."""
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterator
 from functools import cache
@@ -16,6 +18,13 @@ _BF16_FEATURES = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
 def cpu_name() -> str:
     """The first `model name` of /proc/cpuinfo, or what the platform module knows."""
     return next(_told("model name"), platform.processor() or platform.machine())
+
+
+def usable_cores() -> int:
+    """How many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @cache

@@ -7,14 +7,14 @@ turn, so that each device has as many.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
 from exporters.types import ExportedModel
 from runtimes.base import Checked, Runtime, Session
 from runtimes.dealing import each, options_on
-from runtimes.execution import Execution, Memory, NodePlacement
+from runtimes.execution import Execution, Memory
 from runtimes.faults import RuntimeFault
 from runtimes.options import Settings, sessions_of
 
@@ -98,7 +98,7 @@ def _common(executions: Sequence[Execution]) -> Execution:
     """The first's, or the one that least of ran on its engine; a warning if they differ."""
     told = max(executions, key=lambda execution: len(execution.elsewhere))
     warnings = [warning for execution in executions for warning in execution.warnings]
-    if any(_as_compiled(execution) != _as_compiled(told) for execution in executions):
+    if len({_as_compiled(execution) for execution in executions}) > 1:
         warnings.append("the engine did not compile all of the sessions alike")
     names = list(dict.fromkeys(execution.device_name for execution in executions))
     if len(names) > 1:
@@ -114,13 +114,15 @@ def _common(executions: Sequence[Execution]) -> Execution:
     )
 
 
-def _as_compiled(execution: Execution) -> tuple[str, tuple[NodePlacement, ...]]:
-    """What is the same on any device: an engine may call itself by the device that it is on."""
+def _as_compiled(execution: Execution) -> Hashable:
+    """What runs of it on any device, without names: an engine counts on in those that it makes up,
+    and may call itself by the device that it is on."""
     own = execution.provider
-    placed = (
-        replace(node, provider="") if node.provider == own else node for node in execution.placement
+    nodes = tuple(
+        (node.op, "" if node.provider == own else node.provider, node.precision)
+        for node in execution.placement
     )
-    return execution.precision, tuple(placed)
+    return execution.precision, nodes
 
 
 def _on_one_device(known: Sequence[Memory]) -> Memory:

@@ -174,13 +174,14 @@ def report(run: Path, graphs: Path) -> Path:
 
 
 TAGS = (
-    *("html", "head", "meta", "title", "style", "body", "main", "section", "script"),
+    *("html", "head", "meta", "title", "style", "body", "main", "section", "script", "noscript"),
     *("h1", "h2", "h3", "p", "ul", "ol", "li", "div", "span", "label", "input", "pre", "code"),
     *("table", "caption", "thead", "tbody", "tr", "th", "td", "button", "figure", "figcaption"),
 )
 ATTRIBUTES = (
     *("lang", "charset", "name", "content", "class", "id", "type", "placeholder", "scope", "title"),
     *("role", "style", "aria-label", "aria-live", "data-case", "data-value"),
+    *("tabindex", "http-equiv"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,33 @@ def test_what_is_not_there_is_said(path: Path, draw: object, said: str) -> None:
     assert callable(draw)
     with pytest.raises(ResultsError, match=said):
         draw(open_run(path))
+
+
+def test_columns_have_their_types_whatever_a_run_fills(path: Path) -> None:
+    types = {name: str(kind) for name, kind in open_run(path).rows.dtypes.items()}
+    assert types["latency_p99_us"] == types["accuracy_top1"] == "float64", "filled and not"
+    assert types["iterations"] == types["weight_tiles_used"] == "Int64"
+    assert types["valid"] == "boolean"
+    assert types["model"] == types["reason"] == "string"
+    with RunFolder.create(path.with_name("empty"), manifest_of((FAST,))):
+        pass
+    none, some = open_run(path.with_name("empty")).samples(), open_run(path).samples()
+    assert none.empty
+    assert (none.dtypes == some.dtypes).all()
+
+
+def test_what_is_damaged_is_warned_of_and_the_rest_is_there(path: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(path, tmp_path / "run"))
+    (journal,) = (copied / "journal").iterdir()
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([b"no json\n", *lines[1:]]))
+    with pytest.warns(UserWarning, match="line 1 is damaged"):
+        run = open_run(copied)
+    assert run.rows.set_index("case_id").loc[FAST.case_id, "rounds"] == 2
+
+
+def test_a_case_may_be_named_alone_and_a_file_is_no_run(path: Path) -> None:
+    pytest.importorskip("plotly")
+    assert {trace.meta for trace in open_run(path).latency(SLOW.case_id).data} == {SLOW.case_id}
+    with pytest.raises(ResultsError, match=r"is no run folder \(it is a file\)"):
+        open_run(path / "manifest.json")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
+from app.tune.ladder import round_name
 
 
 def warm_color(theme: Theme) -> QColor:
@@ -55,9 +56,7 @@ class RoundLayer(Overlay):
             if number < self._untold:
                 continue
             painter.setPen(QColor(self._theme.muted))
-            painter.drawText(
-                QPointF(x + 4, box.top() + metrics.ascent() + 2), f"round {number + 1}"
-            )
+            painter.drawText(QPointF(x + 4, box.top() + metrics.ascent() + 2), round_name(number))
 
 
 class NameLayer(Overlay):

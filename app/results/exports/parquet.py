@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.cases.chosen_columns import all_names
+from app.cases.chosen_columns import all_names, column
 from app.cases.column import Value
 from app.results.exports.records import NAMES, PHASES, recorded
 from app.results.measured import Measured
@@ -18,16 +18,22 @@ RESULTS, SAMPLES_FILE = "results.parquet", "samples.parquet"
 def export_parquet(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     """Write `results.parquet` and `samples.parquet` into the run folder.
 
-    The latter has one record for each iteration, warm-up included: case_id, round, phase
-    (`warmup` or `measured`), lane, and in int64 nanoseconds the three times and the latency, which
-    an open loop counts from the first of them.
+    The columns of the former have their types whether or not this run fills them, so that those of
+    several runs can be put together. The latter has one record for each iteration, warm-up
+    included: case_id, round, phase (`warmup` or `measured`), lane, and in int64 nanoseconds the
+    three times and the latency, which an open loop counts from the first of them.
     """
     rows = [one.row for one in measured]
     import pyarrow as pa
     from pyarrow import parquet
 
     results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
-    columns = {name: pa.array([_cell(row.get(name)) for row in rows]) for name in all_names(rows)}
+    types = {"text": pa.string(), "count": pa.int64(), "number": pa.float64(), "flag": pa.bool_()}
+    columns = {
+        name: pa.array([_cell(row.get(name)) for row in rows], known and types[known.kind])
+        for name in all_names(rows)
+        for known in [column(name)]
+    }
     parquet.write_table(pa.table(columns), results)
     kinds = (pa.string(), pa.int32(), pa.string(), pa.int32(), *(pa.int64(),) * 4)
     schema = pa.schema(list(zip(NAMES, kinds, strict=True)))

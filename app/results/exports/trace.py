@@ -30,6 +30,7 @@ _LEAST_PAUSE_NS = 1_000
 _PROCESS, _DISTURBANCES, _FIRST_LANE = 1, 0, 1
 _QUEUE_OFFSET = 1000
 """The thread numbers of lanes' queues stand so far behind those of the lanes."""
+_TIMES = ("scheduled_ns", "started_ns")
 _FACTS = ("steal_ms", "involuntary_switches", "major_faults", "many_interrupts", "low_clock")
 _COUNTERS = ("clock_mhz", "power_w", "temperature_c")
 
@@ -43,8 +44,10 @@ def export_trace(run: Run, _: Sequence[Measured]) -> tuple[Path, ...]:
 
 def _write(run: Run, folder: Path, one: Recorded) -> Path:
     path = folder / f"{one.result.case_id}.{one.result.round}.json.gz"
-    records = one.records
-    begun_ns = int(min(records[n].min() for n in _TIMES)) if len(records) else 0
+    readings = read_readings(
+        run.path / TELEMETRY / telemetry_name(one.case.case_id, one.result.round)
+    )
+    begun_ns = _begun_ns(one, readings)
     head = {
         "displayTimeUnit": "ns",
         "otherData": {
@@ -56,9 +59,6 @@ def _write(run: Run, folder: Path, one: Recorded) -> Path:
             "begun_ns": begun_ns,
         },
     }
-    readings = read_readings(
-        run.path / TELEMETRY / telemetry_name(one.case.case_id, one.result.round)
-    )
     with gzip.open(path, "wt", compresslevel=1, encoding="utf-8") as file:
         file.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "traceEvents": [\n')
         events = _events(one, begun_ns, readings)
@@ -68,7 +68,13 @@ def _write(run: Run, folder: Path, one: Recorded) -> Path:
     return path
 
 
-_TIMES = ("scheduled_ns", "started_ns")
+def _begun_ns(one: Recorded, readings: Sequence[Reading]) -> int:
+    """When the first event is: a device may be read before the first run. 0 without any."""
+    seen = one.result.interference.disturbances if one.result.interference is not None else ()
+    begun = [int(one.records[name].min()) for name in _TIMES if len(one.records)]
+    begun += [disturbance.begun_ns for disturbance in seen]
+    begun += [reading.time_ns for reading in readings]
+    return min(begun, default=0)
 
 
 def _events(one: Recorded, begun_ns: int, readings: Sequence[Reading]) -> Iterator[str]:

@@ -26,8 +26,9 @@ from app.results.run import Run
 from app.results.table import to_csv
 
 NAME = "imported"
-_FIRST = (50, 99, 99.9)
+_FIRST = (50.0, 99.0, 99.9)
 """The percentiles that a table shows before others."""
+_ALWAYS = (50.0, 99.0)
 
 
 def cases_of(files: Sequence[tuple[str, Foreign]]) -> list[tuple[Case, Found, Imported]]:
@@ -82,8 +83,11 @@ def plan_of(cases: Sequence[tuple[Case, Found, Imported]]) -> Plan:
         for _, found, _ in cases
         for name in found.figures
     }
-    more = sorted(percentile for percentile in stated - {None, *DEFAULT} if percentile)
-    rest = [one for one in DEFAULT if one not in _FIRST]
+    known = sorted(percentile for percentile in stated if percentile is not None)
+    more = [percentile for percentile in known if percentile not in DEFAULT]
+    # Where neither of the two that every table shows is stated, those that are come first.
+    others = known if not stated.intersection(_ALWAYS) else []
+    order = tuple(dict.fromkeys((*others, *_FIRST, *DEFAULT, *more)))
     return Plan(
         name=NAME,
         sweeps=(
@@ -92,7 +96,7 @@ def plan_of(cases: Sequence[tuple[Case, Found, Imported]]) -> Plan:
                 runtimes=tuple(dict.fromkeys(case.runtime for case, _, _ in cases)),
             ),
         ),
-        percentiles=(*_FIRST, *rest, *more) if more else DEFAULT,
+        percentiles=order if others or more else DEFAULT,
     )
 
 

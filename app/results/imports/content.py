@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import ResultsError
+from app.results.manifest import MANIFEST
 
 _GZIP = b"\x1f\x8b"
 
@@ -29,6 +31,12 @@ class Content:
 
 def read_content(path: Path) -> Content:
     """The file, unpacked where it is gzip's; ResultsError if it can't be read."""
+    if path.is_dir():
+        ours = (path / MANIFEST).is_file()
+        raise ResultsError(
+            f"{path} is {'a run folder of Graphlap' if ours else 'a folder'}, and no file",
+            "give it to --report or --compare as it is" if ours else "name the files in it",
+        )
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -36,15 +44,25 @@ def read_content(path: Path) -> Content:
             f"{path} can't be read ({error.strerror})", "name the file that the program wrote"
         ) from None
     sha256 = hashlib.sha256(raw).hexdigest()
+    if not raw.strip():
+        return Content(path, sha256, "", fault="it is empty")
     try:
-        text = (gzip.decompress(raw) if raw.startswith(_GZIP) else raw).decode("utf-8-sig")
+        text = _decoded(gzip.decompress(raw) if raw.startswith(_GZIP) else raw)
     except (OSError, EOFError, zlib.error) as error:
         return Content(path, sha256, "", fault=f"its compression is broken: {error}")
-    except UnicodeDecodeError:
-        return Content(path, sha256, "")
+    except UnicodeDecodeError as error:
+        return Content(path, sha256, "", fault=f"it is no whole {error.encoding}: {error.reason}")
     if not text.lstrip().startswith(("{", "[")):
         return Content(path, sha256, text)
     try:
         return Content(path, sha256, text, json.loads(text))
     except (ValueError, RecursionError) as error:
         return Content(path, sha256, text, fault=f"it is no JSON: {error}")
+
+
+def _decoded(raw: bytes) -> str:
+    """UTF-8, in which bytes of an older encoding, as a path may have them, stand for themselves; or
+    UTF-16 where it says so, as PowerShell writes what a program prints."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw.decode("utf-16")
+    return raw.decode("utf-8-sig", "surrogateescape")

@@ -29,6 +29,7 @@ PROGRAMS: dict[str, ModuleType] = {
     "pyperf": pyperf,
 }
 """Each has `recognises` and `read`. No file is of two of them."""
+_OF_SAMPLES = ("case_id", "scheduled_ns", "finished_ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ def read_foreign(path: Path) -> Foreign:
     content = read_content(path)
     if content.fault:
         raise ResultsError(f"{path} is damaged ({content.fault})", "let its program write it again")
+    if _is_ours(content):
+        raise ResultsError(
+            f"{path} is Graphlap's own", "give its run folder to --report or --compare as it is"
+        )
     program = next((name for name, one in PROGRAMS.items() if one.recognises(content)), None)
     if program is None:
         raise ResultsError(
@@ -76,3 +81,14 @@ def _imported(program: str, content: Content, found: Found) -> Imported:
         found.figures,
         found.calls,
     )
+
+
+def _is_ours(content: Content) -> bool:
+    """Whether it is a file of a run folder, which is read where it lies."""
+    data = content.data
+    if isinstance(data, dict):
+        return str(data.get("format")).startswith("graphlap-") or {"run_id", "cases"} <= data.keys()
+    text = content.text
+    # A Parquet file names its columns as plain text too, at its end.
+    told = text if text.startswith("PAR1") else text.partition("\n")[0]
+    return "graphlap_version" in told or all(name in told for name in _OF_SAMPLES)

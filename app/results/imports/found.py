@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,11 @@ from typing import Any
 import numpy as np
 
 from app.cases.scenario import CLOSED_LOOP, Scenario
+
+_MOST = 1e18
+"""Of what a program measures nothing comes to so much, in whichever unit."""
+_MOST_NS = 2.0**62
+"""So that an end, a beginning and a duration, is one that int64 holds."""
 
 
 class Damaged(ValueError):
@@ -51,17 +55,28 @@ class Found:
 
 def laid_out(seconds: Sequence[float]) -> Timings:
     """Durations one after another, since the file does not tell when each began."""
-    took_ns = np.rint(np.array([duration(one) for one in seconds]) * 1e9).astype(np.int64)
+    took_s = np.array([duration(one) for one in seconds])
+    in_ns(took_s.sum(keepdims=True) * 1e9)
+    took_ns = in_ns(took_s * 1e9)
     finished_ns = np.cumsum(took_ns)
     return Timings(finished_ns - took_ns, finished_ns)
+
+
+def in_ns(times_ns: np.ndarray) -> np.ndarray:
+    """Times as whole nanoseconds; Damaged where one is more than a clock counts."""
+    longest_ns = float(times_ns.max(initial=0.0))
+    if longest_ns >= _MOST_NS:
+        raise Damaged(f"it goes on for {longest_ns / 1e9:.3g} s")
+    whole: np.ndarray = np.rint(times_ns).astype(np.int64)
+    return whole
 
 
 def duration(value: object) -> float:
     """A time that something can have taken; Damaged for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Damaged(f"a time is {value!r:.40}")
-    if not 0.0 <= value < math.inf:
-        raise Damaged(f"a time is {value}")
+    if not 0 <= value < _MOST:
+        raise Damaged(f"a time is {value!s:.40}")
     return float(value)
 
 

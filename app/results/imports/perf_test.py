@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from app.results.imports.content import Content
 from app.results.imports.found import Damaged, Found, laid_out, told
 
-_LINE = re.compile(r"(?P<model>.*),(?P<seconds>[^,]*),(?P<memory>\d+),-?\d+,(?P<run>\d+)")
+_LINE = re.compile(r"(?P<model>.*),(?P<seconds>[^,]*),(?P<memory>\d{1,18}),-?\d+,(?P<run>\d{1,18})")
 """Model, seconds, largest working set in bytes, processor use in percent, number of the run."""
 _STATED = re.compile(r"(Min|Max|P\d+) Latency( is |: )\S+ *s(ec)?")
 """What `-s` adds after the runs of a process; all of it follows from them."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.results.imports.content import Content
-from app.results.imports.found import Damaged, Found, NoTimings, Timings, objects, told
+from app.results.imports.found import Damaged, Found, NoTimings, Timings, in_ns, objects, told
 
 _PERCENTILES = (90, 95, 99)
 """What trtexec prints unless `--percentile` says otherwise."""
@@ -36,7 +36,7 @@ def read(content: Content) -> list[Found]:
     )
     if not latency.any():
         raise NoTimings("each query took no time at all")
-    started_ns = np.rint((begun - begun.min()) * 1e6).astype(np.int64)
+    started_ns, took_ns = in_ns((begun - begun.min()) * 1e6), in_ns(latency * 1e6)
     ascending = sorted(latency.tolist())
     figures: dict[str, float | int | str] = {
         "latency_mean_us": 1e3 * float(latency.mean()),
@@ -57,7 +57,7 @@ def read(content: Content) -> list[Found]:
             "CUDA events of trtexec",
             "copy in to copy out, on the device's timeline" if copies else "compute, no copies",
             figures=figures,
-            rounds=(Timings(started_ns, started_ns + np.rint(latency * 1e6).astype(np.int64)),),
+            rounds=(Timings(started_ns, started_ns + took_ns),),
             warnings=(_WARM_UP,) if old else (),
         )
     ]

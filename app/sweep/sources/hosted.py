@@ -30,6 +30,7 @@ from app.sweep.work.base import Work
 from app.sweep.work.hosted_round import HostedRound
 from app.sweep.work.of_hosts import HostNews
 from app.sweep.work.round import SettledRound
+from app.tune.ladder import round_name
 from runtimes.base import Available
 
 MOST_ATTEMPTS = 3
@@ -169,7 +170,7 @@ class HostedSweep:
     def _take_loss(self, bench: Bench, work: HostedRound) -> None:
         """The case begins again, elsewhere if it can; a host that is lost again is left out."""
         case, number = work.case, work.job.round
-        why = f"{bench.name} was lost in its round {number + 1} ({work.lost})"
+        why = f"{bench.name} was lost in its {round_name(number)} ({work.lost})"
         bench.losses += 1
         losses = self._losses.setdefault(case.case_id, [])
         losses.append(_Loss(bench.name, why, work.has_begun))

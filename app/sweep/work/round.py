@@ -25,6 +25,7 @@ from app.results.live import Live
 from app.stats.quantiles import needed_samples
 from app.sweep.work.base import ALONE, Eye, Known, Needs, News, Starter
 from app.sweep.work.process import STOPPED, ProcessWork
+from app.tune.ladder import round_name
 from exporters.codec import from_json, to_json
 from runtimes.options import all_options
 
@@ -289,4 +290,4 @@ def gpus_of(needs: Needs) -> tuple[int, ...]:
 
 def _ending(case: Case, result: RoundResult) -> str:
     """Without the reason, which is told once at the end for all the cases that have it."""
-    return f"{case_label(case)} round {result.round + 1}: {result.status}"
+    return f"{case_label(case)} {round_name(result.round)}: {result.status}"

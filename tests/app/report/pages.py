@@ -22,16 +22,17 @@ _FLAGS = (
 )
 
 
-def rendered(page: Path, script: str = "") -> tuple[str, list[str]]:
+def rendered(page: Path, script: str = "", dark: bool = False) -> tuple[str, list[str]]:
     """The page's elements when it has come to rest, and what its console said; `script` runs in it
-    after its own."""
+    after its own, and who looks at it prefers a `dark` one."""
     assert CHROMIUM is not None
     tried = page.with_name("tried.html")
     tried.write_text(
         page.read_text("utf-8").replace("</body>", f"<script>{script}</script></body>")
     )
+    flags = (*_FLAGS, *(["--blink-settings=preferredColorScheme=0"] if dark else []))
     done = subprocess.run(
-        [CHROMIUM, *_FLAGS, f"--user-data-dir={page.parent}/browser", "--dump-dom", tried.as_uri()],
+        [CHROMIUM, *flags, f"--user-data-dir={page.parent}/browser", "--dump-dom", tried.as_uri()],
         capture_output=True,
         text=True,
         timeout=120,

@@ -50,6 +50,7 @@ def test_it_asks_for_nothing_beyond_itself(page: Path) -> None:
     own = text[: text.index("<script>/**")] + text[text.rindex("<script>") :]
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", own)
     assert "@import" not in own
+    assert "content=\"default-src 'none';" in own, "and a browser would not let it"
 
 
 def test_its_words_say_what_ran_what_failed_and_what_not_to_trust(page: Path) -> None:

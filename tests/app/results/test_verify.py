@@ -13,14 +13,16 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import ResultsError
+from app.cases.operators import Operator, OperatorTimes
 from app.cases.reading import Reading
 from app.cases.round import RECORD
 from app.results.folder import RunFolder, telemetry_name
+from app.results.operators import write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
 from app.results.telemetry import read_readings
-from app.results.verify import verify
+from app.results.verify import read_whole, verify
 from exporters.codec import to_json
 from tests.app.results.runs import CASE, OTHER, manifest_of, record
 
@@ -76,6 +78,13 @@ def _turned(path: Path) -> None:
     path.write_bytes(records.tobytes())
 
 
+def _far_apart(path: Path) -> None:
+    records = np.fromfile(path, RECORD)
+    records["started_ns"][-1] = -(2**62) - 2**61
+    records["finished_ns"][-1] = 2**62
+    path.write_bytes(records.tobytes())
+
+
 def _other_phase(path: Path) -> None:
     records = np.fromfile(path, RECORD)
     records["phase"][0] = 1
@@ -94,6 +103,7 @@ def _other_lane(path: Path) -> None:
         (Path.unlink, "can't be read (No such file or directory)"),
         (_cut, "holds 4 of 5 samples"),
         (_turned, "has runs that end before they start"),
+        (_far_apart, "has runs that end before they start"),
         (_other_phase, "has other measured runs than the journal counted"),
         (_other_lane, "has lanes beyond the 1 that there were"),
     ],
@@ -191,3 +201,81 @@ def test_a_folder_that_is_no_run_is_refused(
 ) -> None:
     assert main(["--verify", str(tmp_path)]) == 2
     assert "is no run folder" in capsys.readouterr().err
+
+
+def _timed(path: Path) -> Path:
+    """A run whose operators were timed; the table that tells of them."""
+    ops = (Operator("a", "MatMul", 8.0, "mm", ("a",)), Operator("b", "Relu", 2.0, "relu", ("b",)))
+    with RunFolder.create(path, manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0, 30.0])
+        told = write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, ops))
+        folder.record(told)
+    return path / told.file
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (Path.unlink, "is not there"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-20]), "can't be read"),
+        (lambda path: path.write_text("x" * 200_000), "can't be read"),
+        (
+            lambda path: path.write_text("".join(path.read_text().splitlines(True)[:-1])),
+            "holds 8 µs of operators, and 10 were measured",
+        ),
+    ],
+)
+def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out(
+    tmp_path: Path, harm: Callable[[Path], object], said: str
+) -> None:
+    harm(_timed(tmp_path / "run"))
+    (finding,) = (one for one in verify(tmp_path / "run").findings if not one.harmless)
+    assert said in finding.what
+    assert CASE.case_id in finding.remedy
+    assert not read_whole(tmp_path / "run").run.operators
+    assert main(["--report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 0
+
+
+def test_a_lost_quote_in_the_rows_is_noted_however_long_they_are(run: Path) -> None:
+    results = run / "results.csv"
+    results.write_text(results.read_text() + '"' + "x" * 200_000)
+    (finding,) = verify(run).findings
+    assert finding.harmless
+    assert finding.file == "results.csv"
+
+
+def test_a_table_of_another_run_is_noted(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    with RunFolder.create(tmp_path / "other", manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0])
+    assert main(["--export", "json,parquet", str(run), str(tmp_path / "other")]) == 0
+    capsys.readouterr()
+    assert main(["--verify", str(run)]) == 0
+    assert capsys.readouterr().out.startswith("whole: ")
+    shutil.copy(tmp_path / "other" / "results.parquet", run)
+    (run / "results.json").write_text((run / "results.json").read_text().replace("30.0", "31.0"))
+    assert main(["--verify", str(run)]) == 0
+    told = capsys.readouterr().out
+    assert "note: results.parquet is of another run" in told
+    assert "note: results.json is not what journal and samples amount to" in told
+    (run / "results.parquet").write_bytes(b"PAR1 and no more PAR1")
+    assert main(["--verify", str(run)]) == 0
+    assert "results.parquet can't be read: make it again: --export parquet" in (
+        capsys.readouterr().out
+    )
+
+
+def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A journal that is cut at the end of a line has nothing that is torn."""
+    lines = journal(run).read_bytes().splitlines(keepends=True)
+    journal(run).write_bytes(lines[0])
+    for state, code in (("measuring", 0), ("finished", 1)):
+        (run / "live.json").write_text(json.dumps({"state": state}))
+        assert main(["--verify", str(run)]) == code
+    told = capsys.readouterr().out
+    assert f"{CASE.case_id}.1.bin was measured, and no line of a journal tells of it" in told
+    assert "restore journal/ from a copy" in told

@@ -13,6 +13,8 @@ from runtimes.options import OptionValue, Settings
 from runtimes.ov.any_device import OpenVino
 from runtimes.ov.library import library
 from runtimes.ov.runtime import refuse_type
+from runtimes.session.host_cpu import usable_cores
+from runtimes.session.several import compile_sessions
 from tests.runtimes.contract import RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs
 
@@ -48,6 +50,15 @@ def test_the_row_tells_what_executed_whatever_chose_it(graphs: Graphs, device: s
 def test_more_streams_than_the_chosen_device_makes_are_refused(graphs: Graphs) -> None:
     with pytest.raises(Unsupported, match="makes 1 stream of its threads and not 2"):
         opened(graphs.step, "AUTO", threads=1, streams=2)
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="one core is shared in any case")
+def test_sessions_on_the_same_cores_are_told_which_runtime_leaves_them_free(graphs: Graphs) -> None:
+    settings = Settings(threads=1, device="CPU", options={"sessions": 2})
+    with compile_sessions(OpenVino(), graphs.dense, {"batch": 1}, settings) as session:
+        (said,) = session.execution.warnings
+    assert "the same 1 of" in said
+    assert said.endswith(": take openvino-cpu with --option openvino-cpu.cpu_pinning=0")
 
 
 def test_a_device_that_is_not_here_is_named_with_those_that_are(graphs: Graphs) -> None:

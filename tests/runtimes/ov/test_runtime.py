@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from ctypes import c_void_p
@@ -17,10 +18,12 @@ from exporters.codec import to_json
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 from runtimes.ov.session import DIRECT_CALL
+from runtimes.session.host_cpu import usable_cores
+from runtimes.session.several import compile_sessions
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs, constant, node, quantised_conv, vector
 from tests.runtimes.torch_factories import weights
@@ -229,7 +232,7 @@ QUIET = """
 import json, os, socket, sys, threading
 from exporters.codec import from_json
 from exporters.types import ExportedModel
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from runtimes.ov.library import OpenVinoError, library
 from runtimes.ov.runtime import OpenVinoCpu
 
@@ -257,3 +260,27 @@ def test_it_sends_no_usage_report_and_leaves_no_second_thread(
     )
     assert done.stdout.splitlines() == ["1 []"]
     assert list(tmp_path.iterdir()) == []
+
+
+SAME_CORES = re.compile(r"2 sessions keep to the same 1 of \d+ cores, .*openvino-cpu.cpu_pinning=0")
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="one core is shared in any case")
+@pytest.mark.parametrize(
+    ("threads", "options", "warned"),
+    [
+        (1, {"sessions": 2}, True),
+        (1, {"sessions": 2, "cpu_pinning": True}, True),
+        (1, {"sessions": 2, "cpu_pinning": False}, False),
+        (2, {"streams": 2}, False),  # of one session, each on a core of its own
+        (1, {}, False),
+        (usable_cores(), {"sessions": 2}, False),  # each has all cores, pinned or not
+    ],
+)
+def test_several_sessions_that_are_pinned_to_the_same_cores_are_warned_of(
+    graphs: Graphs, threads: int, options: dict[str, OptionValue], warned: bool
+) -> None:
+    settings = Settings(threads=threads, options=options)
+    with compile_sessions(OpenVinoCpu(), graphs.dense, {"batch": 1}, settings) as session:
+        said = [one for one in session.execution.warnings if SAME_CORES.fullmatch(one)]
+    assert len(said) == warned, "once, however many sessions say it"

@@ -140,6 +140,16 @@ def test_sessions_that_were_compiled_differently_say_so(graphs: Graphs) -> None:
     assert "alike" in warning
 
 
+def test_names_that_an_engine_makes_up_make_no_difference(graphs: Graphs) -> None:
+    """OpenVINO's MVN_23 of a first session is MVN_11855 of a second one."""
+    sessions = fakes(graphs)
+    for number, session in enumerate(sessions):
+        made_up = (NodePlacement(f"MVN_{number}", "MVN", "CPU", "fp32"),)
+        session.execution = replace(session.execution, provider="CPU", placement=made_up)
+    with Several(sessions) as session:
+        assert session.execution.warnings == ()
+
+
 def test_a_session_that_the_engine_did_not_take_whole_is_the_one_that_is_told(
     graphs: Graphs,
 ) -> None:

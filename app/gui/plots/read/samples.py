@@ -15,6 +15,7 @@ from app.gui.plots.read.brush import Brush, Span
 from app.gui.plots.read.reading import Line, Place, Reading
 from app.results.parts import Part
 from app.results.text import time_text
+from app.tune.ladder import round_name
 
 PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_SEEN: "first of its shape"}
 _REACH_PX = 4.0
@@ -82,7 +83,7 @@ class SampleReader:
             told.append(f"{time_text(gap_s)} after the one before" if gap_s > 0.0 else "")
         told.append(drawn.told(drawn.at_s(index)))
         return Reading(
-            f"iteration {index:,} of round {drawn.number + 1}",
+            f"iteration {index:,} of {round_name(drawn.number)}",
             (
                 Line(f"{drawn.label}: {time_text(spent_s, 4)}", drawn.color),
                 *(Line(text) for text in told if text),

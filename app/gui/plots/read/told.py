@@ -10,6 +10,7 @@ import numpy as np
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import LitSamples
 from app.results.text import share, time_text
+from app.tune.ladder import round_name
 
 _BETWEEN_WORDS = " · "
 _RARE = 0.1
@@ -47,7 +48,9 @@ def brush_text(brush: Brush) -> str:
     """What was marked."""
     if not brush.spans:
         return range_text(brush.low_s, brush.high_s)
-    spans = dict.fromkeys(f"{s.first:,} to {s.last:,} of round {s.round + 1}" for s in brush.spans)
+    spans = dict.fromkeys(
+        f"{s.first:,} to {s.last:,} of {round_name(s.round)}" for s in brush.spans
+    )
     if len(spans) > _MOST_SPANS:
         return f"{len(spans)} stretches of iterations"
     return f"iterations {', '.join(spans)}"

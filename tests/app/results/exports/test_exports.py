@@ -16,6 +16,7 @@ import pytest
 from app.cases.case import Case
 from app.cases.interference import Disturbance, Interference
 from app.cases.open_loop import OpenLoop
+from app.cases.reading import Reading
 from app.cases.round import RECORD
 from app.console.exporting import FORMATS, export
 from app.results.folder import RunFolder
@@ -137,6 +138,16 @@ def _trace(path: Path) -> dict[str, Any]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         told: dict[str, Any] = json.load(file)
     return told
+
+
+def test_a_device_that_is_read_before_the_first_run_begins_the_trace(run: Run) -> None:
+    with RunFolder.reopen(run.path) as folder:
+        folder.record_readings(WAITED.case_id, 0, [Reading(-2_000_000, "cpu", clock_mhz=3000.0)])
+        made(run, "trace")
+        folder.drop_readings(WAITED.case_id, 0)
+    events = _trace(run.path / "trace" / f"{WAITED.case_id}.0.json.gz")["traceEvents"]
+    assert [event["ts"] for event in events if event["ph"] == "C"] == [0.0]
+    assert min(event["ts"] for event in events if event.get("cat") == "run") == 2000.0
 
 
 def test_each_format_says_which_files_it_wrote(run: Run) -> None:

@@ -13,7 +13,9 @@ import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
+from app.opened import open as open_run
 from app.results.folder import RunFolder
+from app.results.plain import printable
 from app.results.reader import read_run
 from app.results.run import Run
 from app.results.table import read_rows
@@ -211,7 +213,10 @@ def _times(latency: str) -> str:
 
 _LOG = (FILES / LOADGEN[0]).read_text()
 _BAD = {
-    "a table of ours": ("schema_version,run_id\n2,abc\n", "no result file of a program"),
+    "a table of somebody": ("schema_version,run_id\n2,abc\n", "no result file of a program"),
+    "a table of ours": ("schema_version,graphlap_version,run_id\n2,1,abc\n", "Graphlap's own"),
+    "samples of ours": ("case_id,scheduled_ns,finished_ns\na,1,2\n", "give its run folder to"),
+    "nothing": ("\n", "is damaged (it is empty)"),
     "a JSON of somebody": ('{"a": 1}', "no result file of a program"),
     "a list of nothing": ("[]", "no result file of a program"),
     "torn": ('[{"startComputeMs": 1.0, "laten', "is damaged (it is no JSON"),
@@ -219,6 +224,9 @@ _BAD = {
     "no time": (_times("-1"), "no whole file of trtexec (latencyMs of query 0 is -1"),
     "no number": (_times('"x"'), "latencyMs of query 0 is 'x'"),
     "a NaN": (_times("NaN"), "latencyMs of query 0 is nan"),
+    "a huge number": (_times("1" + "0" * 400), "latencyMs of query 0 is 1000"),
+    "a huge time": (_times("1e15"), "no whole file of trtexec (it goes on for 1e+12 s"),
+    "times for ever": (perf_test_lines("m", [9e9, 9e9]), "of onnxruntime_perf_test (it goes on"),
     "another line": (perf_test_lines("m", [0.1]) + "hello\n", "line 5 is 'hello'"),
     "a torn log": (_LOG[: len(_LOG) // 3], "no whole file of loadgen (line"),
     "a log of accuracy": (
@@ -318,3 +326,39 @@ def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_no
     assert row["model"] == told["metadata"]["name"]
     assert "\n'=cmd" not in (tmp_path / "run" / "results.csv").read_text()
     assert ",\"'=cmd" in (tmp_path / "run" / "results.csv").read_text()
+
+
+@pytest.mark.parametrize(("encoding", "told"), [("utf-16", "modèle"), ("latin-1", "mod\\xe8le")])
+def test_a_file_in_another_encoding_is_read_too(encoding: str, told: str, tmp_path: Path) -> None:
+    """PowerShell writes UTF-16 of what a program prints; a path may hold any byte."""
+    text = (FILES / "benchmark_report.csv").read_text().replace("layers.onnx", "modèle.onnx")
+    file = tmp_path / "report.csv"
+    file.write_bytes(text.encode(encoding))
+    (row,) = imported(tmp_path / "run", file)
+    assert printable(str(row["model"])) == told
+    pandas = pytest.importorskip("pandas")
+    assert pandas.notna(open_run(tmp_path / "run").rows.loc[0, "model"]), "no dataframe chokes"
+
+
+def test_a_cut_file_and_a_folder_are_told_as_what_they_are(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torn = tmp_path / "torn.csv"
+    torn.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
+    for path, said in (
+        (torn, "is damaged (it is no whole utf-16-le"),
+        (tmp_path, "is a folder, and no file: name the files in it"),
+        (run.path, "is a run folder of Graphlap, and no file: give it to --report or --compare"),
+    ):
+        assert main(["--import", str(path), "--out", str(tmp_path / "made")]) == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_percentile_that_alone_is_stated_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported(tmp_path / "run", FILES / "benchmark_report.csv")
+    heading, _, row = capsys.readouterr().out.splitlines()[:3]
+    assert heading.index(" p90 ") < heading.index(" p50 ")
+    assert "3.07 ms" in row

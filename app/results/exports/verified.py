@@ -1,0 +1,75 @@
+"""Whether the tables that were exported of a run are of it, and of it as it is now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from app.cases.column import Row
+from app.results.exports import json_file, parquet
+from app.results.plain import storable
+from app.results.verify import Finding
+
+
+def exported(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Finding]:
+    """What is wrong with `results.json` and `results.parquet`, of those that are there; `rows` are
+    the run's own by case id. All of it is harmless: an export is made again."""
+    for name, format_, read in (
+        (json_file.RESULTS, "json", _of_json),
+        (parquet.RESULTS, "parquet", _of_parquet),
+    ):
+        path = folder / name
+        if path.is_file() and (format_ != "parquet" or find_spec("pyarrow") is not None):
+            what = _what(read, path, run_id, rows)
+            if what:
+                again = f"make it again: --export {format_}"
+                yield Finding(name, what, again, harmless=True)
+
+
+def _what(
+    read: Callable[[Path], list[Mapping[str, Any]]],
+    path: Path,
+    run_id: str,
+    rows: Mapping[str, Row],
+) -> str:
+    """In words that follow the file's name; "" where it says what the rows do."""
+    try:
+        told = read(path)
+        by_id = {str(one["case_id"]): one for one in told}
+        others = {str(one["run_id"]) for one in told} - {run_id}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return "can't be read"
+    if others:
+        return f"is of another run ({', '.join(sorted(others)):.80})"
+    differs = by_id.keys() != rows.keys() or any(
+        one.get(name) not in (value, _as_kept(value))
+        for case_id, one in by_id.items()
+        for name, value in rows[case_id].items()
+    )
+    return "is not what journal and samples amount to" if differs else ""
+
+
+def _as_kept(value: object) -> object:
+    """What Parquet holds of a name that is no text; JSON spells it and reads it back."""
+    return storable(value) if isinstance(value, str) else value
+
+
+def _of_json(path: Path) -> list[Mapping[str, Any]]:
+    rows = json.loads(path.read_bytes())["rows"]
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise TypeError("rows are no list of objects")
+    return rows
+
+
+def _of_parquet(path: Path) -> list[Mapping[str, Any]]:
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    try:
+        rows: list[Mapping[str, Any]] = pq.read_table(path).to_pylist()
+    except pa.ArrowException as error:  # not all of them are errors of Python's kinds
+        raise ValueError(str(error)) from None
+    return rows

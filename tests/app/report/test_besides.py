@@ -1,0 +1,156 @@
+"""What a plan asked for beside its rows is on the page: searches, ladders, verdicts, replicas."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("plotly")
+
+from app.__main__ import main
+from app.cases.case import Case
+from app.plan.command_line import parse
+from app.plan.expand import expand
+from app.plan.flags import plan_from_flags
+from app.plan.plan import Plan, Sweep
+from app.results.folder import RunFolder
+from app.results.lines import Exported
+from app.results.manifest import read_manifest
+from tests.app.report.pages import CHROMIUM, rendered
+from tests.app.results import searched, tuned_runs
+from tests.app.results.filled import MODEL
+from tests.app.results.runs import manifest_of, record
+
+ORT, OV = (Case("mlp", runtime, axes={"batch": 1}) for runtime in ("ort-cpu", "openvino-cpu"))
+TWO = replace(ORT, options={"sessions": 2})
+ASKED = Plan(
+    sweeps=(
+        Sweep(
+            models=("mlp",),
+            runtimes=("ort-cpu", "openvino-cpu"),
+            options={"ort-cpu.sessions": (1, 2)},
+        ),
+    ),
+    baseline="ort-cpu",
+)
+
+
+APART = {"name", "sweeps"}
+"""What may be written otherwise; of the grids the cases are compared."""
+
+
+def words_of(run: Path) -> str:
+    """The page without the figures, a tag a line."""
+    out = run.with_suffix(".html")
+    assert main(["--report", str(run), "-o", str(out)]) == 0
+    text = out.read_text("utf-8")
+    text = re.sub(r"<script.*?</script>", "", text[text.index("<main>") :], flags=re.DOTALL)
+    return html.unescape(re.sub(r"(<[^>]*>)+", "\n", text))
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("besides") / "run"
+    manifest = manifest_of((ORT, TWO, OV), rounds=3)
+    with RunFolder.create(path, replace(manifest, plan=ASKED.model_dump(mode="json"))) as folder:
+        folder.record(Exported("mlp", "fp32", MODEL))
+        for number in range(3):
+            record(folder, ORT, number, [10.0 + 0.01 * number] * 400)
+            record(folder, TWO, number, [20.0 + 0.01 * number] * 400, concurrency=2)
+            record(folder, OV, number, [30.0 + 0.01 * number] * 400)
+    return path
+
+
+def test_a_baselines_verdicts_and_what_replicas_serve_are_told(several: Path) -> None:
+    told = words_of(several)
+    assert "\nAgainst ort-cpu, round by round\n" in told
+    assert re.search(r"openvino-cpu.*: .*slower", told)
+    assert "\nscaling\n" in told
+    assert "50%" in told, "two that take twice as long each serve as much as one"
+
+
+def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -> None:
+    by_folder, by_flags = (
+        line for line in words_of(several).splitlines() if " --headless " in line
+    )
+    assert shlex.split(by_folder)[-1] == str(several), "from any folder"
+    words = shlex.split(by_flags)
+    told = plan_from_flags(parse(words[words.index("--headless") :]))
+    asked = read_manifest(several).asked
+    assert [case.case_id for case in expand(told)] == [case.case_id for case in expand(asked)]
+    assert told.model_dump(exclude=APART) == asked.model_dump(exclude=APART)
+
+
+def test_a_search_for_a_rate_tells_its_steps_and_its_end(tmp_path: Path) -> None:
+    with searched.new_search(tmp_path / "run", "p99=5ms") as folder:
+        searched.play(folder, searched.Script())
+    told = words_of(tmp_path / "run")
+    assert told.index("What was searched for, and found") < told.index("\nRows\n")
+    assert "\nrates at p99 <= 5.00 ms\n" in told
+    assert "unloaded" in told
+    assert re.search(r"\nfake holds .*/s", told), "the sentence"
+    assert main(["--export", "markdown", str(tmp_path / "run")]) == 0
+    assert re.search(r"\n- fake holds .*/s", (tmp_path / "run" / "results.md").read_text())
+
+
+def test_a_search_over_options_shows_its_ladder_and_no_winner_by_luck(tmp_path: Path) -> None:
+    with tuned_runs.new_tune(tmp_path / "run", "mean") as folder:
+        tuned_runs.play(folder)
+    told = words_of(tmp_path / "run")
+    assert told.index("What was searched for, and found") < told.index("\nRows\n")
+    assert "latency_us=100.0" in told
+    assert "the winner against itself" in told
+    assert main(["--export", "markdown", str(tmp_path / "run")]) == 0
+    for text in (told, (tmp_path / "run" / "results.md").read_text()):
+        assert "the winner against itself" in text
+        assert "fastest, by the median" not in text, "its cases were chosen by what they took"
+
+
+@pytest.mark.parametrize("there", ["manifest.json", "results.csv", "."])
+def test_a_slip_of_the_output_costs_no_file_of_a_run(
+    several: Path, there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = several / there
+    if there == "results.csv":
+        path.write_text("schema_version\n")
+    before = path.read_bytes() if path.is_file() else b""
+    assert main(["--report", str(several), "-o", str(path)]) == 2
+    assert str(path) in capsys.readouterr().err
+    assert not before or path.read_bytes() == before
+
+
+INKS = """
+addEventListener("load", () => setTimeout(() => {
+  const ink = () => document.querySelector(".plot").layout.font.color;
+  const told = [];
+  for (const name of ["beforeprint", "afterprint"]) {
+    dispatchEvent(new Event(name));
+    told.push(ink());
+  }
+  const answer = document.createElement("pre");
+  answer.id = "answer";
+  answer.textContent = JSON.stringify({
+    told, drawn: [...document.querySelectorAll(".plot")].every((plot) => plot.data),
+    reached: [...document.querySelectorAll(".scroll, pre")].every((one) =>
+      one.id === "answer" || one.tabIndex === 0) });
+  document.body.append(answer);
+}, 500));
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
+def test_a_dark_page_is_printed_in_dark_ink_and_all_of_it(several: Path) -> None:
+    out = several.with_name("print") / "r.html"
+    assert main(["--report", str(several), "-o", str(out)]) == 0
+    elements, console = rendered(out, INKS, dark=True)
+    assert not console
+    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert found is not None
+    told = json.loads(found[1])
+    assert told == {"told": ["#1b1f24", "#e6e9ed"], "drawn": True, "reached": True}
