@@ -275,7 +275,8 @@ class HostedSweep:
         if not known or before == bench.name:
             return
         why = f"{before or 'this machine'} is not at hand, and {bench.name} begins the case again"
-        self._said[case_id] = (f"{why}: compare it with cases of the same host",)
+        if all(loss.host != before for loss in self._losses.get(case_id, ())):  # else it is told
+            self._said[case_id] = (f"{why}: compare it with cases of the same host",)
         recorded = self.recorded.rounds.get(case_id, {})
         last = max((recorded[n].attempt for n in known if n in recorded), default=1)
         self._attempts[case_id] = max(self._attempts[case_id], last + 1)

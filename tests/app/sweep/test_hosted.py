@@ -291,6 +291,7 @@ def test_a_cache_that_goes_in_the_middle_is_one_sentence_and_a_resume_goes_on(
     assert [(row["status"], row["rounds"], row["attempt"]) for row in rows] == [("ok", 2, 1)]
 
 
+@pytest.mark.rare
 def test_a_resume_that_was_killed_as_it_moved_a_case_costs_the_next_one_nothing(
     tmp_path: Path,
 ) -> None:

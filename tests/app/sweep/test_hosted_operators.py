@@ -70,6 +70,7 @@ def test_every_host_tells_of_its_own_cases_and_one_that_is_lost_is_asked_again(
         assert [op.op for op in read_operators(run.path, line).ops] == ["Add"]
 
 
+@pytest.mark.rare
 def test_what_a_host_that_is_not_there_measured_is_left_for_a_resume(tmp_path: Path) -> None:
     def goes(event: Event) -> None:
         """When it is asked, and for good."""
