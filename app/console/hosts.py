@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from app.carriers.contract import Host
 from app.carriers.opened import open_carrier
 from app.machine.cores import as_list
 from app.machine.environment import graphlap_version
+from app.sweep.cluster import clock_off
 
 
 def hosts_text(address: str, insecure: bool = False) -> str:
     """A paragraph for each host; CarrierError if there is none, or one can't be reached."""
     carrier = open_carrier(address, insecure)
     try:
+        begun_ns = time.time_ns()
         hosts = carrier.doctor()
+        ended_ns = time.time_ns()
     finally:
         carrier.close()
-    lines = [line for host in hosts for line in (*_of(host), "")]
+    lines = [
+        line for host in hosts for line in (*_of(host, clock_off(host, begun_ns, ended_ns)), "")
+    ]
     return "\n".join([f"{len(hosts)} host{'s' * (len(hosts) != 1)} at {address}", "", *lines])
 
 
-def _of(host: Host) -> Iterator[str]:
+def _of(host: Host, clock: str) -> Iterator[str]:
     told = host.environment
     other = (
         "" if host.graphlap == graphlap_version() else f"; this machine has {graphlap_version()}"
@@ -32,6 +38,8 @@ def _of(host: Host) -> Iterator[str]:
     yield f"  system      {told.get('os')}"
     yield f"  cpu         {told.get('cpu')}"
     yield f"  cores       {as_list(host.cores)}"
+    if clock:
+        yield f"  clock       {clock} that of this machine"
     yield f"  machine     {host.machine}"
     width = max(map(len, host.runtimes), default=0)
     for name, there in host.runtimes.items():

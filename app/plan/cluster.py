@@ -11,7 +11,6 @@ _OF_ONE_MACHINE = {
     "slo": "--slo",
     "tune": "--tune",
     "cold_start": "--cold-start",
-    "profile_ops": "--profile-ops",
     "accuracy": "--accuracy",
 }
 _OF_A_CLUSTER = {

@@ -40,6 +40,7 @@ class Ledger:
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
     _voided: dict[tuple[str, int], int] = field(default_factory=dict)
+    _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
     _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Ledger:
             case ColdStart():
                 self._cold_starts.setdefault(line.subject, {}).setdefault(line.process, line)
             case Operators():
-                self._operators.setdefault(line.case_id, line)
+                self._take_operators(line)
                 return line.case_id
         return ""
 
@@ -101,18 +102,32 @@ class Ledger:
         if source in self._writers:
             wrote[line.round] = self._writers[source]
 
+    def _take_operators(self, line: Operators) -> None:
+        """They stand and fall with the rounds of their attempt."""
+        before = self._operators.get(line.case_id)
+        later = before is None or before.attempt < line.attempt
+        if later and line.attempt > self._void_cases.get(line.case_id, 0):
+            self._operators[line.case_id] = line
+
     def _void(self, line: Voided) -> None:
         known = self._rounds.get(line.case_id, {})
         before = known.get(line.round)
         if line.attempt:
             place = line.case_id, line.round
             self._voided[place] = max(line.attempt, self._voided.get(place, 0))
+            self._void_case(line.case_id, line.attempt)
             if before is None or before.attempt > line.attempt:
                 return
         self.recorded -= known.pop(line.round, None) is not None
         self._wrote.get(line.case_id, {}).pop(line.round, None)
         if not any(result.status in FAILED for result in known.values()):
             self.failed.discard(line.case_id)
+
+    def _void_case(self, case_id: str, attempt: int) -> None:
+        self._void_cases[case_id] = max(attempt, self._void_cases.get(case_id, 0))
+        operators = self._operators.get(case_id)
+        if operators is not None and operators.attempt <= attempt:
+            del self._operators[case_id]
 
     @property
     def run(self) -> Run:
@@ -129,5 +144,5 @@ class Ledger:
             self._cold_starts,
             models_there=self._models_there,
             environments=self.environments,
-            void=self._voided,
+            void=self._void_cases,
         )

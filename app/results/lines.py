@@ -52,7 +52,8 @@ class Tried:
 class Operators:
     """The operator times of a case lie in `file`, a path within the run folder.
 
-    Without a file, `reason` says why there are none. The rest is `OperatorTimes`'.
+    Without a file, `reason` says why there are none. `attempt` is that of the case's rounds, of one
+    that other machines measure. The rest is `OperatorTimes`'.
     """
 
     case_id: str
@@ -63,6 +64,7 @@ class Operators:
     total_us: float = 0.0
     run_us: float | None = None
     peak: Peak | None = None
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)

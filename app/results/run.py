@@ -34,7 +34,7 @@ class Run:
     id of their subject, `operators` by the case, `cold_starts` by the id of their subject and by
     process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
     that are left out, by the id of their case and by number, with what is wrong with their samples.
-    `void` has, by the same two, the last attempt of which nothing counts any more.
+    `void` has, by the case, the last attempt of which rounds count no more.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class Run:
     damaged: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    void: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    void: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:

@@ -127,14 +127,22 @@ def refuse_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bo
             )
 
 
-def _clock(host: Host, begun_ns: int, ended_ns: int) -> Iterator[str]:
-    """Its clock read while it was asked: between those two moments of ours, if both are right."""
+def clock_off(host: Host, begun_ns: int, ended_ns: int) -> str:
+    """How far its clock is from ours, as `3,600 s ahead of`; empty while it may be right.
+
+    It was read while the host was asked: between those two moments of ours, if both are right.
+    """
     off_s = max(begun_ns - host.utc_ns, host.utc_ns - ended_ns) / 1e9
-    if off_s > CLOCK_OFF_S:
-        way = "behind" if host.utc_ns < begun_ns else "ahead of"
+    if off_s <= CLOCK_OFF_S:
+        return ""
+    return f"{off_s:,.0f} s {'behind' if host.utc_ns < begun_ns else 'ahead of'}"
+
+
+def _clock(host: Host, begun_ns: int, ended_ns: int) -> Iterator[str]:
+    if off := clock_off(host, begun_ns, ended_ns):
         yield (
-            f"the clock of {host.name} is {off_s:,.0f} s {way} that of the machine which began the "
-            "run: times of its rows are its own"
+            f"the clock of {host.name} is {off} that of the machine which began the run: times of "
+            "its rows are its own"
         )
 
 

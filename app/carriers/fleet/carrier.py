@@ -101,7 +101,7 @@ class DaskCarrier:
             hear(Lost(str(error)))
             return
         if worker is None:
-            hear(Lost(f"the worker {host} is gone"))
+            hear(Lost("its worker is gone"))
             return
         await travel(
             self._link, worker, job, hear, self._silence_s, lambda: job.id in self._cancelled

@@ -68,11 +68,11 @@ async def travel(
     except CarrierError as error:
         told(Lost(str(error)))
     except TimeoutError:
-        told(Lost(f"nothing was heard of {worker} for {silence_s:g} s"))
+        told(Lost(f"nothing was heard of it for {silence_s:g} s"))
     except OSError as error:
-        told(Lost(f"the way to {worker} is broken ({error})"))
+        told(Lost(f"the way to it is broken ({error})"))
     except Exception as error:  # whatever it is, the sweep must not wait for ever
-        told(Lost(f"the way to {worker} failed ({type(error).__name__}: {error})"))
+        told(Lost(f"the way to it failed ({type(error).__name__}: {error})"))
     # One that hears of it yet is not to go on measuring for nobody.
     with suppress(Exception):
         await link.ask(worker, "cancel", LAST_WORD_S, job=job.id, how="kill")
@@ -151,7 +151,7 @@ async def _fail(task: Future) -> None:
 
 async def _go(link: Link, worker: str) -> None:
     await link.until_gone(worker)
-    raise _Gone(f"the worker {worker} is gone")
+    raise _Gone("its worker is gone")
 
 
 async def _first_end(*works: object) -> None:

@@ -34,7 +34,8 @@ class Link:
     async def open(cls, address: Address, security: Security) -> Link:
         """CarrierError where what answers is no scheduler, or one of another version."""
         # Its own sentences are for those who run tasks; a sweep has ours.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client"):  # which has a level of its own
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         dask.config.set(configuration(CLIENT))
         try:
             await _refuse_what_is_other(str(address), security)

@@ -69,7 +69,6 @@ class HostedSweep:
     def __post_init__(self) -> None:
         schedule = self.schedule
         self._exports = Exports(schedule)
-        void = _void_by_case(self.recorded)
         for case in schedule.cases:
             rounds = self.recorded.rounds.get(case.case_id, {}).values()
             counting = [result for result in rounds if result.status != "cancelled"]
@@ -77,9 +76,9 @@ class HostedSweep:
             numbers = [result.round for result in counting]
             self._tally.add(case.case_id, self.enough.wanted(case), numbers, ended)
             begun = max((result.attempt for result in rounds), default=1)
-            self._attempts[case.case_id] = max(begun, void.get(case.case_id, 0) + 1)
+            self._attempts[case.case_id] = max(begun, self.recorded.void.get(case.case_id, 0) + 1)
             if counting:
-                self._belongs[case.case_id] = self._host_of(case)
+                self._belongs[case.case_id] = self._recorded_host(case)
         self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
         sites = [bench.site for bench in self.benches]
         send_code = any(bench.way.send_code for bench in self.benches)
@@ -106,12 +105,23 @@ class HostedSweep:
             return None
         # Hosts of one machine take turns.
         for bench in sorted(self.benches, key=lambda one: self._handed_out_s.get(one.name, 0.0)):
-            busy = {other.machine for other in self.benches if other.is_measuring}
-            if not bench.out and bench.machine not in busy:
+            if not bench.out and not self.is_busy(bench):
                 work = self._next_of(bench)
                 if work is not None:
                     return work
         return None
+
+    def is_busy(self, bench: Bench) -> bool:
+        """Whether it or another host of its machine has a job."""
+        return any(one.is_measuring for one in self.benches if one.machine == bench.machine)
+
+    def host_of(self, case: Case) -> str:
+        """Which host has the rounds of a case; empty where none has."""
+        return self._belongs.get(case.case_id, "")
+
+    def attempt_of(self, case: Case) -> int:
+        """How often the case was begun."""
+        return self._attempts[case.case_id]
 
     def wanted(self, case: Case) -> int:
         """How many rounds the case is to have, as far as is known now."""
@@ -149,7 +159,7 @@ class HostedSweep:
         else:
             self._tally.want(result.case_id, self.enough.wanted(self._open[result.case_id]))
 
-    def _host_of(self, case: Case) -> str:
+    def _recorded_host(self, case: Case) -> str:
         writer = self.recorded.writer_of(case)
         return writer.host if writer is not None else ""
 
@@ -266,7 +276,8 @@ class HostedSweep:
         if not known or before == bench.name:
             return
         why = f"{before or 'this machine'} is not at hand, and {bench.name} begins the case again"
-        self._said[case_id] = (f"{why}: compare it with cases of the same host",)
+        if all(loss.host != before for loss in self._losses.get(case_id, ())):  # else it is told
+            self._said[case_id] = (f"{why}: compare it with cases of the same host",)
         recorded = self.recorded.rounds.get(case_id, {})
         last = max((recorded[n].attempt for n in known if n in recorded), default=1)
         self._attempts[case_id] = max(self._attempts[case_id], last + 1)
@@ -304,14 +315,5 @@ class HostedSweep:
 
     def _of_this_attempt(self, work: SettledRound) -> SettledRound:
         """What is void of earlier ones must not take this along."""
-        attempt = self._attempts[work.case.case_id]
-        work.result = replace(work.result, attempt=attempt)
+        work.result = replace(work.result, attempt=self.attempt_of(work.case))
         return work
-
-
-def _void_by_case(recorded: Run) -> dict[str, int]:
-    """The last attempt at each case of which a round is void: what follows is one more."""
-    found: dict[str, int] = {}
-    for (case_id, _), attempt in recorded.void.items():
-        found[case_id] = max(attempt, found.get(case_id, 0))
-    return found

@@ -19,6 +19,7 @@ from app.sweep.sources.enough import FixedRounds, PreciseRounds
 from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.highest_rate import HighestRate
 from app.sweep.sources.hosted import HostedSweep
+from app.sweep.sources.hosted_operators import HostedOperatorTimes
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
@@ -68,6 +69,10 @@ def sources(
         done = [case_id for case_id, known in statuses.items() if known]
         checks = Checks(schedule, done, plan.time_limit_s or CHECK_LIMIT_S)
         return checks, (), checks
+    # What comes after the rounds is of models: a null twin has no operators and no answers.
+    models = [case for case in manifest.cases if not is_null(case.model)]
+    ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
+    limit_s = manifest.time_limit_s
     rounds: RoundSource
     if plan.largest_batch:
         tried = {case_id: known[0] for case_id, known in statuses.items() if known}
@@ -81,13 +86,12 @@ def sources(
         enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
         if benches:
             hosted = HostedSweep(schedule, recorded, enough, benches)
-            return hosted, (), WithinBudget(hosted, schedule.budget)
+            if not plan.profile_ops:
+                return hosted, (), WithinBudget(hosted, schedule.budget)
+            told = HostedOperatorTimes(hosted, models, recorded.operators, ran, limit_s)
+            return hosted, (told,), WithinBudget(told, schedule.budget)
         rounds = FixedSweep(schedule, statuses, enough)
     afterwards: list[Afterwards] = []
-    # What comes after the rounds is of models: a null twin has no operators and no answers.
-    models = [case for case in manifest.cases if not is_null(case.model)]
-    ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
-    limit_s = manifest.time_limit_s
     source: Source = rounds
     if plan.cold_start is not None:
         cold = WithColdStarts(
@@ -107,9 +111,9 @@ def sources(
         operators = WithOperators(source, models, ran, recorded.operators, limit_s)
         afterwards.append(operators)
         source = operators
-    told = list(recorded.accuracies)
+    assessed = list(recorded.accuracies)
     later = rounds.compared if isinstance(rounds, Tuner) else tuple
-    accuracy = WithAccuracy(source, models, plan.accuracy, ran, told, limit_s, later)
+    accuracy = WithAccuracy(source, models, plan.accuracy, ran, assessed, limit_s, later)
     afterwards.append(accuracy)
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 

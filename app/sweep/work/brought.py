@@ -1,4 +1,4 @@
-"""What a round brings to another machine: its job in words that hold there, and its files.
+"""What a job brings to another machine: itself in words that hold there, and its files.
 
 A graph comes with the weights that lie beside it, its references at the sizes that are run, the
 user's operators; a module's own file comes only where its user lets code be sent.
@@ -7,7 +7,7 @@ user's operators; a module's own file comes only where its user lets code be sen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +39,15 @@ def brought(job: MeasureJob, send_code: bool) -> tuple[MeasureJob, tuple[HostFil
         batches=tuple(_model(one, keys, files, send_code) for one in job.batches),
         neighbour=beside,
     )
+    return there, files.all
+
+
+def brought_model(
+    model: ExportedModel, axes: Mapping[str, int], send_code: bool
+) -> tuple[ExportedModel, tuple[HostFile, ...]]:
+    """A model with its reference at one point, and its files; OSError likewise."""
+    files = _Files()
+    there = _model(model, {axes_key(model.at(axes).axes)}, files, send_code)
     return there, files.all
 
 

@@ -15,7 +15,6 @@ from app.results.folder import samples_name
 from app.sweep.work.base import ALONE, Needs, Starter
 from app.sweep.work.brought import brought
 from app.sweep.work.host_talk import HostPlace, HostTalk
-from app.sweep.work.process import BRINGING_LIMIT_S
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import to_json
 
@@ -113,7 +112,7 @@ class HostedRound(RoundWork):
             return
         self.lost = (
             self._far.lost
-            or self._never_begun()
+            or self._never_begun
             or self._disk_of_the_host()
             or _unlike(self._far, self.job, self.result)
         )
@@ -128,12 +127,6 @@ class HostedRound(RoundWork):
                 samples=samples_name(result.case_id, result.round) if result.samples else "",
                 warnings=(*self._said, *result.warnings),
             )
-
-    def _never_begun(self) -> str:
-        """The limit of the round itself counts from its beginning, and says nothing of this."""
-        if self._begun or not self._too_late:
-            return ""
-        return f"its job had not begun after {BRINGING_LIMIT_S / 60:g} minutes"
 
     def _disk_of_the_host(self) -> str:
         """That it is full ends nothing here: the case goes on elsewhere."""

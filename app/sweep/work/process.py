@@ -97,6 +97,13 @@ class ProcessWork(Work):
         """Whether it was asked to end because its time was over."""
         return self._kill_at is not None
 
+    @property
+    def _never_begun(self) -> str:
+        """That no worker was there in time, where so: its own limit says nothing of that."""
+        if self._begun or not self._too_late:
+            return ""
+        return f"its job had not begun after {BRINGING_LIMIT_S / 60:g} minutes"
+
     def _hear(self, line: str) -> bool:
         message = object_of(line)
         event = message.pop("event", "")

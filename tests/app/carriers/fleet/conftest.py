@@ -39,10 +39,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(autouse=True)
 def _dask_as_it_was(certificates: Certificates) -> Iterator[None]:
     # Named by its module, since its defaults are in the settings once it is imported.
-    logger, kept = logging.getLogger(distributed.__name__), deepcopy(dask.config.config)
-    level = logger.level
+    own = distributed.__name__, f"{distributed.__name__}.client"
+    levels, kept = [logging.getLogger(name).level for name in own], deepcopy(dask.config.config)
     dask.config.set(certificates.settings())
     yield
     dask.config.config.clear()
     dask.config.config.update(kept)
-    logger.setLevel(level)
+    for name, level in zip(own, levels, strict=True):
+        logging.getLogger(name).setLevel(level)

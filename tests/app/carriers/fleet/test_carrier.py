@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -42,6 +43,8 @@ def carrier(workers: Cluster) -> Iterator[DaskCarrier]:
 def test_a_host_is_what_its_agent_tells(carrier: DaskCarrier) -> None:
     (host,) = carrier.doctor()
     assert host.name == "alpha"
+    told = logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)
+    assert not told, "what matters is said by us, and once"
     assert host.cores == tuple(sorted(os.sched_getaffinity(0)))
     assert "ort-cpu" in host.runtimes
     assert carrier._hosts["alpha"].startswith("tls://")

@@ -1,0 +1,39 @@
+"""`--doctor --cluster`: what each host has and lacks, and what of it is not as it is here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.carriers.ssh import COMMAND_VARIABLE
+from tests.app.carriers.hosts import scripted
+from tests.checkout import ROOT
+
+AN_HOUR_AHEAD = f"""
+sys.path.insert(0, {str(ROOT)!r})
+real = time.time_ns
+time.time_ns = lambda: real() + 3600 * 10**9
+from app.carriers.agent import Agent
+from app.carriers.stdio import serve
+serve(Agent())
+"""
+
+
+def test_hosts_tell_their_devices_and_a_clock_that_is_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(COMMAND_VARIABLE, shlex.join(scripted(tmp_path / "ssh.py", AN_HOUR_AHEAD)))
+    assert main(["--doctor", "--cluster", "ssh:pi@board"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("1 host at ssh:pi@board\n\nboard\n")
+    assert re.search(r"clock +3,600 s ahead of that of this machine\n", told)
+    assert re.search(r"fake +[0-9.]+", told)
+    assert re.search(r"fpga +.*; devices: .*fpga:v80 \(V80", told)
+    assert "this machine has" not in told, "the same release"
+    assert main(["--doctor", "--cluster", "local:1"]) == 0
+    assert "clock" not in capsys.readouterr().out
