@@ -15,7 +15,7 @@ from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
-from app.results.lines import Exported, Tried
+from app.results.lines import Exported, Tried, Voided
 from app.results.operators import write_operators
 from app.results.reader import JournalReader, read_run
 from tests.app.gui.runs import new_run, record_round, records
@@ -31,6 +31,7 @@ def write_all(folder: RunFolder, tmp_path: Path) -> None:
     record_round(folder, FIRST, 0, records([50.0] * 400))
     folder.record(Tried(TRIED))
     record_round(folder, TRIED, 0, records([]), status="out_of_memory")
+    folder.record(Voided(TRIED.case_id, 1, "its host was lost", attempt=1))
     folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
     ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
     folder.record(ColdStart(subject_of(FIRST).case_id, 0, {"process": 300.0}))

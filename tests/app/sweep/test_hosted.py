@@ -13,19 +13,16 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from app.carriers.contract import CarrierError, Host, RuntimeThere
 from app.carriers.piped import PipedCarrier
-from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import RECORD
-from app.machine.environment import describe_host, graphlap_version
+from app.machine.environment import describe_host
 from app.plan.command_line import parse
 from app.plan.flags import plan_from_flags
 from app.results.folder import RunFolder
@@ -35,16 +32,11 @@ from app.results.lines import Voided
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.sweep.begin import begin
-from app.sweep.cluster import Cluster, _clock, _python, refuse_cores, refuse_unequal
+from app.sweep.cluster import Cluster
 from app.sweep.events import Ended, Event, Told
 from app.sweep.run import SweepRun
-from app.sweep.sources.refused import refused_everywhere
-from app.sweep.sources.site import There
-from app.sweep.work.base import Needs
 from app.sweep.work.hosted_round import HostedRound
-from app.sweep.work.round import gpus_of
 from exporters import own as own_program
-from runtimes.base import Available, Unavailable
 from tests.app.carriers.hosts import (
     agent_of,
     carrier_of,
@@ -371,87 +363,3 @@ def test_a_network_that_fails_blames_no_case(tmp_path: Path) -> None:
     with carrier_of("d") as another, closing(RunFolder.reopen(tmp_path / "run")) as folder:
         rows, _ = measured(folder, cluster_on(another))
     assert [(row["status"], row["host"]) for row in rows] == [("ok", "d")]
-
-
-def a_host(**other: object) -> Host:
-    told = Host("board", "m", {}, {}, (0, 1), "3.11.7", "0.1.0", time.time_ns())
-    return replace(told, **other)  # type: ignore[arg-type]
-
-
-def test_another_version_is_refused_with_both_named() -> None:
-    ours = graphlap_version()
-    refuse_unequal([a_host(graphlap=ours)])
-    with pytest.raises(CarrierError, match=f"board has Graphlap 9.9 and this machine has {ours}"):
-        refuse_unequal([a_host(graphlap="9.9")])
-    with pytest.raises(CarrierError, match="two hosts are called board"):
-        refuse_unequal([a_host(graphlap=ours)] * 2)
-    with pytest.raises(CarrierError, match="board has the cores 0-1, and --cores names 7"):
-        refuse_cores([a_host()], (1, 7), False)
-    with pytest.raises(CarrierError, match="could hang it"):
-        refuse_cores([a_host()], (0, 1), True)
-    now = time.time_ns()
-    assert list(_clock(a_host(utc_ns=now), now - 10**9, now)) == []
-    (ahead,) = _clock(a_host(utc_ns=now + 3600 * 10**9), now, now)
-    assert ahead.startswith("the clock of board is 3,600 s ahead of that of the machine")
-    (other,) = _python(a_host(python="3.14.2"))
-    assert other.startswith("board has Python 3.14 and the machine that began the run 3.")
-
-
-def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:
-    lacks = RuntimeThere(reason="openvino is not installed", remedy="pip install openvino")
-    case = Case("add.onnx", "openvino-cpu")
-    one = There(a_host(name="one", runtimes={"openvino-cpu": lacks}))
-    two = There(a_host(name="two"))
-    has = There(a_host(name="has", runtimes={"openvino-cpu": RuntimeThere("2026.4")}))
-    assert refused_everywhere(case, [one, two, has], False) is None
-    status, reason = refused_everywhere(case, [one, two], False) or ("", "")
-    assert status == "unavailable"
-    assert reason == (
-        "no host has openvino-cpu (one: openvino is not installed; two: it is not known there): "
-        "pip install openvino"
-    )
-    gone = replace(case, host="three")
-    status, reason = refused_everywhere(gone, [one, has], False) or ("", "")
-    assert (status, reason[:32]) == ("cancelled", "three is not in the cluster: --r")
-
-
-@pytest.mark.parametrize(
-    ("model", "send_code", "said"),
-    [
-        (
-            "net.py:make",
-            False,
-            "torch-cpu would run net.py:make on other machines: add --send-code",
-        ),
-        ("net.py:make", True, ""),
-        ("hf:folder", True, "torch-cpu builds hf:folder from a folder of this machine"),
-        ("mlp", False, ""),
-    ],
-)
-def test_code_of_the_users_own_goes_only_where_he_says_so(
-    model: str, send_code: bool, said: str
-) -> None:
-    has = There(a_host(runtimes={"torch-cpu": RuntimeThere("2"), "ort-cpu": RuntimeThere("1")}))
-    found = refused_everywhere(Case(model, "torch-cpu"), [has], send_code)
-    assert (found is not None) == bool(said)
-    assert found is None or found[1].startswith(said)
-    assert refused_everywhere(Case(model, "ort-cpu"), [has], send_code) is None, "a graph alone"
-
-
-def test_cores_and_devices_are_those_of_the_host() -> None:
-    near = RuntimeThere("1", devices={"0": "H200", "1": "H200"}, near={"": "0", "1": "4-5"})
-    site = There(a_host(cores=(0, 1, 4, 5), runtimes={"ort-cuda": near, "ort-cpu": near}))
-    engine = site.engine("ort-cuda:1")
-    assert [device.key for device in engine.devices()] == ["0", "1"]
-    assert site.usable(engine, "1") == {4, 5}
-    assert site.usable(engine, "") == {0}
-    assert site.alone(engine, "1") == {"cpu@m", "gpu:1@m"}
-    assert gpus_of(Needs(site.alone(engine, "1"))) == (1,)
-    assert isinstance(site.availability("ort-cuda:7"), Unavailable)
-    both = site.engine("ort-cuda:0+1")
-    assert site.alone(both, "0+1") == {"cpu@m", "gpu:0@m", "gpu:1@m"}
-    assert site.usable(both, "0+1") == {0, 1, 4, 5}, "one of them has no node of its own"
-    assert isinstance(site.availability("ort-cuda:0+1"), Available)
-    assert isinstance(site.availability("ort-cuda:0+7"), Unavailable), "it has one of them"
-    assert site.shares((0, 1, 4, 5, 6))
-    assert not site.shares((0, 1))
