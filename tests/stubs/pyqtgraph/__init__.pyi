@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from pyqtgraph import functions as functions
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Signal
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Signal, SignalInstance
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 from PySide6.QtWidgets import (
     QGraphicsGridLayout,
@@ -104,7 +104,7 @@ class PlotItem(QGraphicsWidget):
 
 class GraphicsLayout:
     layout: QGraphicsGridLayout
-    geometryChanged: Signal
+    geometryChanged: SignalInstance
     def setMaximumHeight(self, height: float) -> None: ...
     def addLayout(self, row: int, col: int) -> GraphicsLayout: ...
     def addLabel(
