@@ -81,8 +81,7 @@ class PlotView(ArrangedView):
         rows.layout.setVerticalSpacing(4)
         rows.addItem(self.heading, row=0, col=0)
         rows.addItem(self.legend, row=1, col=0)
-        # Its stub knows a widget of a scene as no QObject.
-        rows.geometryChanged.connect(self.legend.fit)  # type: ignore[call-overload]
+        rows.geometryChanged.connect(self.legend.fit)
         self.body = rows.addLayout(row=2, col=0)
         self.body.layout.setSpacing(8)
         rows.layout.setRowStretchFactor(2, 1)
