@@ -147,7 +147,8 @@ def test_a_process_says_which_gpu_it_computes_on_and_how_it_ended_before_it_clos
             driver.fail(700)
 
     result = measured(graphs.dense, "tensorrt", tmp_path, tell)
-    assert {"event": "device", "uuid": "10101010-1010-1010-1010-101010101010"} in events
+    uuid = "10101010-1010-1010-1010-101010101010"
+    assert {"event": "device", "device": "", "uuid": uuid} in events
     names = [event.get("phase", event["event"]) for event in events]
     assert names[-2:] == ["teardown", "outcome"]
     assert events[-1]["status"] == result.status == "run_failed"
