@@ -15,8 +15,10 @@ import time
 from pathlib import Path
 
 _LOCK = "lock"
-_NEW_S = 60.0
-"""So young a folder may be one whose agent is about to lock it."""
+_NEW = "."
+"""How a folder's name begins until it is locked."""
+_NEVER_LOCKED_S = 86400.0
+"""One that is still called so is of an agent that was killed; clocks of hosts may differ."""
 
 
 class OwnFolder:
@@ -27,10 +29,11 @@ class OwnFolder:
         for other in among.iterdir():
             if _is_abandoned(other):
                 shutil.rmtree(other, ignore_errors=True)
-        self.path = Path(tempfile.mkdtemp(dir=among))
-        self._lock: int | None = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        new = Path(tempfile.mkdtemp(prefix=_NEW, dir=among))
+        self._lock: int | None = os.open(new / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         with contextlib.suppress(OSError):  # a file system without locks: nobody removes it then
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.path = new.rename(among / new.name.removeprefix(_NEW))
 
     def close(self) -> None:
         """Remove it with all that is in it; idempotent."""
@@ -42,12 +45,10 @@ class OwnFolder:
 
 def _is_abandoned(folder: Path) -> bool:
     try:
-        if abs(time.time() - folder.stat().st_mtime) < _NEW_S:
-            return False
+        if folder.name.startswith(_NEW):
+            return time.time() - folder.stat().st_mtime > _NEVER_LOCKED_S
         lock = os.open(folder / _LOCK, os.O_RDWR)
-    except FileNotFoundError:
-        return folder.exists()  # it was removed at this moment, or its agent was killed before
-    except OSError:
+    except OSError:  # it was removed at this moment
         return False
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

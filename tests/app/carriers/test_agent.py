@@ -232,12 +232,13 @@ def test_what_an_agent_that_was_killed_has_left_is_cleared_away(tmp_path: Path) 
     subprocess.run([sys.executable, "-c", code, str(root)], cwd=ROOT, check=False)
     (left,) = (root / "agents").iterdir()
     assert len(list(left.iterdir())) == 2, "its lock and the part of a file"
-    mine = Agent(root=root)
-    assert left.exists(), "one that has only begun is not there long enough"
-    for folder in (root / "agents").iterdir():
-        os.utime(folder, (1.0, 1.0))
-    other = Agent(root=root)
+    begun = root / "agents" / ".begun"
+    begun.mkdir()
+    mine, other = Agent(root=root), Agent(root=root)
     assert not left.exists()
+    assert begun.exists(), "one that has only begun is not locked yet"
+    os.utime(begun, (1.0, 1.0))
+    Agent(root=root).close()
     assert len(list((root / "agents").iterdir())) == 2, "agents that are at work keep theirs"
     for agent in (mine, other):
         agent.close()
