@@ -16,9 +16,6 @@ from runtimes.base import Runtime
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Settings
 
-OF_LANES = (SESSIONS.name, "streams")
-"""Options that make several lanes."""
-
 
 def why_not(condition: Condition, runtime: Runtime, device: str = "") -> str:
     """Why no round of the runtime can be under the condition, in one sentence; empty if it can."""
