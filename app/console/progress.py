@@ -46,7 +46,7 @@ class PlainLog:
         self._stream = stream
         live, checks = run.live, run.folder.manifest.asked.check
         self._say(
-            f"{live.cases_total} cases, {live.rounds_total} {_pieces(run)}{_or_more(run)}, "
+            f"{_so_many(live.cases_total, 'case')}, {_pieces(run)}{_or_more(run)}, "
             f"{live.rounds_total - live.rounds_done} to {'check' if checks else 'measure'}, "
             f"about {text.duration(live.eta_s)}{_share_of_exports(live)}; "
             f"results in {run.folder.path}"
@@ -134,8 +134,8 @@ class LiveDisplay:
             what = f"{doing} {case_label(case) if case else ''}"
             figures = _figures(live) + self._lacking(live)
         total = (
-            f" {live.rounds_done} of {live.rounds_total} {_pieces(self._run)}, "
-            f"{live.cases_failed} failed cases, "
+            f" {live.rounds_done} of {_pieces(self._run)}, "
+            f"{_so_many(live.cases_failed, 'failed case')}, "
             f"{text.duration(live.eta_s)} left"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
@@ -164,7 +164,13 @@ def _figures(live: Live) -> str:
 
 
 def _pieces(run: SweepRun) -> str:
-    return "checks" if run.folder.manifest.asked.check else "rounds"
+    """How many there are to be in all: `12 rounds`."""
+    what = "check" if run.folder.manifest.asked.check else "round"
+    return _so_many(run.live.rounds_total, what)
+
+
+def _so_many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _or_more(run: SweepRun) -> str:
