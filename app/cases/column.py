@@ -60,3 +60,8 @@ def less(name: str, title: str, unit: str, meaning: str) -> Column:
 def number_of(value: Value) -> float | None:
     """What a row holds as a number; None where it holds none."""
     return float(value) if isinstance(value, int | float) else None
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether two cells hold the same; one that is no number is the same as another such."""
+    return one == other or (one != one and other != other)

@@ -108,5 +108,5 @@ def _sentence(name: str, one: HostsTogether) -> str:
     return (
         f"{name}: {text.rate_text(one.per_s)}{between} together, dealt to {_dealt(one)}: "
         f"{text.significant(one.speedup)} times {one.hosts[0]} alone, {one.efficiency:.0%} of "
-        f"{len(one.parts)} of it; a million inputs take {_taken(one)}{others}"
+        f"{len(one.parts)} such; a million inputs take {_taken(one)}{others}"
     )

@@ -54,11 +54,15 @@ def _as_html(part: RenderableType) -> Iterator[str]:
     from rich.table import Table
     from rich.text import Text
 
-    if isinstance(part, Group):
-        for own in part.renderables:
-            yield from _as_html(own)
+    if isinstance(part, Group):  # a title, its table, and what is to be said of it
+        title, *others = part.renderables
+        for own in others:
+            if isinstance(own, Table):
+                yield from _table(own, _plain(title))
+            else:
+                yield from _as_html(own)
     elif isinstance(part, Table):
-        yield from _table(part)
+        yield from _table(part, _plain(part.title))
     elif isinstance(part, Text):
         yield from _list([line for line in part.plain.splitlines() if line])
     else:
@@ -74,8 +78,8 @@ def _list(sentences: Sequence[str]) -> Iterator[str]:
         yield f'<ul class="words">\n{items}</ul>\n'
 
 
-def _table(table: Table) -> Iterator[str]:
-    title, caption = (_plain(text) for text in (table.title, table.caption))
+def _table(table: Table, title: str) -> Iterator[str]:
+    caption = _plain(table.caption)
     if title:
         yield f"<h3>{safe(title)}</h3>\n"
     yield f"{scrolled(safe(title or 'table'))}<table>"

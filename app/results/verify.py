@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.cases.column import Row
+from app.cases.column import Row, same
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.results import lines
@@ -241,7 +241,10 @@ def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     differs = sorted(
         name
         for name in names
-        if any(row.get(name) != stored.get(case_id, {}).get(name) for case_id, row in told.items())
+        if any(
+            not same(row.get(name), stored.get(case_id, {}).get(name))
+            for case_id, row in told.items()
+        )
     )
     if differs or stored.keys() != told.keys():
         what = f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"

@@ -25,6 +25,7 @@ from runtimes.options import OptionValue, Settings
 from runtimes.ort import tensorrt_runtime
 from runtimes.ort.cuda_runtime import OrtCuda
 from runtimes.ort.tensorrt_runtime import OrtTensorRt
+from runtimes.registry import parse_spec
 from runtimes.trt.runtime import TensorRt
 from tests.checkout import ROOT
 from tests.runtimes.graphs import Graphs
@@ -52,7 +53,7 @@ def measured(
         model=model,
         axes={"batch": 1},
         runtime=runtime,
-        settings=Settings(options=options),
+        settings=Settings(device=parse_spec(runtime).device, options=options),
         scenario=Scenario("closed_loop"),
         wait_policy="spin",
         limits=SHORT,
@@ -154,6 +155,24 @@ def test_a_process_says_which_gpu_it_computes_on_and_how_it_ended_before_it_clos
     assert events[-1]["status"] == result.status == "run_failed"
     assert "error 700" in events[-1]["reason"]
     assert result.reason == events[-1]["reason"]
+
+
+@pytest.mark.usefixtures("tensorrt_here")
+@pytest.mark.parametrize(("device", "sessions", "first"), [("1+0", 2, "11"), ("0+1", 4, "10")])
+def test_devices_share_the_work_each_with_sessions_of_its_own(
+    graphs: Graphs, tmp_path: Path, driver: Driver, device: str, sessions: int, first: str
+) -> None:
+    """Every buffer, stream and context is given back, whichever device it is on."""
+    events: list[dict[str, Any]] = []
+    more = {"sessions": sessions} if sessions > 2 else {}
+    result = measured(graphs.dense, f"tensorrt:{device}", tmp_path, events.append, **more)
+    assert (result.status, result.concurrency) == ("ok", sessions), result.reason
+    assert result.check is not None and result.check.output_ok
+    assert result.options["sessions"] == sessions
+    told = [(e["device"], e["uuid"][:2]) for e in events if e["event"] == "device"]
+    assert [key for key, _ in told] == device.split("+")
+    assert told[0][1] == first
+    assert driver.live == 0
 
 
 @pytest.mark.usefixtures("tensorrt_here")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from app.cases.chosen_columns import all_names, column
+from app.cases.column import Value
 from app.results.atomic import write_atomically
 from app.results.measured import Measured
 from app.results.run import Run
@@ -16,7 +18,8 @@ RESULTS = "results.json"
 
 
 def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
-    """Write `results.json` into the run folder; null where nothing was measured.
+    """Write `results.json` into the run folder; null where nothing was measured, and where what
+    came out is infinite or no number, as an error of outputs may be: JSON has neither.
 
     Stable keys: what is added later is a new key.
     """
@@ -38,10 +41,15 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
     head = _text(told, indent=1).removesuffix("\n}")
-    whole = (_text({name: row.get(name) for name in names}) for row in rows)
+    whole = (_text({name: finite(row.get(name)) for name in names}) for row in rows)
     text = f'{head},\n "rows": [\n  ' + ",\n  ".join(whole) + "\n ]\n}\n"
     write_atomically(path, text.encode(errors="backslashreplace"))
     return (path,)
+
+
+def finite(value: Value) -> Value:
+    """The value, None for a number that JSON has no form for."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _text(value: Any, indent: int | None = None) -> str:

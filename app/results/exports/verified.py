@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from app.cases.column import Row
+from app.cases.column import Row, Value, same
 from app.results.exports import json_file, parquet
 from app.results.plain import storable
 from app.results.verify import Finding
@@ -45,16 +45,17 @@ def _what(
     if others:
         return f"is of another run ({', '.join(sorted(others)):.80})"
     differs = by_id.keys() != rows.keys() or any(
-        one.get(name) not in (value, _as_kept(value))
+        not any(same(one.get(name), kept) for kept in _forms(value))
         for case_id, one in by_id.items()
         for name, value in rows[case_id].items()
     )
     return "is not what journal and samples amount to" if differs else ""
 
 
-def _as_kept(value: object) -> object:
-    """What Parquet holds of a name that is no text; JSON spells it and reads it back."""
-    return storable(value) if isinstance(value, str) else value
+def _forms(value: Value) -> tuple[Value, ...]:
+    """A cell as it is, as JSON has a number that is none, as Parquet has a name that is no text."""
+    told = storable(value) if isinstance(value, str) else value
+    return value, json_file.finite(value), told
 
 
 def _of_json(path: Path) -> list[Mapping[str, Any]]:

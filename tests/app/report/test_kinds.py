@@ -107,6 +107,16 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
     assert drawn(()) is None
 
 
+def test_tables_of_operators_have_a_heading_and_what_is_said_of_them(
+    path: Path, tmp_path: Path
+) -> None:
+    assert main(["--report", str(path), "-o", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text("utf-8")
+    told = text[text.index("<h3>operators of net ort-cpu") : text.index("<h2>Figures")]
+    assert "<td>&lt;b&gt;" in told or "&lt;b&gt; + c" in told, "a hostile node is text"
+    assert re.search(r"<p>2 of 2, 10\.0 µs in all, medians of 9 profiled runs", told)
+
+
 def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) -> None:
     run = open_run(path)
     assert [point.y[0] for point in run.accuracy().data] == [90.0, 80.0]

@@ -135,7 +135,7 @@ def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: 
     told = as_markdown(page(study("char-cnn/steps"), found))
     assert "The run is of 2 hosts, board, server. Tables are of board" in told
     assert "on that of board" in told, "the machine above the tables is theirs"
-    assert "dealt to" in told and "of 2 of it" in told
+    assert "dealt to" in told and "of 2 such; a million inputs" in told
 
 
 def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:

@@ -17,12 +17,14 @@ from app.cases.case import Case
 from app.cases.interference import Disturbance, Interference
 from app.cases.open_loop import OpenLoop
 from app.cases.reading import Reading
-from app.cases.round import RECORD
+from app.cases.round import RECORD, Check
 from app.console.exporting import FORMATS, export
+from app.results.exports.verified import exported
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.verify import verify
 from tests.app.results.runs import CASE, manifest_of, record
 
 HOSTILE = Case(model="a|b\n<script>&amp;`x`[l](u)\x1b[31m.onnx", runtime="fake")
@@ -77,6 +79,20 @@ def test_json_tells_the_type_and_the_unit_of_each_column(run: Run) -> None:
     assert first["valid"] is True
     assert crashed["latency_p50_us"] is None
     assert crashed["model"] == HOSTILE.model
+
+
+def test_an_error_that_is_no_number_is_told_by_every_format(tmp_path: Path) -> None:
+    """As of outputs that overflow: JSON has no form for it, and a comparison none for NaN."""
+    check = Check("torch", float("nan"), float("inf"), 0.0, 1e-4, False)
+    with RunFolder.create(tmp_path / "run", manifest_of((CASE,))) as folder:
+        record(folder, CASE, 0, [10.0], "wrong_output", reason="y is NaN", check=check)
+    wrong = read_run(tmp_path / "run")
+    for name in FORMATS:
+        made(wrong, name)
+    (row,) = json.loads((tmp_path / "run" / "results.json").read_text())["rows"]
+    assert row["max_abs_error"] is row["max_rel_error"] is None
+    assert row["status"] == "wrong_output"
+    assert not verify(tmp_path / "run", exported).findings
 
 
 def test_markdown_shows_hostile_names_as_text_and_keeps_its_table_whole(run: Run) -> None:
