@@ -33,6 +33,7 @@ from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
 from app.sweep.place import ThisMachine
 from app.sweep.refreshing import Refresher
+from app.sweep.sources.afterwards import AFTERWARDS_S
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
@@ -45,8 +46,6 @@ EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""
 CHECK_S = 1.0
 """A first guess of what compiling a case takes, the import of its engine shared by many."""
-AFTERWARDS_S = 4.0
-"""A first guess of what operator times or an accuracy take: a process, an engine, some runs."""
 
 
 class SweepRun:

@@ -20,6 +20,9 @@ from app.sweep.work.round import RoundWork
 from exporters.request import ExportReply
 from exporters.types import ExportedModel, axes_key
 
+AFTERWARDS_S = 4.0
+"""A first guess of what operator times or an accuracy take: a process, an engine, some runs."""
+
 
 class Afterwards(ABC):
     """`source` until it is exhausted, then what `_next_of_ours` gives.

@@ -10,6 +10,8 @@ from app.sweep.work.base import Known, Source, Work
 
 EXPORT_SHARE = 0.5
 """Exports that are not begun in this part of the budget are left out, so that rounds are had."""
+AFTER_SHARE = 0.25
+"""So much of the budget is kept at most for what comes after the rounds."""
 
 
 class Budget:
@@ -21,6 +23,11 @@ class Budget:
         self._seconds = seconds
         self._of_case: dict[str, float] = {}
         self._sum_s = 0.0
+        self._kept_s = 0.0
+
+    def keep(self, seconds: float) -> None:
+        """Leave so long to what comes after the rounds, `AFTER_SHARE` of the whole at most."""
+        self._kept_s = min(seconds, AFTER_SHARE * self._seconds)
 
     @property
     def ends_s(self) -> float:
@@ -39,7 +46,7 @@ class Budget:
     def round_fits(self, case_id: str, guess_s: float) -> bool:
         """Whether a round of this case would end in time, by its last, by others', by a guess."""
         usual = self._sum_s / len(self._of_case) if self._of_case else guess_s
-        return self._of_case.get(case_id, usual) <= self.left_s
+        return self._of_case.get(case_id, usual) <= self.left_s - self._kept_s
 
     def learn(self, case_id: str, seconds: float) -> None:
         """A round of this case took so long."""

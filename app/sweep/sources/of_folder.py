@@ -10,7 +10,7 @@ from app.results.folder import RunFolder
 from app.results.rows import Rows
 from app.results.run import Run
 from app.sweep.sources.accuracy import WithAccuracy
-from app.sweep.sources.afterwards import Afterwards
+from app.sweep.sources.afterwards import AFTERWARDS_S, Afterwards
 from app.sweep.sources.benches import Bench
 from app.sweep.sources.budget import Budget, WithinBudget
 from app.sweep.sources.checking import Checks
@@ -115,6 +115,7 @@ def sources(
     later = rounds.compared if isinstance(rounds, Tuner) else tuple
     accuracy = WithAccuracy(source, models, plan.accuracy, ran, assessed, limit_s, later)
     afterwards.append(accuracy)
+    schedule.budget.keep(AFTERWARDS_S * sum(of.left for of in afterwards))
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
 
 

@@ -57,6 +57,22 @@ def test_exports_leave_half_of_the_time_to_rounds(clock: Clock) -> None:
     assert Budget().round_fits("a", 1e9)
 
 
+def test_rounds_leave_time_to_what_comes_after_them(clock: Clock) -> None:
+    within = Budget(100.0)
+    within.learn("a", 5.0)
+    within.keep(4.0)
+    clock.now_s += 90.0
+    assert within.round_fits("a", guess_s=1.0)
+    within.keep(1000.0)
+    assert not within.round_fits("a", guess_s=1.0), "a quarter of it is kept"
+    assert within.left_s == 10.0, "and is there for what comes after"
+    clock.now_s -= 20.0
+    assert within.round_fits("a", guess_s=1.0)
+    endless = Budget()
+    endless.keep(1000.0)
+    assert endless.round_fits("a", guess_s=1e9)
+
+
 def run_of(folder: Path, monkeypatch: pytest.MonkeyPatch, **values: object) -> tuple[int, str]:
     """Exit code and what is printed of eight cases of about a second a round."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
