@@ -124,7 +124,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if flags.report:
         from app.report.page import write_report
 
-        return _print(f"wrote {write_report(flags.report, flags.output or 'report.html')}\n")
+        report, code = write_report(flags.report, flags.output or "report.html")
+        return _print(report) or code
     if flags.imports:
         from app.console.importing import import_files
         from app.console.width import width_of
@@ -140,7 +141,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.exporting import export_stored, formats_of
 
         names = formats_of(flags.export)
-        return _print("".join(f"wrote {path}\n" for path in export_stored(flags.paths, names)))
+        report, code = export_stored(flags.paths, names)
+        return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop
 

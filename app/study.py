@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.console.verify import DAMAGED, OK
 from app.headless import run_headless
 from app.plan.studies import load_study
 from app.results.measured import Measured
@@ -43,4 +44,4 @@ def run_study(flags: argparse.Namespace) -> int:
 def tell(asked: Study, found: Found) -> int:
     """Write the page into the run's folder and print it; DiskError if it can't be written."""
     paths = written(asked, found)
-    return told(page(asked, found), paths)
+    return told(page(asked, found), paths) or (DAMAGED if found.damaged else OK)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.console.lasting import Lasting
+from app.console.verify import DAMAGED, OK
 from app.headless import INTERRUPTED, Then, run_headless
 from app.plan.command_line import parse
 from app.plan.expand import expand
@@ -132,4 +133,5 @@ def _tell(whole: Whole, root: Path, found: dict[str, Found]) -> int:
             found[part.name] = found_in(folder, load_study(part.name), part.of_hosts)
             written(part, found[part.name])
     blocks = list(page_of_parts(whole, found))
-    return told(blocks, written_alone(root, blocks))
+    damaged = any(one.damaged for one in found.values())
+    return told(blocks, written_alone(root, blocks)) or (DAMAGED if damaged else OK)

@@ -1,24 +1,28 @@
 """`graphlap --compare A B`: two run folders as a table or Markdown, and what a job fails by.
 
 The exit code is 3 where something is slower and the caller asked to fail on that, 1 where a
-case that the first run measured was not measured by the second.
+case that the first run measured was not measured by the second, or something damaged of either is
+left out.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.console.verdicts import Wanted, as_markdown, as_text, code, files, write
 from app.results.compare import RunSide, compare_runs, side_of
-from app.results.reader import read_run
+from app.results.verify import read_whole
 
 
 def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[str, int]:
     """What to print and the exit code; ResultsError for a folder that is none."""
-    one, other = (side_of(read_run(Path(path))) for path in (first, second))
-    found = compare_runs(one, other, band)
+    whole = [read_whole(Path(path)) for path in (first, second)]
+    one, other = (side_of(each.run) for each in whole)
+    damaged = [f"{each.run.path}: {told}" for each in whole for told in each.left_out]
+    found = replace(compare_runs(one, other, band), damaged=tuple(damaged))
     if not found.cases and not found.lost:
         _refuse_imported(one, other)
         raise PlanError(

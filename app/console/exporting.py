@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, suggestion
+from app.console.verify import left_out
 from app.results.measured import Measured
-from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.verify import Whole, read_whole
 from exporters import own
 
 
@@ -60,8 +61,13 @@ def export(run: Run, measured: Sequence[Measured], names: Sequence[str]) -> list
         raise unwritable(run.path, error, ", or copy the run") from error
 
 
-def export_stored(folders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
-    """The same of runs that are there; a line for each file."""
+def export_stored(folders: Sequence[str], names: Sequence[str]) -> tuple[str, int]:
+    """The same of what is whole in runs that are there: a line for each file and for each thing
+    that is damaged, and the exit code, 1 where there is one."""
+    wrote: list[Path] = []
+    runs: list[Whole] = []
     for folder in folders:
-        run = read_run(Path(folder))
-        yield from map(str, export(run, Rows().measured(run), names))
+        found = read_whole(Path(folder))
+        wrote += export(found.run, Rows().measured(found.run), names)
+        runs.append(found)
+    return left_out("".join(f"wrote {path}\n" for path in wrote), runs)

@@ -66,13 +66,13 @@ def write(files: Mapping[str, str]) -> None:
 
 
 def code(found: Comparison, fail_on_slower: bool) -> int:
-    """The exit code; what was not measured weighs more than what is slower, and
+    """The exit code; what was not measured, or is damaged, weighs more than what is slower, and
     nothing in common is nothing measured.
 
     What a run could not compare with its own baseline, its rows tell.
     """
     nothing = not found.cases and not found.lost
-    if (found.lost and not found.in_turn) or nothing:
+    if (found.lost and not found.in_turn) or nothing or found.damaged:
         return NOT_MEASURED
     return SLOWER if fail_on_slower and found.called("slower") else OK
 
@@ -128,6 +128,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
             for case in found.cases
         ],
         "not_measured": dict(found.lost),
+        "damaged": list(found.damaged),
         "only_first": list(found.only_first),
         "only_second": list(found.only_second),
         "environment": [
@@ -139,19 +140,20 @@ def as_json(found: Comparison) -> dict[str, Any]:
 
 def as_junit(found: Comparison) -> str:
     """A test for each case and percentile: slower fails, what is lost is an error between two runs
-    and skipped within one, whose own rows say it."""
+    and skipped within one, whose own rows say it; what is damaged is an error."""
     failed = sum(
         sides.verdict.word == "slower"
         for case in found.cases
         for sides in case.percentiles.values()
     )
+    lost, damaged = len(found.lost), len(found.damaged)
     suite = ElementTree.Element(
         "testsuite",
         name="graphlap compare",
-        tests=str(sum(len(case.percentiles) for case in found.cases) + len(found.lost)),
+        tests=str(sum(len(case.percentiles) for case in found.cases) + lost + damaged),
         failures=str(failed),
-        errors=str(0 if found.in_turn else len(found.lost)),
-        skipped=str(len(found.lost) if found.in_turn else 0),
+        errors=str(damaged + (0 if found.in_turn else lost)),
+        skipped=str(lost if found.in_turn else 0),
     )
     # Of control characters XML 1.0 has hardly any form.
     for case, name, sides in _all(found):
@@ -166,6 +168,9 @@ def as_junit(found: Comparison) -> str:
         called, told = printable(label), printable(why)
         test = ElementTree.SubElement(suite, "testcase", classname=called, name="measured")
         ElementTree.SubElement(test, "skipped" if found.in_turn else "error", message=told)
+    for what in map(printable, found.damaged):
+        test = ElementTree.SubElement(suite, "testcase", classname="runs", name="whole")
+        ElementTree.SubElement(test, "error", message=what)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
@@ -236,6 +241,7 @@ def _remarks(found: Comparison) -> Iterator[str]:
             "runtimes and settings"
         )
     yield _sentence(found) + f"; a change within {100 * found.band:g}% is none"
+    yield from found.damaged
     for label, why in found.lost.items():
         yield f"{_lost(found)}: {label}: {why}"
     if any(sides.verdict.why == "measured apart" for _, _, sides in _all(found)):

@@ -217,11 +217,14 @@ class RunFeed(QObject):
 
     def _take(self, state: RunState) -> None:
         first = self.state is None
+        known = 0 if self.state is None else len(self.state.damaged)
         self.state = state
         if state.problem is not None:
             self.failed.emit(GraphlapError(state.problem.cause, state.problem.remedy))
             self.changed.emit(state)
             return
+        for damaged in state.damaged[known : known + 1]:  # all of them stand below the tool bar
+            self.failed.emit(GraphlapError(damaged.cause, damaged.remedy))
         chosen = set(state.shown)
         shown = [one for one in state.series if one.key in chosen]
         self.shown.emit(shown)

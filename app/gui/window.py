@@ -216,7 +216,8 @@ class MainWindow(WindowParts):
         mine = self.control.folder == state.folder
         self.progress.show_run(state, self.control.state if mine else "")
         lacks = state.live is None or state.live.state != "finished"
-        idle = self.control.state == "idle" and not state.alive and not state.problem
+        idle = self.control.state == "idle" and not state.alive
+        idle = idle and not state.problem and not state.damaged
         self.actions_by_key["resume_run"].setEnabled(lacks and idle)
 
     def _placed(self) -> None:

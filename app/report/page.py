@@ -22,6 +22,7 @@ from app.console.hosts_together import HEADING as TOGETHER
 from app.console.hosts_together import together_sentences
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said, without_winners
+from app.console.verify import left_out
 from app.machine.environment import graphlap_version
 from app.report import card, figures, hosts, reach
 from app.report.besides import besides, searched
@@ -53,22 +54,27 @@ _POLICY = (
 """By which a browser itself keeps the page from asking anybody for anything."""
 
 
-def write_report(folders: Sequence[str], output: str) -> Path:
-    """Write the page of these runs; PlanError without the plotting library, ResultsError for a
-    folder that is no run, DiskError if the page can't be written."""
+def write_report(folders: Sequence[str], output: str) -> tuple[str, int]:
+    """Write the page of what is whole of these runs; what to print and the exit code, 1 where
+    something is damaged.
+
+    PlanError without the plotting library, ResultsError for a folder that is no run, DiskError if
+    the page can't be written.
+    """
     if find_spec("plotly") is None:
         raise PlanError(
             "--report needs plotly, which is not installed", "pip install 'graphlap[report]'"
         )
     path = Path(output)
     _refuse_other_than_pages(path)
-    content = "".join(page([Path(folder) for folder in folders]))
+    runs = [read_whole(Path(folder)) for folder in folders]
+    content = "".join(page(runs))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise unwritable(path, error, ", or name another file") from error
-    return path
+    return left_out(f"wrote {path}\n", runs)
 
 
 def _refuse_other_than_pages(path: Path) -> None:
@@ -89,11 +95,11 @@ def _refuse_other_than_pages(path: Path) -> None:
         )
 
 
-def page(folders: Sequence[Path]) -> Iterator[str]:
+def page(runs: Sequence[Whole]) -> Iterator[str]:
     """The page, part by part: of a run that was told only its rows are kept."""
     from plotly.offline import get_plotlyjs
 
-    title = ", ".join(folder.name for folder in folders)
+    title = ", ".join(found.run.path.name for found in runs)
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -101,8 +107,7 @@ def page(folders: Sequence[Path]) -> Iterator[str]:
     yield "<body>\n<noscript>Figures, filter and order need JavaScript; words and rows do not."
     yield "</noscript>\n<main>\n"
     sides = []
-    for number, folder in enumerate(folders):
-        found = read_whole(folder)
+    for number, found in enumerate(runs):
         measured = Rows().measured(found.run)
         yield from _run(found, measured, number)
         sides.append(side_of(found.run, measured))

@@ -14,6 +14,7 @@ from app.cases.status import FAILED, STATUSES, WELL, Tone
 from app.results.figures import ranked
 from app.results.manifest import MergedRun
 from app.results.plans_together import differing
+from app.results.problem import Problem
 from app.results.series import Series
 from app.results.warned import warned
 from app.stats.between import LEAST_ROUNDS
@@ -57,18 +58,26 @@ def doubts(
     environments: Mapping[str, Mapping[str, Any]],
     over: bool,
     merged: Sequence[MergedRun] = (),
+    damaged: Sequence[Problem] = (),
 ) -> list[Doubt]:
-    """Of a run's cases and of the hosts that measured them: failures, warnings, then the machine,
-    then in what the runs differ that a `merged` one is of.
+    """Of a run's cases and of the hosts that measured them: what is `damaged`, failures, warnings,
+    then the machine, then in what the runs differ that a `merged` one is of.
 
     While a run is not `over`, nothing is said of what it may still come to.
     """
-    found = [*_of_statuses(series, over), *_of_warnings(series)]
+    found = [*_of_damage(damaged, len(series)), *_of_statuses(series, over)]
+    found += _of_warnings(series)
     timed = [one for one in series if one.clock == "wall" and one.timed]
     if over:
         found += _of_few_rounds(timed)
     found += _of_hosts(environments, timed)
     return [*found, *(Doubt(told, "", len(series), _ANYWHERE) for told in differing(merged))]
+
+
+def _of_damage(damaged: Sequence[Problem], rows: int) -> Iterator[Doubt]:
+    if damaged:
+        more = f", and {len(damaged) - 1:,} more" * (len(damaged) > 1)
+        yield Doubt(f"{damaged[0].cause}{more}", damaged[0].remedy, rows, _ANYWHERE, "bad")
 
 
 def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:

@@ -25,9 +25,7 @@ def read_run(path: Path) -> Run:
 
     ResultsError if it is none, a line of it is damaged, or it is of another schema.
     """
-    reader = JournalReader(path)
-    reader.poll()
-    return sound(reader.ledger.run)
+    return sound(JournalReader(path).whole().run)
 
 
 def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
@@ -45,7 +43,8 @@ def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
 
 
 class JournalReader:
-    """`poll` takes in what was added since; `ledger` is what it came to so far.
+    """`poll` takes in what was added since; `ledger` is what it came to so far, without the
+    lines that can't be understood, of which `damaged` has an error each.
 
     `manifest` is the folder's where it is known already.
     """
@@ -53,18 +52,22 @@ class JournalReader:
     def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
         self.folder = folder
         self.ledger = Ledger(folder, manifest or read_manifest(folder))
+        self.damaged: list[ResultsError] = []
         self._read: dict[Path, tuple[int, int]] = {}  # bytes and lines of each journal
-        self._damage: ResultsError | None = None
+
+    def whole(self) -> Ledger:
+        """All that there is, for who must not miss a line; ResultsError for the first damaged."""
+        self.poll()
+        if self.damaged:
+            raise self.damaged[0]
+        return self.ledger
 
     def poll(self) -> set[str]:
-        """The ids of the cases with new lines; ResultsError if the folder is gone or damaged.
+        """The ids of the cases with new lines; ResultsError if the folder is gone or can't be read.
 
         A last line that a kill or a full disk tore, or that is being written, is left for the
-        next look. Damage anywhere else stays: what follows a line that can't be understood is
-        not taken for the run.
+        next look.
         """
-        if self._damage is not None:
-            raise self._damage
         if not (self.folder / MANIFEST).is_file():
             raise ResultsError(
                 f"the run folder {self.folder} is gone", "put it back, or open another run"
@@ -96,8 +99,10 @@ class JournalReader:
             return lines.read(json.loads(text), self.ledger.manifest.schema_version)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
-            self._damage = ResultsError(
-                f"line {number} of {path} is damaged ({told})",
-                "remove that line and resume the run",
+            self.damaged.append(
+                ResultsError(
+                    f"line {number} of {path} is damaged ({told})",
+                    "remove that line and resume the run",
+                )
             )
-            raise self._damage from None
+            return None

@@ -40,7 +40,8 @@ class Comparison:
 
     `in_turn` says that both sides were measured in one run, round by round. Of two runs
     `only_first` and `only_second` are the cases that were not asked of the other, `environment`
-    is what the two hosts do not share: name, first, second.
+    is what the two hosts do not share: name, first, second, and `damaged` has a sentence for each
+    thing that could not be read of either.
     """
 
     first: str
@@ -52,6 +53,7 @@ class Comparison:
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()
     environment: tuple[tuple[str, str, str], ...] = ()
+    damaged: tuple[str, ...] = ()
 
     def called(self, word: str) -> list[Compared]:
         """The cases of which some percentile got this verdict."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from app.plan.studies import is_part
 from app.results import text
 from app.results.hosts_together import HostsTogether, hosts_together
 from app.results.measured import Measured
-from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.verify import read_whole
 
 NOT_COME_TO = "not come to"
 
@@ -29,7 +29,7 @@ class Found:
     `others` counts the rest.
 
     Of a run of several machines the rows are those of `host`, and `together` is what all of them
-    serve.
+    serve. `damaged` has a sentence for each thing in its folder that could not be read.
     """
 
     run: Run
@@ -37,6 +37,7 @@ class Found:
     others: int = 0
     host: str = ""
     together: tuple[HostsTogether, ...] = ()
+    damaged: tuple[str, ...] = ()
 
     @property
     def environment(self) -> Mapping[str, Any]:
@@ -55,9 +56,11 @@ class Found:
 
 
 def found_in(folder: Path, study: Plan, of_hosts: bool = False) -> Found:
-    """A run as it is now; ResultsError for a folder that is none, and as `refuse_others`."""
-    run = read_run(folder)
-    return found_of(run, Rows().measured(run), study, of_hosts)
+    """A run as it is now, of what is whole in it; ResultsError for a folder that is none, and as
+    `refuse_others`."""
+    whole = read_whole(folder)
+    found = found_of(whole.run, Rows().measured(whole.run), study, of_hosts)
+    return replace(found, damaged=whole.left_out)
 
 
 def found_of(run: Run, measured: Sequence[Measured], study: Plan, of_hosts: bool = False) -> Found:

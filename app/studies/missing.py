@@ -40,6 +40,7 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
 
 
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:
+    yield from found.damaged
     cases = [one.case for one in found.measured]
     absent = "; ".join(_absent(cases, whole))
     if absent:

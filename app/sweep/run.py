@@ -61,9 +61,7 @@ class SweepRun:
     ) -> None:
         self.folder = folder
         self.stopped = False
-        reader = JournalReader(folder.path, folder.manifest)
-        reader.poll()
-        self._ledger = reader.ledger
+        self._ledger = JournalReader(folder.path, folder.manifest).whole()
         self._rows = Rows()
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind

@@ -58,6 +58,9 @@ class ComparedRun(QObject):
         if state is not None and state.problem is not None:
             self.failed.emit(GraphlapError(state.problem.cause, state.problem.remedy))
         elif state is not None:
+            if self._state is None and state.damaged:
+                damaged = state.damaged[0]
+                self.failed.emit(GraphlapError(damaged.cause, damaged.remedy))
             self._state = state
         second = self._state
         if second is None:

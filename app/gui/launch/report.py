@@ -9,6 +9,9 @@ from PySide6.QtCore import QObject, Signal
 
 from app.gui.launch.own_command import OwnCommand
 
+_DAMAGED = 1
+"""The exit code with a page that tells itself what of the runs is not in it."""
+
 
 class ReportWriter(QObject):
     """`done` carries the page, `failed` why there is none."""
@@ -25,7 +28,7 @@ class ReportWriter(QObject):
 
     def write(self, folders: Sequence[Path], page: Path) -> None:
         """Begin; GraphlapError while another page is being written."""
-        self._command.start(["--report", *map(str, folders), "-o", str(page)])
+        self._command.start(["--report", *map(str, folders), "-o", str(page)], (0, _DAMAGED))
         self._page = page
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class TrustStrip(Strip):
         if stamp != self._told:
             self._told = stamp
             over, merged = not state.alive, state.manifest.merged
-            found = doubts(state.series, state.environments, over, merged)
+            found = doubts(state.series, state.environments, over, merged, state.damaged)
             self._show(found, len(state.series))
 
     def show_query(self, query: str) -> None:

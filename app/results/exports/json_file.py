@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from app.cases.chosen_columns import all_names, column
-from app.cases.column import Value
 from app.results.atomic import write_atomically
 from app.results.measured import Measured
 from app.results.run import Run
@@ -40,16 +39,20 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     }
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
-    head = _text(told, indent=1).removesuffix("\n}")
+    head = _text(finite(told), indent=1).removesuffix("\n}")
     whole = (_text({name: finite(row.get(name)) for name in names}) for row in rows)
     text = f'{head},\n "rows": [\n  ' + ",\n  ".join(whole) + "\n ]\n}\n"
     write_atomically(path, text.encode(errors="backslashreplace"))
     return (path,)
 
 
-def finite(value: Value) -> Value:
-    """The value, None for a number that JSON has no form for."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def finite(value: Any) -> Any:
+    """The value, None for each number in it that JSON has no form for."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(one) for name, one in value.items()}
+    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _text(value: Any, indent: int | None = None) -> str:

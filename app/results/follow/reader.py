@@ -25,13 +25,14 @@ from app.results.follow.case_samples import CaseSamples
 from app.results.follow.details import CaseDetails, case_operators, details
 from app.results.follow.reference import reference_figures
 from app.results.follow.sample_tail import no_counts
-from app.results.follow.state import Problem, RunState
+from app.results.follow.state import RunState
 from app.results.follow.summaries import Summaries
 from app.results.follow.watching import Watching
 from app.results.follow.written import Written, read_live
 from app.results.labels import labels, model_name
 from app.results.live import Live
 from app.results.measured import timed_rounds
+from app.results.problem import Problem
 from app.results.rates_found import RateAnswer
 from app.results.reader import JournalReader
 from app.results.run import SAMPLES
@@ -44,7 +45,7 @@ SHOWN_UNASKED = 6
 
 
 class RunReader:
-    """Raises ResultsError when it is made for a folder that is no run or is damaged."""
+    """Made for a folder that is no run, or with a damaged manifest, it raises ResultsError."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -93,7 +94,8 @@ class RunReader:
         shown = self._choose_shown(running)
         changed |= set(shown) ^ set(before.shown)
         first = not self._series
-        told = bool(changed) or first or alive != before.alive
+        damaged = tuple(Problem(one.cause, one.remedy) for one in self._journal.damaged)
+        told = bool(changed) or first or alive != before.alive or damaged != before.damaged
         self._samples = {key: self._samples.get(key) or self._samples_of(key) for key in shown}
         read = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
         self._reading = bool(read)
@@ -101,7 +103,7 @@ class RunReader:
         self._ask(shown, alive)
         if first or alive != before.alive:
             changed = set(self._cases)  # who waits while the run goes on is cancelled after it
-        if not changed and live == before.live and not before.problem:
+        if not changed and not told and live == before.live and not before.problem:
             return None
         for key in changed & self._cases.keys():
             self._series[key] = self._one(self._cases[key], running, alive)
@@ -116,6 +118,7 @@ class RunReader:
             shown=shown,
             revision=before.revision + told,
             samples_in_flight=self._in_flight(live),
+            damaged=damaged,
             details=self._details(shown),
             environments=dict(self._journal.ledger.environments),
         )

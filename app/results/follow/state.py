@@ -11,15 +11,8 @@ from app.results.follow.details import CaseDetails
 from app.results.live import Live
 from app.results.manifest import Manifest
 from app.results.noticing.notice import Notice
+from app.results.problem import Problem
 from app.results.series import Series
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a folder can't be read any more, and what to do about it."""
-
-    cause: str
-    remedy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +23,9 @@ class RunState:
     once their model was exported, details. `environments` are by host, of who measured.
     `revision` grows when more changed than samples being added. `alive` says that some
     process is writing the folder now. `problem` is there when the folder can't be read any
-    more; what was read before stays. `noticed` is what to look at, once nobody writes the folder.
+    more; what was read before stays. `damaged` are journal lines that nobody understands: what
+    they told of is not among the series. `noticed` is what to look at, once nobody writes the
+    folder.
     """
 
     folder: Path
@@ -42,6 +37,7 @@ class RunState:
     revision: int = 0
     samples_in_flight: int = 0
     problem: Problem | None = None
+    damaged: tuple[Problem, ...] = ()
     details: Mapping[str, CaseDetails] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     noticed: tuple[Notice, ...] = ()

@@ -97,11 +97,7 @@ def _nearest(found: Found) -> dict[str, _Here]:
         "Naively batched computation": _Here(
             f"{_MOST} inputs in a run", alone, _one(found, _FIRST, batch=_MOST)
         ),
-        "Naive CUDA conv1d": _Here(
-            f"the fastest engine, {best.case.runtime}" if best else "the fastest engine",
-            alone,
-            best,
-        ),
+        "Naive CUDA conv1d": _fastest_engine(alone, best),
         "Replace every conv1d with conv1d_kernel, fuse relu": _Here(
             "operators fused: graph_optimization from off to all",
             _one(found, _FIRST, graph_optimization="off"),
@@ -110,6 +106,14 @@ def _nearest(found: Found) -> dict[str, _Here]:
         "Use multiple GPUs": _multiple(found)
         or _Here("threads as the engine likes, from one", alone, _one(found, _FIRST, threads=0)),
     }
+
+
+def _fastest_engine(alone: Measured | None, best: Measured | None) -> _Here:
+    if best is None:
+        return _Here("the fastest engine", alone, None)
+    if best is alone:
+        return _Here(f"no engine here is faster than {_FIRST}", None, best)
+    return _Here(f"the fastest engine, {best.case.runtime}", alone, best)
 
 
 def _multiple(found: Found) -> _Here | None:

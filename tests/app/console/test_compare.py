@@ -14,7 +14,7 @@ from app.__main__ import main
 from app.cases.case import Case
 from app.results.folder import RunFolder
 from tests.app.console.telling import told
-from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
+from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 
 
 def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -> Path:
@@ -67,6 +67,25 @@ def test_a_slower_case_fails_the_job_only_where_that_was_asked(
     assert told(capsys, "--compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
     wide = told(capsys, "--compare", first, second, "--fail-on", "slower", "--band", "30%")
     assert wide[0] == 0
+
+
+def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
+    journal = damage_line(second, 4)
+    said = f"{second}: damaged and left out: journal/{journal.name} line 4 is damaged"
+    kept = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
+    code, out = told(capsys, "--compare", first, second, "--fail-on", "slower", *kept)
+    assert code == 1
+    assert "2 cases: 2 undecided" in out and said in out
+    (damaged,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
+    assert said in damaged
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite)))
+    (error,) = suite.iter("error")
+    assert said in error.get("message", "")
+    assert "damaged and left out" in told(capsys, "--compare", second, first, "--markdown")[1]
 
 
 def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from app.__main__ import main
 from app.results.folder import RunFolder
-from tests.app.results.runs import CASE, OTHER, manifest_of, record
+from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 
 
 @pytest.fixture
@@ -29,6 +30,39 @@ def test_a_stored_run_is_exported_and_each_file_named(
     names = [file.name for file in files]
     assert names == ["results.csv", "samples.csv", "results.json", f"{CASE.case_id}.0.json.gz"]
     assert all(file.is_file() for file in files)
+
+
+def test_of_a_run_with_a_damaged_line_the_rest_is_exported_and_the_line_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(2):
+            for case in (CASE, OTHER):
+                record(folder, case, number, [10.0, 20.0, 30.0])
+    journal = damage_line(tmp_path / "run", 3)
+    assert main(["--export", "csv,json,hdr,trace", str(tmp_path / "run")]) == 1
+    *wrote, told = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("wrote ") for line in wrote)
+    assert f"damaged and left out: journal/{journal.name} line 3 is damaged" in told
+    assert "remove that line" in told
+    rows = json.loads((tmp_path / "run" / "results.json").read_text())["rows"]
+    assert [row["rounds"] for row in rows] == [2, 1]
+
+
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999"])
+def test_what_json_has_no_form_for_is_null_wherever_it_stands(run: Path, number: str) -> None:
+    manifest = run / "manifest.json"
+    text = manifest.read_text()
+    assert '"load_1min": 0.0' in text
+    manifest.write_text(text.replace('"load_1min": 0.0', f'"load_1min": [{{"now": {number}}}]'))
+    assert main(["--export", "json", str(run)]) == 0
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    whole = json.loads((run / "results.json").read_text(), parse_constant=refuse)
+    assert whole["environment"]["load_1min"] == [{"now": None}]
 
 
 @pytest.mark.parametrize(

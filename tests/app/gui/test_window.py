@@ -22,6 +22,7 @@ from app.gui.window import MainWindow
 from exporters.types import GraphlapError
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
+from tests.app.results.runs import damage_line
 
 CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("mlp", "fake"))
 
@@ -148,6 +149,21 @@ def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(
     assert str(journal) in cause and "is damaged" in cause
     assert remedy == "remove that line and resume the run"
     dialogs(window)[0].close()
+    told = window.trust.buttons[0]
+    assert "is damaged" in told.accessibleName() and told.property("tone") == "bad"
+    assert not window.actions_by_key["resume_run"].isEnabled()
+
+
+def test_of_a_damaged_journal_the_rest_is_shown(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    text = next((run / "journal").glob("*.jsonl")).read_text()
+    (number,) = (n for n, line in enumerate(text.split("\n"), 1) if '"crashed"' in line)
+    damage_line(run, number)
+    open_run(window, qtbot, run)
+    assert len(dialogs(window)) == 1
+    dialogs(window)[0].close()
+    assert [one.counts.sum() for one in seen(window).series[:2]] == [400, 400]
 
 
 def test_the_focus_never_goes_where_nobody_sees_it(

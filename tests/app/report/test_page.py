@@ -125,13 +125,19 @@ def test_two_runs_are_compared_and_two_that_share_no_case_say_so(run: Path, tmp_
     assert "share no case" in out.read_text("utf-8")
 
 
-def test_a_damaged_line_is_told_and_the_rest_is_shown(run: Path, tmp_path: Path) -> None:
+def test_a_damaged_line_is_told_and_the_rest_is_shown(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     copied = Path(shutil.copytree(run, tmp_path / "run"))
     (journal,) = (copied / "journal").iterdir()
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join([b"no json\n", *lines[1:]]))
-    assert main(["--report", str(copied), "-o", str(tmp_path / "r.html")]) == 0
+    capsys.readouterr()
+    assert main(["--report", str(copied), "-o", str(tmp_path / "r.html")]) == 1
+    wrote, told = capsys.readouterr().out.splitlines()
+    assert wrote == f"wrote {tmp_path / 'r.html'}"
+    assert f"{copied}: damaged and left out: journal/{journal.name} line 1 is damaged" in told
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "line 1 is damaged" in text
     assert "openvino-cpu" in text
-    assert main(["--report", str(run), str(copied), "-o", str(tmp_path / "r.html")]) == 0, "beside"
+    assert main(["--report", str(run), str(copied), "-o", str(tmp_path / "r.html")]) == 1, "beside"

@@ -76,3 +76,12 @@ def write_samples(
     name = f"{case.case_id}.{number}.bin"
     (folder / name).write_bytes(records.tobytes())
     return name
+
+
+def damage_line(folder: Path, number: int) -> Path:
+    """Make a line of the only journal, counted from 1, one that nobody understands."""
+    (journal,) = (folder / "journal").iterdir()
+    lines = journal.read_bytes().split(b"\n")
+    lines[number - 1] = lines[number - 1][:-3]
+    journal.write_bytes(b"\n".join(lines))
+    return journal

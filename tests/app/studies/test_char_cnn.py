@@ -78,6 +78,15 @@ def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> N
     assert here["Naive CUDA linear"] == ["", "", "", ""], "nothing here is written by hand"
 
 
+def test_the_engine_that_the_steps_begin_with_is_no_step_where_it_is_the_fastest(
+    tmp_path: Path,
+) -> None:
+    make_run(tmp_path / "run", "char-cnn/steps", ["ort-cpu"], latency_us)
+    found = found_in(tmp_path / "run", load_study("char-cnn/steps"))
+    here = {row[0]: row[3:] for row in tables(as_markdown(page(study("char-cnn/steps"), found)))[1]}
+    assert here["Naive CUDA conv1d"] == ["no engine here is faster than ort-cpu", "", "250/s", ""]
+
+
 def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
     """Rounds that differ twofold, all cases of a round alike: the gain is the same in each."""
     with RunFolder.create(tmp_path / "run", manifest_of((ONE, MANY), 3)) as folder:

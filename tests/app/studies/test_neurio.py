@@ -14,6 +14,7 @@ from app.studies.found import Found, found_in
 from app.studies.markdown import as_markdown
 from app.studies.page import page
 from app.studies.table import study
+from tests.app.results.runs import damage_line
 from tests.app.studies.made import make_run, tables
 
 
@@ -77,6 +78,15 @@ def test_result_files_are_by_part_and_device_in_the_pages_order(found: Found) ->
     profiles = json.loads(files["neurio-layers-ort-cpu.json"])
     assert [len(profiles), profiles[0]["model"]["model_name"]] == [60, "conv1d_f32_s1"]
     assert set(profiles[0]["inference"]["inference_time"]) == {10e-6}
+
+
+def test_of_a_run_with_a_damaged_line_the_rest_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    make_run(folder, "neurio", ["ort-cpu"], latency_us)
+    journal = damage_line(folder, 3)
+    text = as_markdown(page(study("neurio"), found_in(folder, load_study("neurio"))))
+    assert f"{journal.name} line 3 is damaged" in text.split("## What is left out")[1]
+    assert "59 of 60 layers measured" in text
 
 
 def test_a_run_of_other_cases_too_tells_how_many(tmp_path: Path) -> None:

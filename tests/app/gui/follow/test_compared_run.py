@@ -13,6 +13,7 @@ from app.gui.window import MainWindow
 from app.plan.plan import Plan, Sweep
 from tests.app.gui.runs import MLP, new_run, record_round, records
 from tests.app.gui.windows import dialogs, open_run, seen
+from tests.app.results.runs import damage_line
 
 CASE = Case("mlp", "fake")
 OTHER = Case("mlp", "fake", threads=2)
@@ -83,6 +84,22 @@ def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(
     assert "is no run folder" in dialog.text
     dialog.close()
     assert window.feed.folder == first
+
+
+def test_what_is_damaged_of_the_second_run_is_told_and_the_rest_compared(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    first = _run(tmp_path / "monday", 100.0, CASE)
+    second = _run(tmp_path / "tuesday", 120.0, CASE)
+    damage_line(second, 4)
+    open_run(window, qtbot, first)
+    window.compare_with(second)
+    qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
+    (dialog,) = dialogs(window)
+    assert "line 4 of" in dialog.text
+    dialog.close()
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
 
 
 def test_every_case_that_both_runs_have_is_compared_and_not_only_those_in_the_plots(

@@ -167,16 +167,20 @@ def test_a_damaged_folder_is_refused_in_one_sentence(tmp_path: Path, damage: str
         RunReader(tmp_path)
 
 
-def test_a_damaged_journal_line_is_told(tmp_path: Path, close: Close) -> None:
+def test_a_damaged_journal_line_is_told_and_the_rest_read(tmp_path: Path, close: Close) -> None:
     with new_run(tmp_path / "run", CASES):
         pass
     journal = next((tmp_path / "run" / "journal").glob("*.jsonl"))
     journal.write_bytes(journal.read_bytes() + b'{"kind": "round"}\n')
     reader = close(RunReader(tmp_path / "run"))
-    problem = _polled(reader).problem
-    assert problem is not None
-    assert "is damaged (RoundResult has no 'case_id')" in problem.cause
-    assert reader.poll() is None, "it stays told, and nothing after it is believed"
+    state = _polled(reader)
+    assert state.problem is None
+    (damaged,) = state.damaged
+    assert "is damaged (RoundResult has no 'case_id')" in damaged.cause
+    assert reader.poll() is None, "it stays told"
+    with journal.open("ab") as file:
+        file.write(b"5\n")
+    assert len(_polled(reader).damaged) == 2
 
 
 def test_rounds_that_are_still_to_come_are_no_warning_until_the_run_has_ended(

@@ -1,0 +1,13 @@
+"""Why a run folder, or a line in it, can't be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error as a value: `cause` is why, `remedy` what to do about it."""
+
+    cause: str
+    remedy: str
