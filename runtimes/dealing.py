@@ -6,7 +6,7 @@ engine is never told of more than one: each session is compiled for a device of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtimes.base import Availability, Runtime, Unavailable
@@ -73,9 +73,12 @@ def refuse_devices(runtime: Runtime, device: str, release: str) -> None:
 
 def check_availability(runtime: Runtime, device: str) -> Availability:
     """Whether cases can be checked for all of these devices; why not for the first that can't."""
-    told = [runtime.check_availability(one) for one in runtime.devices_in(device)]
-    lacking = (state for state in told if isinstance(state, Unavailable))
-    return next(lacking, told[0])
+    return of_all([runtime.check_availability(one) for one in runtime.devices_in(device)])
+
+
+def of_all(told: Sequence[Availability]) -> Availability:
+    """Of what each device was said to be: the first that lacks something, else the first."""
+    return next((state for state in told if isinstance(state, Unavailable)), told[0])
 
 
 def cores_near(runtime: Runtime, device: str) -> str:

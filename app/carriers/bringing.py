@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from app.carriers.contract import BLOCK_BYTES, CarrierError, HostFile
 
@@ -23,23 +24,24 @@ def blocks(file: HostFile) -> Iterator[tuple[int, bytes]]:
                 digest.update(data)
                 left = file.size_bytes - offset - len(data)
                 if left < 0 or (left and not data) or (not left and _other(digest, file)):
-                    raise _unreadable(file, "it has changed")
+                    raise _unreadable(file.path, "it has changed")
                 yield offset, data
                 offset += len(data)
                 if not left:
                     return
     except OSError as error:
-        raise _unreadable(file, error.strerror or str(error)) from error
+        raise unreadable(error, file.path) from error
 
 
-def unreadable(path: str, why: str) -> str:
-    """What a row says of it."""
-    return f"{path} can't be read any more ({why}): --resume the run, which exports it again"
+def unreadable(error: OSError, path: Path | None = None) -> Unreadable:
+    """Of the file that the error names, or of this one."""
+    return _unreadable(path or error.filename, error.strerror or str(error))
 
 
-def _unreadable(file: HostFile, why: str) -> Unreadable:
-    cause, _, remedy = unreadable(str(file.path), why).partition(": ")
-    return Unreadable(cause, remedy)
+def _unreadable(path: Path | str, why: str) -> Unreadable:
+    return Unreadable(
+        f"{path} can't be read any more ({why})", "--resume the run, which exports it again"
+    )
 
 
 def _other(digest: hashlib._Hash, file: HostFile) -> bool:

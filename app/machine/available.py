@@ -55,8 +55,7 @@ def check_availability_of(spec: str, environments: Mapping[str, str]) -> Availab
     if there is None:
         return _check_availability(named.name, named.device)
     devices = runtime(named.name).devices_in(named.device)
-    told = [there.checks.get(device, there.availability) for device in devices]
-    return next((state for state in told if isinstance(state, Unavailable)), told[0])
+    return dealing.of_all([there.checks.get(device, there.availability) for device in devices])
 
 
 def runtime_of(spec: str, environments: Mapping[str, str]) -> Runtime:

@@ -199,6 +199,8 @@ def is_being_written(path: Path) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except OSError:  # a file system without locks, where no run can be begun
+        return False
     finally:
         os.close(descriptor)
     return False

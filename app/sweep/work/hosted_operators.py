@@ -42,7 +42,7 @@ class HostedOperators(OperatorWork):
             model, files = brought_model(self.job.model, case.axes, way.send_code)
         except OSError as error:
             self.over = True
-            self._why_dropped = unreadable(str(error.filename), error.strerror or str(error))
+            self._why_dropped = str(unreadable(error))
             return
         self.job = replace(self.job, model=model, cache_dir=ENGINES)
         job_id = f"{case.case_id}.{self.kind}.{next(_NUMBERS)}.{way.mark}"

@@ -71,7 +71,7 @@ class HostedRound(RoundWork):
         try:
             self._there, files = brought(self.job, self._way.send_code)
         except OSError as error:
-            self._leave(unreadable(str(error.filename), error.strerror or str(error)))
+            self._leave(str(unreadable(error)))
             return
         job = HostJob(
             # One that begins again, since its host slept, is another job.
