@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exporters.types import ExportedModel
@@ -37,10 +38,17 @@ _TYPES = {
 }
 
 
-def triton_config(used: Used, backend: str, parameters: dict[str, str], instances: int) -> str:
-    """A `config.pbtxt` of the model with its shapes as they are, and a backend's parameters."""
+def triton_config(
+    used: Used,
+    backend: str,
+    parameters: Mapping[str, str],
+    untold: Mapping[str, str],
+    instances: int,
+) -> str:
+    """A `config.pbtxt` of the model with its shapes as they are, and a backend's parameters;
+    `untold` is what was measured with and no parameter says."""
     model = used.model
-    lines = [f'backend: "{backend}"', "max_batch_size: 0"]
+    lines = [f'backend: "{backend}"', 'default_model_filename: "model.onnx"', "max_batch_size: 0"]
     for kind, specs in (("input", model.inputs), ("output", model.outputs)):
         for spec in specs:
             dims = ", ".join(
@@ -55,4 +63,7 @@ def triton_config(used: Used, backend: str, parameters: dict[str, str], instance
         f'parameters {{ key: "{key}" value: {{ string_value: "{value}" }} }}'
         for key, value in parameters.items()
     ]
+    if untold:
+        told = ", ".join(f"{name}={value}" for name, value in untold.items())
+        lines.append(f"# measured with, and no parameter of this backend: {told}")
     return "\n".join(lines) + "\n"

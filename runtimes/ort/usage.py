@@ -53,7 +53,7 @@ def usage(used: Used) -> Usage:
         "enable_mem_arena": flag(options["memory_arena"]),
         "enable_mem_pattern": flag(options["memory_pattern"]),
     }
-    config = triton_config(used, "onnxruntime", parameters, count)
+    config = triton_config(used, "onnxruntime", parameters, entries, count)
     if level in _TRITON_LEVELS:
         config += f"optimization {{ graph {{ level: {_TRITON_LEVELS[level]} }} }}\n"
     return Usage("\n".join(lines) + "\n", config)

@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from runtimes.options import SESSIONS
 from runtimes.usage import Usage, Used, triton_config
 
+_TRITON = ("NUM_STREAMS", "INFERENCE_NUM_THREADS")
+"""The properties that Triton's backend has parameters of the same name for. Of precisions it knows
+bfloat16 alone; elsewhere the engine takes what is fast on the machine.
+https://github.com/triton-inference-server/openvino_backend#parameters (2026-08-21)"""
+
 
 def usage(used: Used, properties: Mapping[str, str]) -> Usage:
     """`properties` are what the engine itself is told."""
-    options, threads = used.settings.options, used.settings.threads
+    options = used.settings.options
     count = int(options[SESSIONS.name])
     compiled = "core.compile_model(model, 'CPU', properties)"
     shapes = {
@@ -32,11 +37,12 @@ def usage(used: Used, properties: Mapping[str, str]) -> Usage:
         lines.append(f"compiled = {compiled}")
         streams = int(options["streams"])
         lines.append(f"requests = [compiled.create_infer_request() for _ in range({streams})]")
-    parameters = {
-        "CPU_THROUGHPUT_STREAMS": str(options["streams"]),
-        "ENFORCE_BF16": "YES" if properties["INFERENCE_PRECISION_HINT"] == "bf16" else "NO",
-        "CPU_BIND_THREAD": "YES" if options["cpu_pinning"] else "NO",
-    }
-    if threads:
-        parameters["CPU_THREADS_NUM"] = str(threads)
-    return Usage("\n".join(lines) + "\n", triton_config(used, "openvino", parameters, count))
+    parameters = {name: value for name, value in properties.items() if name in _TRITON}
+    untold = {name: value for name, value in properties.items() if name not in _TRITON}
+    if untold["INFERENCE_PRECISION_HINT"] == "bf16":
+        parameters["HINT_BF16"] = "YES"
+        del untold["INFERENCE_PRECISION_HINT"]
+    if used.model.axes:
+        parameters["RESHAPE_IO_LAYERS"] = "YES"
+    config = triton_config(used, "openvino", parameters, untold, count)
+    return Usage("\n".join(lines) + "\n", config)

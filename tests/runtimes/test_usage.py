@@ -65,8 +65,28 @@ def test_the_program_of_openvino_compiles_with_the_properties(model: ExportedMod
     assert len(names["requests"]) == 2
     names["requests"][1].infer({"x": np.ones((4, 3), np.float32)})
     assert (names["requests"][1].get_output_tensor().data == 2.0).all()
-    assert 'key: "ENFORCE_BF16" value: { string_value: "NO" }' in told.triton
-    assert 'key: "CPU_THROUGHPUT_STREAMS" value: { string_value: "2" }' in told.triton
+
+
+@pytest.mark.parametrize(("precision", "said"), [("bf16", "bf16"), ("f32", "")])
+def test_tritons_openvino_backend_is_told_what_it_has_parameters_for_and_the_rest_is_said(
+    model: ExportedModel, precision: str, said: str
+) -> None:
+    lines = usage_of("openvino-cpu", model, 2, inference_precision=precision).triton.splitlines()
+    told = {
+        line.split('"')[1]: line.split('"')[3] for line in lines if line.startswith("parameters")
+    }
+    # What the backend documents; it passes over any other name without a word.
+    bf16 = {"HINT_BF16": "YES"} if said else {}
+    assert told == {
+        "NUM_STREAMS": "1",
+        "INFERENCE_NUM_THREADS": "2",
+        "RESHAPE_IO_LAYERS": "YES",
+        **bf16,
+    }
+    assert 'default_model_filename: "model.onnx"' in lines, "its own default is model.xml"
+    assert lines[-1].startswith("# measured with, and no parameter of this backend: ")
+    assert "ENABLE_CPU_PINNING=YES" in lines[-1]
+    assert ("INFERENCE_PRECISION_HINT=f32" in lines[-1]) == (not said)
 
 
 def test_tritons_configuration_has_the_shapes_and_the_settings(model: ExportedModel) -> None:
@@ -74,6 +94,8 @@ def test_tritons_configuration_has_the_shapes_and_the_settings(model: ExportedMo
     assert lines[0] == 'backend: "onnxruntime"'
     assert 'input { name: "x" data_type: TYPE_FP32 dims: [ 4, 3 ] }' in lines
     assert 'parameters { key: "intra_op_thread_count" value: { string_value: "2" } }' in lines
+    (untold,) = (line for line in lines if line.startswith("#"))
+    assert "session.intra_op.allow_spinning=1" in untold
     # The backend's own words: 2 is no optimisation at all.
     assert lines[-1] == "optimization { graph { level: 2 } }"
     assert "optimization" not in usage_of("ort-cpu", model).triton, "all is its default"
