@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from app.cases.axes import AXES
@@ -91,12 +92,14 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
     A null twin goes by the short name of its model.
     """
     named = list(dict.fromkeys(models))
-    distinct = list(dict.fromkeys(map(original_of, named)))
+    parts = {model: Path(model).parts for model in map(original_of, named)}
+    tails = {
+        model: [own[-count:] for count in range(1, len(own) + 1)] for model, own in parts.items()
+    }
+    models_with = Counter(chain.from_iterable(tails.values()))
     labels = {}
-    for model in distinct:
-        parts = Path(model).parts
-        tails = (str(Path(*parts[-count:])) for count in range(1, len(parts) + 1))
-        shortest = (t for t in tails if sum(_ends_with(other, t) for other in distinct) == 1)
+    for model, own in tails.items():
+        shortest = (str(Path(*tail)) for tail in own if models_with[tail] == 1)
         labels[model] = printable(next(shortest, model))
     return {
         model: null_of(labels[original_of(model)]) if is_null(model) else labels[model]
@@ -134,8 +137,3 @@ def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, li
     }
     for case_id, (group, words) in told.items():
         found[case_id] += [word for word in words if shared[group][word] < len(groups[group])]
-
-
-def _ends_with(model: str, tail: str) -> bool:
-    wanted = Path(tail).parts
-    return Path(model).parts[-len(wanted) :] == wanted
