@@ -12,7 +12,16 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from reprlib import repr as short
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -24,6 +33,8 @@ _SCALARS: dict[Any, str] = {
     str: "a text",
     NoneType: "null",
 }
+_INTEGERS = range(-(2**63), 2**64)
+"""Beyond them no column, no file and no clock of ours can carry a number."""
 
 
 def object_of(text: str | bytes) -> dict[str, Any]:
@@ -134,6 +145,8 @@ def _reader(hint: Any) -> Reader:
         return _scalar(hint)
     if is_dataclass(hint):
         return _fields(hint)
+    if is_typeddict(hint):
+        return _known_keys(hint)
     if origin is Literal:
         return _literal(arguments)
     if origin in (Union, UnionType):
@@ -142,8 +155,8 @@ def _reader(hint: Any) -> Reader:
         return _many(tuple, arguments[0])
     if origin is tuple:
         return _each(arguments)
-    if origin is frozenset:
-        return _many(frozenset, arguments[0])
+    if origin in (frozenset, list):
+        return _many(origin, arguments[0])
     if origin is not None and issubclass(origin, Mapping) and arguments[0] is str:
         return _mapping(arguments[1])
     raise TypeError(f"the codec cannot read values of the type {hint}")
@@ -154,6 +167,8 @@ def _scalar(kind: type) -> Reader:
 
     def read(data: Any) -> Any:
         if type(data) is kind:
+            if kind is int and data not in _INTEGERS:
+                raise _no("a number of this size", data)
             return data
         if kind is float and type(data) is int:
             return _as_float(data)
@@ -193,6 +208,8 @@ def _union(kinds: tuple[Any, ...]) -> Reader:
 
     def read(data: Any) -> Any:
         if type(data) in scalars:
+            if type(data) is int and data not in _INTEGERS:
+                raise _no("a number of this size", data)
             return data
         if takes_int_as_float and type(data) is int:
             return _as_float(data)
@@ -250,6 +267,27 @@ def _mapping(hint: Any) -> Reader:
         try:
             for key, item in data.items():
                 items[key] = read_item(item)
+        except _Misfit as misfit:
+            misfit.steps.append(f".{key}")
+            raise
+        return items
+
+    return read
+
+
+def _known_keys(kind: Any) -> Reader:
+    """What else there is stays as it is: a later version may know it."""
+    readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+
+    def read(data: Any) -> Any:
+        if type(data) is not dict:
+            raise _no("an object", data)
+        items: dict[str, Any] = {}
+        key = ""
+        try:
+            for key, item in data.items():
+                read_item = readers.get(key)
+                items[key] = item if read_item is None else read_item(item)
         except _Misfit as misfit:
             misfit.steps.append(f".{key}")
             raise

@@ -21,6 +21,7 @@ from app.cases.neighbour import NeighbourJob
 from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
+from app.cases.surroundings import Surroundings
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
@@ -179,7 +180,7 @@ class RoundResult:
     placement: tuple[Mapping[str, Any], ...] = ()
     rss_peak_mb: float | None = None
     device_memory_peak_mb: float | None = None
-    environment: Mapping[str, Any] = field(default_factory=dict)
+    environment: Surroundings = field(default_factory=Surroundings)
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     concurrency: int = 1
     interference: Interference | None = None

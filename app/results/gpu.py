@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from app.cases.case import Case
 from app.cases.column import Row, Value
-from app.cases.gpu_state import GpuState
 from app.cases.round import RoundResult
 from app.results.warned import joined
-from exporters.codec import from_json
 
 STEADY = 1.02
 """Clocks come in steps of 15 MHz, about a hundredth of what they are under load."""
@@ -18,7 +16,7 @@ STEADY = 1.02
 def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
     """How it was set as each round began; what differed between them is told by each."""
     states = [
-        from_json(GpuState, state)
+        state
         for result in rounds
         if "gpu" in result.environment
         for state in (result.environment["gpu"], *result.environment.get("other_gpus", ()))

@@ -114,6 +114,7 @@ def read(data: Any, schema: int) -> Line | None:
     match line:
         case RoundResult():
             _refuse_path(line.samples, levels=1)
+            _refuse_negative("round", line.round)
         case Operators():
             _refuse_path(line.file, levels=2)
     return line
@@ -124,6 +125,11 @@ def _refuse_path(name: str, levels: int) -> None:
     parts = PurePath(name).parts
     if len(parts) > levels or name.startswith("/") or ".." in parts:
         raise CodecError(f"{name!r:.80} lies outside the run folder")
+
+
+def _refuse_negative(name: str, number: int) -> None:
+    if number < 0:
+        raise CodecError(f"{name} is {number}, not a number from 0")
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:

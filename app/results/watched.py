@@ -35,5 +35,5 @@ def watched_round(run: Path, result: RoundResult) -> Watched:
         return Watched()
     readings = read_readings(run / TELEMETRY / telemetry_name(result.case_id, result.round))
     seen = result.interference.disturbances if result.interference else ()
-    mhz, load = (result.environment.get(name) for name in ("cpu_mhz", "load_1min"))
-    return Watched(tuple(readings), seen, mhz, load)
+    around = result.environment
+    return Watched(tuple(readings), seen, around.get("cpu_mhz"), around.get("load_1min"))

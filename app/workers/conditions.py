@@ -9,17 +9,16 @@ import os
 import resource
 import statistics
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from app.cases.surroundings import Surroundings
 from app.workers.placing import place_now
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _CLOCKS = Path("/sys/devices/system/cpu/cpufreq")
 
 
-def describe_round(threads: int) -> dict[str, Any]:
+def describe_round(threads: int) -> Surroundings:
     """What can differ from round to round: load, clock, cores, scheduler, thread settings."""
     return {
         "load_1min": os.getloadavg()[0],
@@ -30,7 +29,7 @@ def describe_round(threads: int) -> dict[str, Any]:
     }
 
 
-def round_warnings(environment: Mapping[str, Any]) -> list[str]:
+def round_warnings(environment: Surroundings) -> list[str]:
     """Sentences about conditions under which the tail should not be trusted."""
     warnings = []
     if environment["load_1min"] > (os.cpu_count() or 1):

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from app.cases.round import MeasureJob, RoundResult
+from app.cases.surroundings import Surroundings
 from app.machine.cores import as_list, keep_to, usable_cores
 from app.machine.numa import bind_memory, nodes_of, nodes_with_memory
 from app.machine.privileges import (
@@ -64,7 +65,7 @@ def hold_memory(job: MeasureJob, result: RoundResult) -> dict[str, Any]:
     }
 
 
-def place_now() -> dict[str, Any]:
+def place_now() -> Surroundings:
     """Cores, nodes of memory and scheduler as they are."""
     cores = sorted(usable_cores())
     return {"affinity": cores, "numa_nodes": list(nodes_of(cores)), "scheduler": scheduler()}

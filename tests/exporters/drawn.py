@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from hypothesis import strategies as st
 
@@ -22,6 +22,11 @@ def drawn(hint: Any) -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return JSON
+    if hint is int:
+        return st.integers(-(2**63), 2**64 - 1)
+    if is_typeddict(hint):
+        known = {name: drawn(of) for name, of in get_type_hints(hint).items()}
+        return st.fixed_dictionaries({}, optional=known)
     if is_dataclass(hint) and isinstance(hint, type):
         hints = get_type_hints(hint)
         return st.builds(hint, **{f.name: drawn(hints[f.name]) for f in fields(hint) if f.init})
@@ -31,6 +36,8 @@ def drawn(hint: Any) -> st.SearchStrategy[Any]:
         return st.lists(drawn(arguments[0]), max_size=3).map(tuple)
     if origin is tuple:
         return st.tuples(*map(drawn, arguments))
+    if origin is list:
+        return st.lists(drawn(arguments[0]), max_size=3)
     if origin is frozenset:
         return st.frozensets(drawn(arguments[0]), max_size=3)
     if origin is not None and issubclass(origin, Mapping):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import pytest
@@ -42,6 +42,11 @@ CROSSING = (
 )
 
 
+class Around(TypedDict, total=False):
+    load: float | None
+    cores: list[int]
+
+
 @dataclass(frozen=True, slots=True)
 class Damaged:
     """A field of every form that the codec reads."""
@@ -59,6 +64,7 @@ class Damaged:
     times: Mapping[str, float] | None = None
     words: frozenset[str] = frozenset()
     states: tuple[StatePair, ...] = ()
+    around: Around = field(default_factory=Around)
 
 
 def through_a_pipe(value: Any) -> Any:
@@ -90,6 +96,11 @@ def test_a_record_of_an_earlier_version_gets_the_defaults() -> None:
     assert from_json(Damaged, {"name": "a"}) == Damaged("a")
 
 
+def test_what_only_a_later_version_knows_of_an_object_with_known_keys_is_kept() -> None:
+    around = {"load": 1, "noise": {"deep": []}}
+    assert from_json(Damaged, {"name": "a", "around": around}).around == around
+
+
 def test_a_record_of_a_later_version_is_read_without_what_is_not_known() -> None:
     assert from_json(Damaged, {"name": "a", "colour": {"deep": []}}) == Damaged("a")
 
@@ -118,6 +129,11 @@ def test_a_record_of_a_later_version_is_read_without_what_is_not_known() -> None
         ({"words": ["a", 1]}, "words[1] is 1, not a text"),
         ({"states": [{"input": "h", "output": 1}]}, "states[0].output is 1, not a text"),
         ({"states": [{"input": "h"}]}, "states[0] has no 'output'"),
+        ({"around": [1]}, "around is [1], not an object"),
+        ({"around": {"load": "high"}}, "around.load is 'high', not a number or null"),
+        ({"around": {"cores": [0, "1"]}}, "around.cores[1] is '1', not a whole number"),
+        ({"count": 2**64}, "count is 18446744073709551616, not a number of this size"),
+        ({"option": -(2**63) - 1}, "option is -9223372036854775809, not a number of this size"),
     ],
 )
 def test_damage_is_named_with_its_place_and_what_is_wanted(

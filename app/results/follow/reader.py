@@ -163,7 +163,8 @@ class RunReader:
         elif self._state.shown:
             return self._state.shown
         else:
-            centre = next(iter(self._journal.ledger.run.rounds), next(iter(self._cases)))
+            begun = (key for key in self._journal.ledger.run.rounds if key in self._cases)
+            centre = next(begun, next(iter(self._cases)))
         if centre in self._state.shown:
             return self._state.shown
         nearest = sorted(self._cases, key=lambda key: self._distance(centre, key))

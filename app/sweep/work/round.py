@@ -16,6 +16,7 @@ from app.cases.progress import Progress
 from app.cases.reading import Reading
 from app.cases.round import SLEPT, MeasureJob, RoundResult
 from app.cases.status import FAILED, Status
+from app.cases.surroundings import Surroundings
 from app.machine.available import options_of
 from app.results import text
 from app.results.folder import RunFolder
@@ -167,10 +168,11 @@ class RoundWork(ProcessWork):
     def _settle(self) -> None:
         result = self.result or self._without_result()
         if self._gpus:
-            first, *others = map(to_json, self._gpus)
-            told = {"gpu": first} | ({"other_gpus": others} if others else {})
-            environment = {**result.environment, **told}
-            result = replace(result, environment=environment)
+            first, *others = self._gpus
+            told: Surroundings = {"gpu": first}
+            if others:
+                told["other_gpus"] = others
+            result = replace(result, environment={**result.environment, **told})
         if self._stopping or result.stop_reason == "stopped":
             self._why_dropped, self.result = STOPPED, None
         elif result.stop_reason == SLEPT:

@@ -153,7 +153,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         device_memory_peak_mb=45.0,
         options={"sessions": 2},
         concurrency=2,
-        environment={"load_1min": 0.5, **PLACE, "gpu": to_json(ON_GPU)},
+        environment={"load_1min": 0.5, **PLACE, "gpu": ON_GPU},
         interference=INTERFERENCE,
     )
     counted = [

@@ -13,7 +13,6 @@ from app.cases.gpu_columns import GPU
 from app.cases.gpu_state import GpuState
 from app.cases.round import RoundResult
 from app.results.gpu import gpu_columns, gpu_warnings
-from exporters.codec import to_json
 
 STATE = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
 CASE = Case("mlp", "torch-cuda")
@@ -22,7 +21,7 @@ QUIET: Row = {**{column.name: None for column in GPU}, "throttle": "none"}
 
 def rounds(*states: GpuState | None) -> list[RoundResult]:
     return [
-        RoundResult("c", number, "ok", environment={"gpu": to_json(state)} if state else {})
+        RoundResult("c", number, "ok", environment={"gpu": state} if state else {})
         for number, state in enumerate(states)
     ]
 

@@ -73,6 +73,11 @@ def test_a_profile_of_an_old_folder_is_the_operator_times_of_today() -> None:
     assert read(refused, schema=1) == Operators("c", "wall", 3, "it does not tell")
 
 
+def test_a_round_before_the_first_is_damage() -> None:
+    with pytest.raises(ValueError, match="round is -1, not a number from 0"):
+        read({**through_json(written(ROUND)), "round": -1}, schema=2)
+
+
 @pytest.mark.parametrize("data", [None, [], "round", 7])
 def test_what_is_no_object_is_no_line(data: object) -> None:
     with pytest.raises(ValueError, match="not an object"):

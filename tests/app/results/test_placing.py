@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from app.cases.round import RoundResult
+from app.cases.surroundings import Surroundings
 from app.results.placing import placing_columns
 
-HERE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
+HERE: Surroundings = {
+    "affinity": [2, 3],
+    "numa_nodes": [0],
+    "scheduler": "fifo 10",
+    "memory_locked": True,
+}
 
 
-def measured(**environment: Any) -> RoundResult:
+def measured(**environment: Unpack[Surroundings]) -> RoundResult:
     return RoundResult("case", 0, "ok", samples="one.bin", environment={**HERE, **environment})
 
 

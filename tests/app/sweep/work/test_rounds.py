@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
-from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
 from app.cases.round import RoundResult
 from app.machine.environment import describe_host
@@ -28,7 +27,7 @@ from app.sweep.sources import rounds
 from app.sweep.sources.rounds import Schedule, round_work
 from app.sweep.work.base import Eye
 from app.sweep.work.round import RoundWork, gpus_of
-from exporters.codec import from_json, to_json
+from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.fake.runtime import Fake
 from tests.app.machine.counters import FakeNvml, package
@@ -261,7 +260,7 @@ def test_the_gpu_that_a_process_says_it_computes_on_is_the_one_of_its_row(
         work.advance()
     assert work.result is not None
     assert work.result.environment["load_1min"] == 0.1
-    assert from_json(GpuState, work.result.environment["gpu"]).uuid == "GPU-b"
+    assert work.result.environment["gpu"].uuid == "GPU-b"
 
 
 @contextmanager
