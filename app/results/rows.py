@@ -43,11 +43,7 @@ from app.results.shapes import shape_columns
 from app.results.stopping import ended_by, rounds_wanted, shortfall
 from app.results.sustained import sustained_columns, sustained_warnings
 from app.results.telemetry import device_columns
-from app.results.throughput import (
-    block_columns,
-    block_rate,
-    rates_by_round,
-)
+from app.results.throughput import block_columns, block_rate, rates_by_round
 from app.results.warned import joined, sentences
 from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
@@ -157,10 +153,7 @@ class Rows:
             values |= gap_columns(case, summary)
             values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
             said = [*sentences(values["warnings"]), *summary.warnings]
-            said += [*gap_warnings(case, values), *engine_warnings(rounds), *summed.disturbed]
-            said += [*sustained_warnings(case, rounds), *gpu_warnings(case, values)]
-            said += operator_warnings(run.operators.get(case.case_id), values)
-            said += host_warnings(run, case)
+            said += _doubts(run, case, rounds, values, summed.disturbed)
             said += [shortfall(rule, rounds, summary)] if rule is not None else []
             values["warnings"] = joined(said)
             if rule is not None:
@@ -210,6 +203,19 @@ def _blank(run: Run, case: Case, asked: Plan) -> Row:
     row |= cold_columns(run, case)
     row |= _accuracy_columns(run.accuracy_of(case), row["warnings"])
     return Blank({name: value for name, value in row.items() if value is not None})
+
+
+def _doubts(
+    run: Run, case: Case, rounds: Sequence[RoundResult], values: Row, disturbed: Sequence[str]
+) -> Iterator[str]:
+    """Sentences of what was measured that the statistics themselves don't tell."""
+    yield from gap_warnings(case, values)
+    yield from engine_warnings(rounds)
+    yield from disturbed
+    yield from sustained_warnings(case, rounds)
+    yield from gpu_warnings(case, values)
+    yield from operator_warnings(run.operators.get(case.case_id), values)
+    yield from host_warnings(run, case)
 
 
 def _accuracy_columns(accuracy: AccuracyResult | None, warnings: Value) -> Row:
