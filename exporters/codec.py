@@ -33,7 +33,7 @@ _SCALARS: dict[Any, str] = {
     str: "a text",
     NoneType: "null",
 }
-_INTEGERS = range(-(2**63), 2**64)
+_INTEGERS = range(-(2**63), 2**63)
 """Beyond them no column, no file and no clock of ours can carry a number."""
 
 

@@ -23,7 +23,7 @@ def drawn(hint: Any) -> st.SearchStrategy[Any]:
     if hint is Any:
         return JSON
     if hint is int:
-        return st.integers(-(2**63), 2**64 - 1)
+        return st.integers(-(2**63), 2**63 - 1)
     if is_typeddict(hint):
         known = {name: drawn(of) for name, of in get_type_hints(hint).items()}
         return st.fixed_dictionaries({}, optional=known)

@@ -67,13 +67,14 @@ def read(content: Content) -> list[Found]:
     if isinstance(device := _first(setup, _DEVICE), str):
         figures["device"] = device
     batch = _first(setup, _BATCH)
+    size = int(told(batch, "the batch size")) if str(batch).isdecimal() else 0
     return [
         Found(
             _model(commanded, setup),
             "wall of benchmark_app",
             "an infer request, from its start to its end",
             figures=figures,
-            axes={"batch": int(batch)} if str(batch).isdecimal() and int(str(batch)) else {},
+            axes={"batch": size} if size else {},
             options=_options(setup),
             warnings=_rounding(figures) if "avg latency" in results else (),
         )

@@ -9,6 +9,8 @@ from typing import Any
 from app.results.imports.content import Content
 from app.results.imports.found import Damaged, Found, NoTimings, duration, laid_out, objects
 
+_MOST_LOOPS = 2**31
+
 
 def recognises(content: Content) -> bool:
     """Whether pyperf wrote it."""
@@ -68,7 +70,7 @@ def _values(run: Mapping[str, Any]) -> Sequence[Any]:
 
 def _calls(facts: Mapping[str, Any]) -> int:
     loops = [facts.get(name, 1) for name in ("loops", "inner_loops")]
-    if not all(isinstance(number, int) and number > 0 for number in loops):
+    if not all(isinstance(number, int) and 0 < number < _MOST_LOOPS for number in loops):
         raise Damaged(f"loops are {loops}")
     return int(loops[0] * loops[1])
 

@@ -228,6 +228,16 @@ _BAD = {
     "a huge time": (_times("1e15"), "no whole file of trtexec (it goes on for 1e+12 s"),
     "times for ever": (perf_test_lines("m", [9e9, 9e9]), "of onnxruntime_perf_test (it goes on"),
     "another line": (perf_test_lines("m", [0.1]) + "hello\n", "line 5 is 'hello'"),
+    "a huge batch": (
+        (FILES / "benchmark_report.csv")
+        .read_text()
+        .replace("batch size;1", "batch size;" + "9" * 20),
+        "the batch size is '99999999999999999999'",
+    ),
+    "huge loops": (
+        (FILES / "pyperf.json").read_text().replace('"loops":', '"loops":9999999999,"a":'),
+        "no whole file of pyperf (loops are",
+    ),
     "a torn log": (_LOG[: len(_LOG) // 3], "no whole file of loadgen (line"),
     "a log of accuracy": (
         "\n".join(line for line in _LOG.splitlines() if "result_" not in line),
