@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportError, NotBenchmarkable, load_reference
@@ -82,6 +82,33 @@ def test_weights_in_any_form_are_quantised(tmp_path: Path, form: str) -> None:
     outputs, _ = run(model, tmp_path)
     (file,) = model.references.values()
     assert relative_error(outputs["y"], load_reference(file).outputs["y"]) <= INT8_TOLERANCE
+
+
+def test_what_shapes_alone_decide_is_added_in_float(tmp_path: Path) -> None:
+    """As the kinds of tokens of a BERT that is given none: with a fixed batch a constant, on which
+    OpenVINO's own passes fail where it is quantised."""
+    path = tmp_path / "kinds.onnx"
+    table = np.arange(16, dtype=np.float32).reshape(2, 8) / 16
+    kind = numpy_helper.from_array(np.array([1]))
+    arrays = {"w": normal(8, 8), "v": normal(8, 8), "table": table, "first": np.array([0])}
+    nodes = [
+        helper.make_node("Shape", ["x"], ["sizes"]),
+        helper.make_node("Gather", ["sizes", "first"], ["rows"]),
+        helper.make_node("ConstantOfShape", ["rows"], ["kind"], value=kind),
+        helper.make_node("Gather", ["table", "kind"], ["kinds"]),
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Add", ["h", "kinds"], ["sum"]),
+        helper.make_node("MatMul", ["sum", "v"], ["y"]),
+    ]
+    save(path, nodes, arrays, ["batch", 8], ["batch", 8])
+    model = export_file(path, "int8", tmp_path / "cache", {"batch": 4})
+    made = {out: node.op_type for node in onnx.load(model.path).graph.node for out in node.output}
+    (add,) = (node for node in onnx.load(model.path).graph.node if node.op_type == "Add")
+    assert made[add.input[1]] == "Gather"
+    openvino = pytest.importorskip("openvino")
+    compiled = openvino.Core().read_model(model.path)
+    compiled.reshape([4, 8])
+    openvino.Core().compile_model(compiled, "CPU")
 
 
 def test_a_graph_without_matrix_work_has_no_int8(tmp_path: Path) -> None:
