@@ -17,7 +17,7 @@ from app.tune.space import Space
 from app.tune.values import tried
 from exporters.types import Precision
 from runtimes import registry
-from runtimes.options import OptionValue
+from runtimes.options import Option, OptionValue
 from runtimes.registry import parse_spec
 
 BATCHES = (1, 2, 4, 8, 16, 32)
@@ -62,14 +62,13 @@ def first_choices(plan: Plan, sweep: Sweep) -> Sweep:
 
 
 def space_of(plan: Plan, base: Case, batch_axis: str) -> Space:
-    """What may be changed of a case of a plan that is spelled out."""
+    """What may be changed of a case of a plan that is spelled out; PlanError for a value that a
+    runtime does not know, as a release to come may write it."""
     (sweep,) = plan.sweeps
     known = {text: runtime(parse_spec(text).name) for text in sweep.runtimes}
     options = {
         text: {
-            option.name: tuple(
-                option.parse(str(value)) for value in sweep.options[f"{one.name}.{option.name}"]
-            )
+            option.name: _values(option, sweep.options[f"{one.name}.{option.name}"])
             for option in one.options
             if f"{one.name}.{option.name}" in sweep.options
         }
@@ -99,6 +98,15 @@ def space_of(plan: Plan, base: Case, batch_axis: str) -> Space:
         },
         cores=max(1, *sweep.threads),
     )
+
+
+def _values(option: Option, asked: Sequence[OptionValue]) -> tuple[OptionValue, ...]:
+    try:
+        return tuple(option.parse(str(value)) for value in asked)
+    except ValueError as error:
+        raise PlanError(
+            f"a search had the option {error}", "use the Graphlap that wrote its run"
+        ) from None
 
 
 def refuse_beside_tune(plan: Plan) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.target import MOST_ROUNDS
 from app.plan.command import command_line
@@ -85,6 +86,13 @@ def test_options_that_are_given_are_all_that_is_tried() -> None:
     assert space.options["fake"]["latency_us"] == (50.0, 100.0)
     assert space.options["fake"]["sessions"] == (1,)
     assert space.batches == (), "a latency is searched at the batch that it has"
+
+
+def test_a_value_that_only_another_release_knows_is_one_sentence() -> None:
+    grid = {**GRID, "options": {"fake.distribution": ["normal", "of tomorrow"]}}
+    plan = plan_of(sweeps=[grid])
+    with pytest.raises(PlanError, match="a search had the option distribution=of tomorrow"):
+        space_of(plan, Case("mlp", "fake"), "batch")
 
 
 def test_a_throughput_is_searched_over_batches() -> None:
