@@ -10,6 +10,8 @@ from runtimes.memory_words import tells_of_no_memory
 _NO_OPERATOR = re.compile(r"No conversion rule found for operations: (?P<ops>.+)")
 _NO_MODEL = re.compile(r"Unable to read the model")
 _NODE = re.compile(r"<Node\([^)]*\): (?P<onnx>[^>]*)>|friendly_name '(?P<own>[^']*)'")
+_PASS = re.compile(r"\[(?P<name>\w+)\] END: node: \S+ (?P<node>\S+) \(")
+"""A step of the engine's own, and the node of the graph that it failed at."""
 # Lines that say where in the engine's source it happened, or only announce the next one.
 _FRAME = re.compile(
     r"Exception from |Check '|While validating|FrontEnd API|Loading input|Model wasn't"
@@ -28,6 +30,11 @@ def compile_fault(error: Exception) -> RuntimeFault:
         )
     if _NO_MODEL.search(text):
         return CompileFault("OpenVINO cannot read the file as an ONNX model", "check the file")
+    if match := _PASS.search(text):
+        return CompileFault(
+            f"OpenVINO failed in its own {match['name']} at node {match['node']!r}{_said(text)}",
+            "measure it in another precision, or on another runtime",
+        )
     return CompileFault(f"OpenVINO refused the graph{_told(text)}", "check the file and its axes")
 
 
@@ -45,5 +52,9 @@ def _told(text: str) -> str:
     """The node at fault, where one is named, and the engine's last sentence."""
     node = _NODE.search(text)
     where = f" in node {(node['onnx'] or node['own'])!r}" if node else ""
+    return where + _said(text)
+
+
+def _said(text: str) -> str:
     said = [line.strip() for line in text.splitlines() if line.strip() and not _FRAME.match(line)]
-    return where + (f" ({said[-1]})" if said else "")
+    return f" ({said[-1]})" if said else ""

@@ -81,6 +81,33 @@ def test_an_axis_that_the_graph_cannot_take_names_the_node(graphs: Graphs) -> No
     assert "'y'" in fault.cause
 
 
+def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node(graphs: Graphs) -> None:
+    """An Add that has a constant quantised, as OpenVINO 2026.4 can't take it."""
+    weight = [constant("s", np.array(0.1, np.float32)), constant("z", np.array(0, np.uint8))]
+    nodes = [
+        node("Shape", ["x"], ["sizes"]),
+        node(
+            "ConstantOfShape", ["sizes"], ["ones"], value=numpy_helper.from_array(np.ones(1, "f4"))
+        ),
+        *(
+            made
+            for name in ("x", "ones")
+            for made in (
+                node("QuantizeLinear", [name, "s", "z"], [f"{name}_8"]),
+                node("DequantizeLinear", [f"{name}_8", "s", "z"], [f"{name}_32"]),
+            )
+        ),
+        node("Add", ["x_32", "ones_32"], ["sum"]),
+        node("QuantizeLinear", ["sum", "s", "z"], ["sum_8"]),
+        node("DequantizeLinear", ["sum_8", "s", "z"], ["y"]),
+    ]
+    sizes = ("float32", "batch", 4)
+    ends = [vector("x", *sizes)], [vector("y", *sizes)]
+    fault = refusal(graphs.save("ov_pass", nodes, *ends, weight, axes={"batch": 2}), batch=2)
+    assert isinstance(fault, CompileFault)
+    assert "in its own AddTransformation at node 'sum_node' (index '0' out of range)" in fault.cause
+
+
 def test_a_file_that_is_no_onnx_or_gone_is_a_compile_fault(graphs: Graphs) -> None:
     model = graphs.save("ov_damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
     Path(model.path).write_bytes(b"hello world")
