@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, suggestion
-from app.console.verify import left_out
+from app.console.verify import with_damage
 from app.results.measured import Measured
 from app.results.rows import Rows
 from app.results.run import Run
@@ -70,4 +70,4 @@ def export_stored(folders: Sequence[str], names: Sequence[str]) -> tuple[str, in
         found = read_whole(Path(folder))
         wrote += export(found.run, Rows().measured(found.run), names)
         runs.append(found)
-    return left_out("".join(f"wrote {path}\n" for path in wrote), runs)
+    return with_damage("".join(f"wrote {path}\n" for path in wrote), runs)

@@ -20,7 +20,7 @@ def verified(folder: str) -> tuple[str, int]:
     return "".join(f"{line}\n" for line in lines), DAMAGED if found.damaged else OK
 
 
-def left_out(told: str, runs: Sequence[Whole]) -> tuple[str, int]:
+def with_damage(told: str, runs: Sequence[Whole]) -> tuple[str, int]:
     """What is `told` of runs, then a line for each thing in them that is damaged, and the exit
     code."""
     lines = [f"{run.run.path}: {sentence}" for run in runs for sentence in run.left_out]

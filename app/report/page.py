@@ -22,7 +22,7 @@ from app.console.hosts_together import HEADING as TOGETHER
 from app.console.hosts_together import together_sentences
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said, without_winners
-from app.console.verify import left_out
+from app.console.verify import with_damage
 from app.machine.environment import graphlap_version
 from app.report import card, figures, hosts, reach
 from app.report.besides import besides, searched
@@ -74,7 +74,7 @@ def write_report(folders: Sequence[str], output: str) -> tuple[str, int]:
         write_atomically(path, content.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise unwritable(path, error, ", or name another file") from error
-    return left_out(f"wrote {path}\n", runs)
+    return with_damage(f"wrote {path}\n", runs)
 
 
 def _refuse_other_than_pages(path: Path) -> None:
