@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.cases.case import Case
@@ -236,14 +235,15 @@ def _against_itself(verdict: Verdict, noise: float | None) -> str:
 
 def _effort(tuned: Tuned) -> str:
     said = f"{tuned.tried} configurations in {tuned.rounds} rounds"
-    reasons = Counter(tuned.left_out.values())
-    listed = [f"{count} {reason}" for reason, count in _shortened(reasons)]
+    listed = _counted(Counter(tuned.left_out.values()))
     return f"{said}; left out: {'; '.join(listed)}" if listed else said
 
 
-def _shortened(reasons: Mapping[str, int], most: int = 3) -> Sequence[tuple[str, int]]:
+def _counted(reasons: Counter[str], most: int = 3) -> list[str]:
     """The most frequent ones, cut where they are long, and how many others there were."""
-    ranked = sorted(reasons.items(), key=lambda pair: -pair[1])
-    told = [(reason if len(reason) < 90 else f"{reason[:87]}...", n) for reason, n in ranked[:most]]
-    rest = sum(count for _, count in ranked[most:])
-    return [*told, ("for other reasons", rest)] if rest else told
+    frequent = reasons.most_common(most)
+    told = [
+        f"{n} ({reason if len(reason) < 90 else f'{reason[:87]}...'})" for reason, n in frequent
+    ]
+    rest = reasons.total() - sum(count for _, count in frequent)
+    return [*told, f"{rest} for other reasons"] if rest else told
