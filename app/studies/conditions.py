@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.cases.round import RoundResult
+from app.cases.surroundings import others_ran
 from app.results import text
 from app.studies.blocks import Block, Column, Paragraph, Table
 from app.studies.found import Found
@@ -58,7 +59,7 @@ def _load(found: Found) -> Iterator[Paragraph]:
     cores = found.environment.get("cores_usable") or 1
     on = f"{cores} core{'s' * (cores != 1)}"
     said = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
-    if max(loads) > cores:
+    if others_ran(max(loads), cores):
         yield Paragraph(
             f"Loaded: other work shared the machine, {said}. What a real clock told is longer than "
             "on a quiet one; what is simulated is the same."

@@ -11,7 +11,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from app.cases.surroundings import Surroundings
+from app.cases.surroundings import Surroundings, others_ran
 from app.workers.placing import place_now
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -32,7 +32,7 @@ def describe_round(threads: int) -> Surroundings:
 def round_warnings(environment: Surroundings) -> list[str]:
     """Sentences about conditions under which the tail should not be trusted."""
     warnings = []
-    if environment["load_1min"] > (os.cpu_count() or 1):
+    if others_ran(environment["load_1min"], os.cpu_count() or 1):
         warnings.append(
             "more was running than this machine has cores: stop other work to trust the tail"
         )

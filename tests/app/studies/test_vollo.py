@@ -122,7 +122,11 @@ def test_fewer_rounds_than_the_study_has_are_told(told: str) -> None:
 
 @pytest.mark.parametrize(
     ("load", "said"),
-    [(0.5, "The machine had a load of 0.5 to 0.5 on 1 core"), (9.0, "Loaded: other work shared")],
+    [
+        (0.5, "The machine had a load of 0.5 to 0.5 on 1 core"),
+        (1.2, "The machine had a load of 1.2 to 1.2 on 1 core"),  # of its own rounds
+        (9.0, "Loaded: other work shared"),
+    ],
 )
 def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said: str) -> None:
     make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us, load=load)
