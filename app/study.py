@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.console.verify import DAMAGED, OK
+from app.console.damage import DAMAGED, OK
 from app.headless import run_headless
 from app.plan.studies import load_study
 from app.results.measured import Measured

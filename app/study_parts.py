@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.errors import PlanError, ResultsError, suggestion
+from app.console.damage import DAMAGED, OK
 from app.console.lasting import Lasting
-from app.console.verify import DAMAGED, OK
 from app.headless import INTERRUPTED, Then, run_headless
 from app.plan.command_line import parse
 from app.plan.expand import expand

@@ -167,14 +167,18 @@ def _scalar(kind: type) -> Reader:
 
     def read(data: Any) -> Any:
         if type(data) is kind:
-            if kind is int and data not in _INTEGERS:
-                raise _no("a number of this size", data)
-            return data
+            return _bounded(data) if kind is int else data
         if kind is float and type(data) is int:
             return _as_float(data)
         raise _no(wanted, data)
 
     return read
+
+
+def _bounded(data: Any) -> Any:
+    if data not in _INTEGERS:
+        raise _no("a number of this size", data)
+    return data
 
 
 def _as_float(data: int) -> float:
@@ -208,9 +212,7 @@ def _union(kinds: tuple[Any, ...]) -> Reader:
 
     def read(data: Any) -> Any:
         if type(data) in scalars:
-            if type(data) is int and data not in _INTEGERS:
-                raise _no("a number of this size", data)
-            return data
+            return _bounded(data) if type(data) is int else data
         if takes_int_as_float and type(data) is int:
             return _as_float(data)
         if other is not None:
@@ -256,8 +258,8 @@ def _each(hints: tuple[Any, ...]) -> Reader:
     return read
 
 
-def _mapping(hint: Any) -> Reader:
-    read_item = _reader(hint)
+def _object(reader_of: Callable[[str], Reader | None]) -> Reader:
+    """Of an object what the reader of each key makes of its value; others are left out."""
 
     def read(data: Any) -> Any:
         if type(data) is not dict:
@@ -266,34 +268,27 @@ def _mapping(hint: Any) -> Reader:
         key = ""
         try:
             for key, item in data.items():
-                items[key] = read_item(item)
+                read_item = reader_of(key)
+                if read_item is not None:
+                    items[key] = read_item(item)
         except _Misfit as misfit:
             misfit.steps.append(f".{key}")
             raise
         return items
 
     return read
+
+
+def _mapping(hint: Any) -> Reader:
+    read_item = _reader(hint)
+    return _object(lambda _: read_item)
 
 
 def _known_keys(kind: Any) -> Reader:
     """What else there is stays as it is: a later version may know it."""
     readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
-
-    def read(data: Any) -> Any:
-        if type(data) is not dict:
-            raise _no("an object", data)
-        items: dict[str, Any] = {}
-        key = ""
-        try:
-            for key, item in data.items():
-                read_item = readers.get(key)
-                items[key] = item if read_item is None else read_item(item)
-        except _Misfit as misfit:
-            misfit.steps.append(f".{key}")
-            raise
-        return items
-
-    return read
+    as_it_is = _reader(Any)
+    return _object(lambda key: readers.get(key, as_it_is))
 
 
 def _fields(kind: Any) -> Reader:
@@ -302,19 +297,10 @@ def _fields(kind: Any) -> Reader:
     readers = {field.name: _reader(hints[field.name]) for field in given}
     required = {f.name for f in given if f.default is MISSING and f.default_factory is MISSING}
 
+    read_known = _object(readers.get)
+
     def read(data: Any) -> Any:
-        if type(data) is not dict:
-            raise _no("an object", data)
-        values: dict[str, Any] = {}
-        name = ""
-        try:
-            for name, item in data.items():
-                read_item = readers.get(name)
-                if read_item is not None:
-                    values[name] = read_item(item)
-        except _Misfit as misfit:
-            misfit.steps.append(f".{name}")
-            raise
+        values = read_known(data)
         if not required <= values.keys():
             missing = next(field for field in readers if field in required - values.keys())
             raise _Misfit(f"has no {missing!r}")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
+from app.console.damage import damage
 from app.console.verdicts import Wanted, as_markdown, as_text, code, files, write
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.verify import read_whole
@@ -21,8 +22,7 @@ def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[st
     """What to print and the exit code; ResultsError for a folder that is none."""
     whole = [read_whole(Path(path)) for path in (first, second)]
     one, other = (side_of(each.run) for each in whole)
-    damaged = [f"{each.run.path}: {told}" for each in whole for told in each.left_out]
-    found = replace(compare_runs(one, other, band), damaged=tuple(damaged))
+    found = replace(compare_runs(one, other, band), damaged=damage(whole))
     if not found.cases and not found.lost:
         _refuse_imported(one, other)
         raise PlanError(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, suggestion
-from app.console.verify import with_damage
+from app.console.damage import with_damage
 from app.results.measured import Measured
 from app.results.rows import Rows
 from app.results.run import Run

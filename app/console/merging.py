@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from app.cases.errors import PlanError
+from app.console.damage import DAMAGED, OK
 from app.console.exporting import export, formats_of
 from app.console.hosts_together import together_tables, write_together
 from app.console.rates import write_rates
@@ -20,8 +21,6 @@ from app.results.plans_together import together as plans_together
 from app.results.rates_found import rates_found
 from app.results.rows import Rows
 from app.sweep.begin import new_path
-
-OK, LEFT_OUT = 0, 1
 
 
 def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
@@ -56,7 +55,7 @@ def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
         (*left_out, *made.sentences),
         together_tables(together),
     )
-    return told, LEFT_OUT if left_out else OK
+    return told, DAMAGED if left_out else OK
 
 
 def _source(word: str) -> Source:

@@ -1,16 +1,14 @@
-"""`--verify DIR`: what is damaged in a run folder, a line for each, and what to do about it; and
-what other commands left out of a damaged one."""
+"""`--verify DIR`: what is damaged in a run folder, a line for each, and what to do about it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
+from app.console.damage import DAMAGED, OK
 from app.results.exports.verified import exported
 from app.results.plain import printable
-from app.results.verify import Verified, Whole, verify
-
-OK, DAMAGED = 0, 1
+from app.results.verify import Verified, verify
 
 
 def verified(folder: str) -> tuple[str, int]:
@@ -18,13 +16,6 @@ def verified(folder: str) -> tuple[str, int]:
     found = verify(Path(folder), exported)
     lines = [printable(line) for line in _lines(found)]
     return "".join(f"{line}\n" for line in lines), DAMAGED if found.damaged else OK
-
-
-def with_damage(told: str, runs: Sequence[Whole]) -> tuple[str, int]:
-    """What is `told` of runs, then a line for each thing in them that is damaged, and the exit
-    code."""
-    lines = [f"{run.run.path}: {sentence}" for run in runs for sentence in run.left_out]
-    return told + "".join(f"{printable(line)}\n" for line in lines), DAMAGED if lines else OK
 
 
 def _lines(found: Verified) -> Iterator[str]:

@@ -23,7 +23,6 @@ from app.gui.views import VIEWS, SeriesView, Views
 from app.results.card_run import CardRun
 from app.results.follow.details import CaseDetails
 from app.results.follow.state import RunState
-from exporters.types import GraphlapError
 
 BEAT_MS = 90
 QUIET_BEATS = 5
@@ -220,11 +219,11 @@ class RunFeed(QObject):
         known = 0 if self.state is None else len(self.state.damaged)
         self.state = state
         if state.problem is not None:
-            self.failed.emit(GraphlapError(state.problem.cause, state.problem.remedy))
+            self.failed.emit(state.problem.error)
             self.changed.emit(state)
             return
         for damaged in state.damaged[known : known + 1]:  # all of them stand below the tool bar
-            self.failed.emit(GraphlapError(damaged.cause, damaged.remedy))
+            self.failed.emit(damaged.error)
         chosen = set(state.shown)
         shown = [one for one in state.series if one.key in chosen]
         self.shown.emit(shown)

@@ -18,11 +18,11 @@ from app.cases.disk import unwritable
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.cases.status import STATUSES
+from app.console.damage import with_damage
 from app.console.hosts_together import HEADING as TOGETHER
 from app.console.hosts_together import together_sentences
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said, without_winners
-from app.console.verify import with_damage
 from app.machine.environment import graphlap_version
 from app.report import card, figures, hosts, reach
 from app.report.besides import besides, searched

@@ -6,6 +6,7 @@ this table.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -118,6 +119,16 @@ def read(data: Any, schema: int) -> Line | None:
         case Operators():
             _refuse_path(line.file, levels=2)
     return line
+
+
+def parsed(text: bytes, schema: int) -> Line | None:
+    """`read` of a line as it stands in a journal; CodecError says what is wrong with it."""
+    try:
+        return read(json.loads(text), schema)
+    except json.JSONDecodeError:
+        raise CodecError("it is no JSON") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CodecError(str(error)) from None
 
 
 def _refuse_path(name: str, levels: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.cases.errors import ResultsError
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -11,3 +13,8 @@ class Problem:
 
     cause: str
     remedy: str
+
+    @property
+    def error(self) -> ResultsError:
+        """For who shows errors."""
+        return ResultsError(self.cause, self.remedy)

@@ -18,6 +18,7 @@ from app.results.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manife
 from app.results.regular import open_file, read_file
 from app.results.run import Run
 from app.results.soundness import sound
+from exporters.codec import CodecError
 
 
 def read_run(path: Path) -> Run:
@@ -96,12 +97,11 @@ class JournalReader:
 
     def _understood(self, path: Path, number: int, text: bytes) -> lines.Line | None:
         try:
-            return lines.read(json.loads(text), self.ledger.manifest.schema_version)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
+            return lines.parsed(text, self.ledger.manifest.schema_version)
+        except CodecError as error:
             self.damaged.append(
                 ResultsError(
-                    f"line {number} of {path} is damaged ({told})",
+                    f"line {number} of {path} is damaged ({error})",
                     "remove that line and resume the run",
                 )
             )

@@ -139,12 +139,11 @@ def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
         return
     for number, text in enumerate(whole, 1):
         try:
-            yield lines.read(json.loads(text), schema)
-        except (CodecError, ValueError, KeyError, TypeError, RecursionError) as error:
-            told = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
+            yield lines.parsed(text, schema)
+        except CodecError as error:
             yield Finding(
                 name,
-                f"line {number} is damaged ({told})",
+                f"line {number} is damaged ({error})",
                 f"remove that line, then {_RESUME} measures again what it told of",
             )
     if torn:

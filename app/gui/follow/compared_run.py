@@ -11,7 +11,6 @@ from app.results.compare import RunSide
 from app.results.figures import ranked
 from app.results.follow.state import RunState
 from app.results.hosts import environments
-from exporters.types import GraphlapError
 
 
 class ComparedRun(QObject):
@@ -56,11 +55,10 @@ class ComparedRun(QObject):
         """Both runs if either has moved since they were told last, else None."""
         state = self._follower.take() if self._follower else None
         if state is not None and state.problem is not None:
-            self.failed.emit(GraphlapError(state.problem.cause, state.problem.remedy))
+            self.failed.emit(state.problem.error)
         elif state is not None:
             if self._state is None and state.damaged:
-                damaged = state.damaged[0]
-                self.failed.emit(GraphlapError(damaged.cause, damaged.remedy))
+                self.failed.emit(state.damaged[0].error)
             self._state = state
         second = self._state
         if second is None:
