@@ -141,11 +141,14 @@ async def _listen(link: Link, worker: str, job: HostJob, told: _Once, silence_s:
 
 
 async def _fail(task: Future) -> None:
-    """Raise if Dask does not run the task; a result is told by the worker's messages."""
-    try:
-        await task
-    except Exception as error:
-        raise CarrierError(f"the scheduler dropped the job ({error})") from None
+    """Raise if Dask does not run the task; its result comes with the worker's messages.
+
+    The result itself is never fetched. A client has one fetch in flight for all its tasks, so
+    cancelling it at the end of one job would cancel it for every other job too.
+    """
+    error = await task.exception()
+    if error is not None or task.status != "finished":
+        raise CarrierError(f"the scheduler dropped the job ({error or task.status})")
     await asyncio.Event().wait()
 
 

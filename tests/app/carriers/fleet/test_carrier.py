@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -66,6 +67,32 @@ def test_a_job_comes_back_whole_and_its_file_is_brought_once(
     second = Heard()
     carrier.run("alpha", job("whole.1.0", files=(file,)), second)
     assert second.ended().how == "exit code 0"
+
+
+def test_the_end_of_a_job_cancels_nothing_of_the_next(
+    carrier: DaskCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results are fetched slowly and messages arrive late, so that the order is always the same."""
+    client, ask = carrier._link._client, carrier._link.ask
+    fetch = client._gather_remote
+
+    async def fetch_slowly(*arguments: Any) -> Any:
+        await asyncio.sleep(1.0)
+        return await fetch(*arguments)
+
+    async def ask_slowly(worker: str, what: str, within_s: float, **values: Any) -> Any:
+        answer = await ask(worker, what, within_s, **values)
+        if what == "hear":
+            await asyncio.sleep(0.5)
+        return answer
+
+    monkeypatch.setattr(client, "_gather_remote", fetch_slowly)
+    monkeypatch.setattr(carrier._link, "ask", ask_slowly)
+    carrier.doctor()
+    for number in range(2):
+        heard = Heard()
+        carrier.run("alpha", job(f"after.{number}.0"), heard)
+        assert heard.ended().how == "exit code 0"
 
 
 def test_the_child_finds_what_a_local_one_finds(carrier: DaskCarrier, tmp_path: Path) -> None:
