@@ -1,8 +1,9 @@
-"""What holds for all tests: how values are drawn, one cache of exports, what begins first."""
+"""What holds for all tests: how values are drawn, one cache of exports, the order of tests."""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 from pathlib import Path
 
@@ -29,6 +30,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "exported"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, so that at the end no core waits for another."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shuffle",
+        type=int,
+        metavar="SEED",
+        help="run the tests in a random order drawn from SEED: no test may depend on another",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest first, so that at the end no core waits for another; shuffled on request."""
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        random.Random(seed).shuffle(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
