@@ -15,6 +15,7 @@ from exporters.complaint import first_line
 from exporters.made import Made
 from exporters.precision.graphs import (
     checked,
+    constants_as_tensors,
     is_half_already,
     loaded,
     quiet,
@@ -34,6 +35,7 @@ def to_fp16(folder: Path, name: str, graph: Path) -> Made:
     if is_half_already(proto):
         return checked(name, saved(proto, folder), "fp16", [])
     tidy_weights(proto)
+    constants_as_tensors(proto)
     try:
         with quiet():
             nodes = len(proto.graph.node)

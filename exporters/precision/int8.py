@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import ModelProto
+from onnx import ModelProto, numpy_helper
 
 from exporters.complaint import first_line
 from exporters.files.nodes import all_nodes, node_name, reads
@@ -142,7 +142,7 @@ def _quantized(
                 proto = onnx.version_converter.convert_version(proto, _FIRST_OPSET_PER_CHANNEL)
             onnx.save(proto, source)
             quant_pre_process(source, prepared, skip_symbolic_shape=True)
-            left = _name_sums_with_shapes(prepared)
+            left = [*_name_sums_with_shapes(prepared), *_name_limits_that_matter(prepared)]
             quantize_static(
                 prepared,
                 path,
@@ -185,6 +185,36 @@ def _name_sums_with_shapes(path: Path) -> list[str]:
             if node.op_type in _JOINING and read & of_shapes:
                 node.name = node_name(node)
                 found.append(node.name)
+    if found:
+        onnx.save(proto, path)
+    return found
+
+
+def _name_limits_that_matter(path: Path) -> list[str]:
+    """The Relu and Clip nodes that can't become the range of the tensor they read; one without a
+    name gets one in the file.
+
+    The quantiser gives that tensor the range of their output and takes the nodes away. So they
+    stay where a graph's output or an inner graph shows the tensor, and where a bound is not known
+    or excludes zero, which every range contains.
+    """
+    proto = onnx.load(path)
+    weights = {one.name: numpy_helper.to_array(one) for one in proto.graph.initializer}
+    shown = {one.name for one in proto.graph.output}
+    shown |= {name for node in proto.graph.node for name in set(reads(node)) - {*node.input}}
+    found = []
+    for node in proto.graph.node:
+        if node.op_type not in ("Clip", "Relu"):
+            continue
+        bounds = [weights.get(name) for name in node.input[1:] if name]
+        low, high = (
+            weights.get(name, np.float32(0)) if name else np.float32(0)
+            for name in (*node.input[1:], "", "")[:2]
+        )
+        unknown = any(bound is None for bound in bounds)
+        if node.input[0] in shown or unknown or np.any(low > 0) or np.any(high < 0):
+            node.name = node_name(node)
+            found.append(node.name)
     if found:
         onnx.save(proto, path)
     return found
