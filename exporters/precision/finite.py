@@ -28,7 +28,7 @@ def finite_cast(array: np.ndarray, dtype: Any) -> np.ndarray:
 def limit_constants(proto: ModelProto, dtype: Any) -> None:
     """Limit what all graphs and functions of the model hold in float32 and float64 to the finite
     numbers of `dtype`, in place: what is left wide is cast to it in each run."""
-    for tensor in _tensors(proto):
+    for tensor in all_tensors(proto):
         if tensor.data_type in _HELD:
             _limit(tensor, dtype)
     for node in _nodes(proto):
@@ -58,7 +58,7 @@ def _limited(array: np.ndarray | np.float32, dtype: Any) -> np.ndarray:
     return np.where(overflown, np.copysign(largest, array), array).astype(np.asarray(array).dtype)
 
 
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+def all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
     """The graph and all that its nodes hold."""
     yield graph
     yield from _held_graphs(graph.node)
@@ -69,11 +69,11 @@ def _held_graphs(nodes: Any) -> Iterator[GraphProto]:
         for attribute in node.attribute:
             held = [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
             for inner in held:
-                yield from _graphs(inner)
+                yield from all_graphs(inner)
 
 
 def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
-    for graph in _graphs(proto.graph):
+    for graph in all_graphs(proto.graph):
         yield from graph.node
     for function in proto.functions:
         yield from function.node
@@ -81,8 +81,8 @@ def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
             yield from graph.node
 
 
-def _tensors(proto: ModelProto) -> Iterator[TensorProto]:
-    graphs = [*_graphs(proto.graph)]
+def all_tensors(proto: ModelProto) -> Iterator[TensorProto]:
+    graphs = [*all_graphs(proto.graph)]
     for function in proto.functions:
         graphs += _held_graphs(function.node)
     for graph in graphs:

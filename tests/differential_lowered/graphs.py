@@ -158,6 +158,7 @@ def padded(sketch: Sketch) -> str:
 def masked(sketch: Sketch) -> str:
     """Shares of attention under a mask of the lowest number; one row is masked whole."""
     source, dice = sketch.pick(2), sketch.dice
+    before = {*sketch.shapes}
     rows, size = sketch.shapes[source]
     lowest = np.float32(dice.pick([LOWEST, LOWEST, -1e9, -1e4, -np.inf]))
     mask = np.where(dice.rng.random((rows, size)) < 0.4, lowest, np.float32(0))
@@ -177,6 +178,9 @@ def masked(sketch: Sketch) -> str:
     else:
         held = sketch.hold(mask.astype(np.float32), "weight" if form == "weight" else "constant")
         scores = sketch.add("Add", [source, held], (rows, size))
+    # What a mask has lowered is for a Softmax alone: products of it overflow.
+    for name in {*sketch.shapes} - before:
+        del sketch.shapes[name]
     return sketch.add("Softmax", [scores], (rows, size), axis=1)
 
 

@@ -8,7 +8,8 @@ from bf16 operands, and what it gives is rounded to bf16.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from exporters.agreement import TOLERANCE, difference
 from exporters.inputs import cast_inputs
 from exporters.precision.bf16 import to_bf16
+from exporters.precision.finite import all_graphs, all_tensors
 from exporters.precision.fp8 import to_fp8
 from exporters.precision.fp16 import to_fp16
 from exporters.precision.graphs import MODEL
@@ -112,7 +114,7 @@ def _computed(
     proto: ModelProto, feeds: Mapping[str, np.ndarray], precision: Precision
 ) -> list[np.ndarray]:
     if precision == "bf16":
-        return run(widened(proto), feeds)
+        return run(widened(proto, TensorProto.BFLOAT16), feeds)
     specs = [
         TensorSpec(
             value.name,
@@ -121,12 +123,19 @@ def _computed(
         )
         for value in proto.graph.input
     ]
-    outputs = run(proto, cast_inputs(feeds, specs), optimised=precision == "int8")
+    fed = cast_inputs(feeds, specs)
+    if precision == "fp16":
+        proto, fed = widened(proto, TensorProto.FLOAT16), cast_inputs(fed, _wide(specs))
+    outputs = run(proto, fed, optimised=precision == "int8")
     return [np.asarray(array, np.float32) for array in outputs]
 
 
-def widened(proto: ModelProto) -> ModelProto:
-    """A bf16 graph as one of float32 whose tensors are rounded to bf16 after each node."""
+def _wide(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
+    return [replace(spec, dtype="float32") for spec in specs]
+
+
+def widened(proto: ModelProto, narrow_type: int) -> ModelProto:
+    """A graph of half precision as one of float32 whose tensors are rounded after each node."""
     inferred = onnx.shape_inference.infer_shapes(proto).graph
     values = (*inferred.value_info, *inferred.output, *inferred.input)
     types = {value.name: value.type.tensor_type.elem_type for value in values}
@@ -134,20 +143,26 @@ def widened(proto: ModelProto) -> ModelProto:
     made.CopyFrom(proto)
     graph = made.graph
     graph.ClearField("value_info")
-    for tensor in graph.initializer:
-        if tensor.data_type == TensorProto.BFLOAT16:
+    ends = [*graph.input, *(end for inner in all_graphs(graph) for end in inner.output)]
+    for value in ends:
+        if value.type.tensor_type.elem_type == narrow_type:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+    for tensor in all_tensors(made):
+        if tensor.data_type == narrow_type:
             array = numpy_helper.to_array(tensor).astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
     nodes = []
+    for inner in all_graphs(graph):
+        for node in inner.node:
+            for attribute in node.attribute:
+                if attribute.name == "to" and attribute.i == narrow_type:
+                    attribute.i = TensorProto.FLOAT
     for node in graph.node:
-        narrow = [name for name in node.output if types.get(name) == TensorProto.BFLOAT16]
-        for attribute in node.attribute:
-            if attribute.name == "to" and attribute.i == TensorProto.BFLOAT16:
-                attribute.i = TensorProto.FLOAT
+        narrow = [name for name in node.output if types.get(name) == narrow_type]
         node.output[:] = [f"{name}_exact" if name in narrow else name for name in node.output]
         nodes.append(node)
         for name in narrow:
-            cast = {"to": TensorProto.BFLOAT16}
+            cast = {"to": narrow_type}
             nodes.append(helper.make_node("Cast", [f"{name}_exact"], [f"{name}_short"], **cast))
             cast = {"to": TensorProto.FLOAT}
             nodes.append(helper.make_node("Cast", [f"{name}_short"], [name], **cast))

@@ -1,0 +1,217 @@
+"""A float32 graph made ready for ONNX Runtime's quantiser: rewritten, and nodes left in float32.
+
+The quantiser (1.31) gives wrong numbers, or none, for some forms of a graph. Each function here
+names the form and what would become of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import GraphProto, NodeProto, helper, numpy_helper
+
+from exporters.files.nodes import node_name, reads
+
+QUANTIZED_HERE = (
+    *("Add", "AveragePool", "Clip", "Concat", "Conv", "Flatten", "Gemm", "GlobalAveragePool"),
+    *("MatMul", "MaxPool", "Pad", "Relu", "Reshape", "Slice", "Split", "Squeeze", "Transpose"),
+    "Unsqueeze",
+)
+"""With 8-bit operands on both sides. The quantiser fails on norms per channel, and quantising what
+is no matrix work between them saves the way back to float32."""
+_PRODUCTS = ("Conv", "Gemm", "MatMul")
+_JOINING = ("Add", "Concat")
+_ASK_SHAPES = ("Shape", "Size")
+_KEEP_SCORES = ("Cast", "Div", "Mul", "Sub", "Where")
+"""Not quantised, and what lies before them may be the scores of a Softmax too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The nodes to leave in float32, by name, and the range of each tensor that has a fixed one."""
+
+    left: list[str]
+    ranges: Mapping[str, tuple[float, float]]
+
+
+def prepare(path: Path) -> Preparation:
+    """Rewrite the graph in the file; every node has a name afterwards."""
+    proto = onnx.load(path)
+    graph = proto.graph
+    taken = {node.name for node in graph.node}
+    for place, node in enumerate(graph.node):
+        if not node.name:
+            node.name = next(n for n in _names(node_name(node), place) if n not in taken)
+            taken.add(node.name)
+    _part_inputs_from_outputs(graph)
+    scores = _before_softmax(graph)
+    _part_biases(graph, scores)
+    _part_weights(graph)
+    left = {*_sums_with_shapes(graph), *_limits_that_matter(graph)}
+    left |= {n.name for n in _before_softmax(graph) if n.op_type not in _PRODUCTS}
+    onnx.save(proto, path)
+    # ONNX Runtime's kernel of a quantised Softmax overflows to 0 with a scale below 1/256.
+    softmax = {n.output[0]: (0.0, 1.0) for n in graph.node if n.op_type == "Softmax"}
+    return Preparation(sorted(left), softmax)
+
+
+def _names(wanted: str, place: int) -> Iterator[str]:
+    yield wanted
+    yield f"{wanted}_{place}"
+    while True:
+        wanted += "_"
+        yield f"{wanted}{place}"
+
+
+def _weights(graph: GraphProto) -> dict[str, np.ndarray]:
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+
+
+def _part_inputs_from_outputs(graph: GraphProto) -> None:
+    """An input that is an output too, or such a weight, is read through an Identity: the quantiser
+    would write the output itself, from a tensor that there is not."""
+    ends = {value.name for value in graph.output}
+    given = [value.name for value in (*graph.input, *graph.initializer)]
+    for name in dict.fromkeys(name for name in given if name in ends):
+        if not any(name in node.input for node in graph.node):
+            continue
+        inner = f"{name}_inside"
+        for node in graph.node:
+            node.input[:] = [inner if read == name else read for read in node.input]
+        graph.node.insert(0, helper.make_node("Identity", [name], [inner], inner))
+
+
+def _part_biases(graph: GraphProto, scores: list[NodeProto]) -> None:
+    """A Gemm's bias takes its factor beta, which the quantiser would drop. It is added by a node
+    of its own where it is a mask or no vector of the columns: a mask of the lowest number would
+    decide the product's scales, and the quantiser fails on a bias of another shape."""
+    weights = _weights(graph)
+    masked = {node.name for node in scores}
+    for place in reversed(range(len(graph.node))):
+        node = graph.node[place]
+        bias = (
+            weights.get(node.input[2]) if node.op_type == "Gemm" and len(node.input) > 2 else None
+        )
+        if bias is None:
+            continue
+        given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        weight = weights.get(node.input[1])
+        columns = weight.shape[0 if given.get("transB") else 1] if weight is not None else -1
+        is_vector = bias.shape == (columns,) and node.name not in masked
+        beta = np.float32(given.get("beta", 1.0))
+        if is_vector and beta == 1:
+            continue
+        scaled = f"{node.output[0]}_bias"
+        graph.initializer.append(numpy_helper.from_array(np.asarray(beta * bias), scaled))
+        _set_attribute(node, "beta", 1.0)
+        if is_vector:
+            node.input[2] = scaled
+            continue
+        product = f"{node.output[0]}_product"
+        add = helper.make_node("Add", [product, scaled], node.output, f"{node.name}_bias")
+        node.output[0] = product
+        del node.input[2:]
+        graph.node.insert(place + 1, add)
+
+
+def _set_attribute(node: NodeProto, name: str, value: float) -> None:
+    others = [attribute for attribute in node.attribute if attribute.name != name]
+    del node.attribute[:]
+    node.attribute.extend([*others, helper.make_attribute(name, value)])
+
+
+def _part_weights(graph: GraphProto) -> None:
+    """A weight that two nodes read with its channels along different axes, or as a weight and as
+    something else, is held twice: the quantiser scales it along one axis for both."""
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    copies: dict[tuple[str, str], str] = {}
+    first: dict[str, str] = {}
+    for node in graph.node:
+        for place, name in enumerate(node.input):
+            if name not in weights:
+                continue
+            use = _use(node, place)
+            if first.setdefault(name, use) == use:
+                continue
+            if (name, use) not in copies:
+                copies[name, use] = f"{name}_{use}"
+                copy = graph.initializer.add()
+                copy.CopyFrom(weights[name])
+                copy.name = copies[name, use]
+            node.input[place] = copies[name, use]
+
+
+def _use(node: NodeProto, place: int) -> str:
+    """How the quantiser treats a weight at this place: by the axis of its channels."""
+    if node.op_type not in _PRODUCTS or place == 0:
+        return "value"
+    if place == 2:
+        return "bias"
+    turned = any(a.name == "transB" and a.i for a in node.attribute)
+    return "rows" if node.op_type == "Conv" or turned else "columns"
+
+
+def _before_softmax(graph: GraphProto) -> list[NodeProto]:
+    """The nodes between the last products and a Softmax, and those products.
+
+    Eight bits of scores that a mask has lowered spare nothing of the scores.
+    """
+    maker = {name: node for node in graph.node for name in node.output}
+    found: dict[str, NodeProto] = {}
+    waiting = [node.input[0] for node in graph.node if node.op_type in ("Softmax", "LogSoftmax")]
+    while waiting:
+        node = maker.get(waiting.pop())
+        if node is None or node.name in found:
+            continue
+        if node.op_type in QUANTIZED_HERE:
+            found[node.name] = node
+        elif node.op_type not in _KEEP_SCORES:
+            continue
+        if node.op_type not in _PRODUCTS:
+            waiting += node.input
+    return list(found.values())
+
+
+def _sums_with_shapes(graph: GraphProto) -> Iterator[str]:
+    """The nodes that add or join data with what the inputs' shapes alone decide, as positions or
+    kinds of tokens.
+
+    With fixed axes that operand is a constant, of which 8 bits spare nothing, and OpenVINO 2026.4
+    fails on an Add that has it quantised.
+    """
+    weights = {tensor.name for tensor in graph.initializer}
+    of_data = {value.name for value in graph.input} - weights
+    of_shapes: set[str] = set()
+    for node in graph.node:
+        read = set(reads(node))
+        if node.op_type in _ASK_SHAPES or (read & of_shapes and not read & of_data):
+            of_shapes.update(node.output)
+        elif read & of_data:
+            of_data.update(node.output)
+            if node.op_type in _JOINING and read & of_shapes:
+                yield node.name
+
+
+def _limits_that_matter(graph: GraphProto) -> Iterator[str]:
+    """The Relu and Clip nodes that can't become the range of the tensor they read.
+
+    The quantiser gives that tensor the range of their output and takes the nodes away. So they
+    stay where a graph's output or an inner graph shows the tensor, and where a bound is not known
+    or excludes zero, which every range contains.
+    """
+    weights = _weights(graph)
+    shown = {value.name for value in graph.output}
+    shown |= {name for node in graph.node for name in set(reads(node)) - {*node.input}}
+    for node in graph.node:
+        if node.op_type not in ("Clip", "Relu"):
+            continue
+        low, high = (
+            weights.get(name) if name else np.float32(0) for name in [*node.input[1:], "", ""][:2]
+        )
+        known = low is not None and high is not None
+        if node.input[0] in shown or not known or np.any(low > 0) or np.any(high < 0):  # type: ignore[operator]
+            yield node.name
