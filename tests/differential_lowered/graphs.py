@@ -25,6 +25,7 @@ class Sketch:
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.weights: dict[str, np.ndarray] = {}
         self.feeds: dict[str, np.ndarray] = {}
+        self.masks: set[str] = set()
 
     def feed(self, *shape: int) -> str:
         name = f"in{len(self.feeds)}"
@@ -79,7 +80,8 @@ def matrix(sketch: Sketch) -> str:
     """A product with a weight that may be shared with another one, and its bias too."""
     dice, source = sketch.dice, sketch.pick(2)
     rows, size = sketch.shapes[source]
-    fitting = [n for n, w in sketch.weights.items() if w.ndim == 2 and w.shape == (size, size)]
+    held = {n: w for n, w in sketch.weights.items() if n not in sketch.masks}
+    fitting = [n for n, w in held.items() if w.shape == (size, size) and w.dtype == np.float32]
     if fitting and dice.chance(0.4):
         weight, width = dice.pick(fitting), size
     else:
@@ -91,7 +93,7 @@ def matrix(sketch: Sketch) -> str:
     if dice.chance(0.5):
         return sketch.add("MatMul", [source, weight], (rows, width))
     inputs = [source, weight]
-    biases = [n for n, w in sketch.weights.items() if w.shape == (width,)]
+    biases = [n for n, w in held.items() if w.shape == (width,) and w.dtype == np.float32]
     if dice.chance(0.7):
         shared = biases and dice.chance(0.5)
         inputs.append(dice.pick(biases) if shared else sketch.hold(sketch.normal(width)))
@@ -177,6 +179,7 @@ def masked(sketch: Sketch) -> str:
         scores = sketch.add("Add", [source, _chosen(sketch, mask.astype(np.float32))], (rows, size))
     else:
         held = sketch.hold(mask.astype(np.float32), "weight" if form == "weight" else "constant")
+        sketch.masks.add(held)
         scores = sketch.add("Add", [source, held], (rows, size))
     # What a mask has lowered is for a Softmax alone: products of it overflow.
     for name in {*sketch.shapes} - before:

@@ -164,6 +164,8 @@ def reduction(op: str, dice: Dice) -> Draw:
 def softmax(op: str, dice: Dice) -> Draw:
     opset = dice.opset(op)
     x = dice.floats(*dice.shape(0 if dice.chance(0.1) else 1)) * np.float32(dice.pick([1, 10]))
+    if op == "Hardmax":
+        x = np.nan_to_num(x, nan=0.5, posinf=np.inf, neginf=-np.inf)
     axis = dice.axis(x.ndim) if x.ndim and dice.chance(0.8) else None
     if opset < 11 and axis is not None:
         axis %= x.ndim
