@@ -29,7 +29,7 @@ from exporters.precision.graphs import (
     tidy_weights,
     titled,
 )
-from exporters.precision.quantiser import QUANTIZED_HERE, Preparation, prepare
+from exporters.precision.quantiser import QUANTIZED_HERE, prepare
 from exporters.types import NotBenchmarkable
 from exporters.user_data import Calibration
 
@@ -130,7 +130,7 @@ def _quantized(
                 activation_type=QuantType.QUInt8,
                 weight_type=QuantType.QInt8,
                 nodes_to_exclude=preparation.left,
-                extra_options={"TensorQuantOverrides": _overrides(preparation)},
+                extra_options={"TensorQuantOverrides": preparation.overrides},
             )
     except Exception as error:
         raise NotBenchmarkable(
@@ -140,13 +140,6 @@ def _quantized(
     quantized.graph.ClearField("value_info")
     restore_head(quantized, proto)
     return saved(quantized, folder)
-
-
-def _overrides(preparation: Preparation) -> dict[str, list[dict[str, np.float32]]]:
-    return {
-        name: [{"rmin": np.float32(low), "rmax": np.float32(high)}]
-        for name, (low, high) in preparation.ranges.items()
-    }
 
 
 def _executed_matrix_nodes(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -26,16 +27,20 @@ is no matrix work between them saves the way back to float32."""
 _PRODUCTS = ("Conv", "Gemm", "MatMul")
 _JOINING = ("Add", "Concat")
 _ASK_SHAPES = ("Shape", "Size")
+_EXTREME = 1e4
+"""What masks begin at: BERT's own is -10000."""
+_BOUNDED = ("Clip", "Max", "MaxPool", "Min", "Relu", "Sigmoid", "Softmax", "Tanh")
+"""What they give is not extreme where an operand is."""
 _KEEP_SCORES = ("Cast", "Div", "Mul", "Sub", "Where")
 """Not quantised, and what lies before them may be the scores of a Softmax too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """The nodes to leave in float32, by name, and the range of each tensor that has a fixed one."""
+    """The nodes to leave in float32, by name, and what the quantiser is to do with a tensor."""
 
     left: list[str]
-    ranges: Mapping[str, tuple[float, float]]
+    overrides: Mapping[str, list[dict[str, Any]]]
 
 
 def prepare(path: Path) -> Preparation:
@@ -53,10 +58,21 @@ def prepare(path: Path) -> Preparation:
     _part_weights(graph)
     left = {*_sums_with_shapes(graph), *_limits_that_matter(graph)}
     left |= {n.name for n in _before_softmax(graph) if n.op_type not in _PRODUCTS}
+    left |= set(_extreme_nodes(graph))
     onnx.save(proto, path)
-    # ONNX Runtime's kernel of a quantised Softmax overflows to 0 with a scale below 1/256.
-    softmax = {n.output[0]: (0.0, 1.0) for n in graph.node if n.op_type == "Softmax"}
-    return Preparation(sorted(left), softmax)
+    return Preparation(sorted(left), _overrides(graph))
+
+
+def _overrides(graph: GraphProto) -> dict[str, list[dict[str, Any]]]:
+    """ONNX Runtime's kernel of a quantised Softmax overflows to 0 with a scale below 1/256, and
+    that of a product takes no scales by channel of a stack of matrices."""
+    shares = {"rmin": np.float32(0), "rmax": np.float32(1)}
+    found = {n.output[0]: [shares] for n in graph.node if n.op_type == "Softmax"}
+    stacked = {name for name, array in _weights(graph).items() if array.ndim > 2}
+    for node in graph.node:
+        if node.op_type == "MatMul" and node.input[1] in stacked:
+            found[node.input[1]] = [{"symmetric": True}]
+    return found
 
 
 def _names(wanted: str, place: int) -> Iterator[str]:
@@ -101,7 +117,7 @@ def _part_biases(graph: GraphProto, scores: list[NodeProto]) -> None:
         given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         weight = weights.get(node.input[1])
         columns = weight.shape[0 if given.get("transB") else 1] if weight is not None else -1
-        is_vector = bias.shape == (columns,) and node.name not in masked
+        is_vector = bias.shape == (columns,) and node.name not in masked and not _is_extreme(bias)
         beta = np.float32(given.get("beta", 1.0))
         if is_vector and beta == 1:
             continue
@@ -174,6 +190,25 @@ def _before_softmax(graph: GraphProto) -> list[NodeProto]:
         if node.op_type not in _PRODUCTS:
             waiting += node.input
     return list(found.values())
+
+
+def _extreme_nodes(graph: GraphProto) -> Iterator[str]:
+    """The nodes that move or add what stands for infinity, such as a mask or what a MaxPool is
+    padded with: one step of 8 bits would be larger than all other values."""
+    extreme = {name for name, array in _weights(graph).items() if _is_extreme(array)}
+    for node in graph.node:
+        data = [*node.input[:1], *([] if node.op_type in _BOUNDED else node.input[1:])]
+        held = [a.t for a in node.attribute if a.HasField("t")]
+        reads_it = bool(extreme.intersection(data))
+        gives_it = reads_it or any(_is_extreme(numpy_helper.to_array(t)) for t in held)
+        if reads_it and node.op_type in QUANTIZED_HERE and node.op_type not in _PRODUCTS:
+            yield node.name
+        if gives_it and node.op_type not in (*_BOUNDED, *_PRODUCTS):
+            extreme.update(node.output)
+
+
+def _is_extreme(array: np.ndarray) -> bool:
+    return array.dtype.kind == "f" and bool(np.any(np.abs(array) >= _EXTREME))
 
 
 def _sums_with_shapes(graph: GraphProto) -> Iterator[str]:

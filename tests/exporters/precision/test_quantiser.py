@@ -131,3 +131,27 @@ def test_a_weight_that_is_read_along_both_axes_has_scales_for_each(tmp_path: Pat
     ]
     outputs = {"a": (ROWS, SIZE), "b": (ROWS, SIZE)}
     assert max(errors(tmp_path, nodes, {"w": weight}, outputs).values()) <= TOLERANCE
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.finfo(np.float32).min])
+def test_what_a_pool_is_padded_with_decides_no_scale(tmp_path: Path, value: float) -> None:
+    weights = {
+        "w": normal(SIZE, SIZE),
+        "shape": np.array([1, 1, ROWS, SIZE]),
+        "pads": np.array([0, 0, 1, 1, 0, 0, 1, 1]),
+        "value": np.float32(value),
+    }
+    nodes = [
+        product(),
+        helper.make_node("Reshape", ["h", "shape"], ["image"]),
+        helper.make_node("Pad", ["image", "pads", "value"], ["padded"]),
+        helper.make_node("MaxPool", ["padded"], ["y"], kernel_shape=[2, 2]),
+    ]
+    outputs = {"y": (1, 1, ROWS + 1, SIZE + 1)}
+    assert errors(tmp_path, nodes, weights, outputs)["y"] <= TOLERANCE
+
+
+def test_a_stack_of_weights_runs_in_int8(tmp_path: Path) -> None:
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    weights = {"w": normal(2, SIZE, 3)}
+    assert errors(tmp_path, nodes, weights, {"y": (2, ROWS, 3)})["y"] <= TOLERANCE
