@@ -17,7 +17,8 @@ import onnx
 import onnxruntime
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from exporters.agreement import TOLERANCE, difference
+from exporters.agreement import difference, tolerance_of
+from exporters.files.arithmetic import arithmetic
 from exporters.inputs import cast_inputs
 from exporters.precision.bf16 import to_bf16
 from exporters.precision.finite import all_graphs, all_tensors
@@ -57,11 +58,12 @@ def compare(draw: Draw, precision: Precision, dice: Dice) -> Outcome:
             got = _computed(converted, draw.feeds, precision)
         except Exception as error:
             return Outcome("disagrees", f"{type(error).__name__}: {str(error)[:300]}")
-    allowed = TOLERANCE["bf16 tensors" if precision == "bf16" else precision]
+    types = ("bf16", "bf16 tensors") if precision == "bf16" else (precision,)
+    allowed = tolerance_of(types, arithmetic(converted).depth, ())
     for value, ours, theirs in zip(draw.proto.graph.output, got, expected, strict=True):
         off = difference(np.asarray(ours), theirs).relative
         if off > allowed:
-            return Outcome("disagrees", f"{value.name} is off by {off:.3g}, {allowed} allowed")
+            return Outcome("disagrees", f"{value.name} is off by {off:.3g}, {allowed:.3g} allowed")
     return Outcome("agrees")
 
 

@@ -11,6 +11,8 @@ from runtimes.fpga.numerics.operator import Call, Kernel, Refused, operator
 @operator("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", exact=True)
 def reshape(call: Call) -> Kernel:
     """All of these are the graph's own fixed output shape over the same values."""
+    if call.node.op == "Squeeze" and call.has(1) and call.shape(1) == (0,):
+        raise Refused("its empty list of axes has two meanings")
     shape = call.output_shapes[0]
     return lambda x, _target=None: x.reshape(shape)
 
@@ -109,6 +111,9 @@ def pad(call: Call) -> Kernel:
     amounts = [(0, 0)] * rank
     for axis, before, after in zip(named, pads[: len(named)], pads[len(named) :], strict=True):
         amounts[axis] = (before, after)
+    for size, around in zip(call.shape(0), amounts, strict=True):
+        if size + sum(min(amount, 0) for amount in around) < 0:
+            raise Refused("its pads cut off more than an axis has")
     cut = tuple(slice(-min(b, 0), min(a, 0) or None) for b, a in amounts)
     added = [(max(b, 0), max(a, 0)) for b, a in amounts]
     fixed = float(finite_bf16(call.number("value", 0.0)))

@@ -71,6 +71,15 @@ LEFT: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
         {"w": random(2, 4, 3, 3)},
         {"auto_pad": "SAME_UPPER", "strides": [2], "output_padding": [1]},
     ),
+    "SAME with ceil_mode": (
+        "AveragePool",
+        X,
+        {},
+        {"kernel_shape": [2, 2], "strides": [2, 4], "ceil_mode": 1, "auto_pad": "SAME_UPPER"},
+    ),
+    "no axes to squeeze": ("Squeeze", X[:1], {"a": np.array([], np.int64)}, {}),
+    "pads that cut too much": ("Pad", X[0, 0, 0], {"p": np.array([-7, 8])}, {}),
+    "shares of nothing": ("Softmax", np.zeros((2, 0), np.float32), {}, {}),
     "a mean of nothing": ("ReduceMean", np.zeros((2, 0), np.float32), {"a": np.array([1])}, {}),
     "a product of nothing": (
         "Gemm",
