@@ -16,9 +16,14 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 _HELD = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
+def largest_of(dtype: Any) -> float:
+    """The largest finite number of a float type."""
+    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+
+
 def finite_cast(array: np.ndarray, dtype: Any) -> np.ndarray:
     """The array in a narrower float type; what is finite stays finite."""
-    largest = float(ml_dtypes.finfo(dtype).max)
+    largest = largest_of(dtype)
     with np.errstate(over="ignore"):
         cast = array.astype(dtype)
     overflown = np.isinf(cast) & np.isfinite(array)
@@ -51,7 +56,7 @@ def _limited(array: np.ndarray | np.float32, dtype: Any) -> np.ndarray:
 
     What float32 itself rounds to infinity is an infinity to all that reads it.
     """
-    largest = float(ml_dtypes.finfo(dtype).max)
+    largest = largest_of(dtype)
     with np.errstate(over="ignore"):
         single = np.asarray(array, np.float32)
         overflown = np.isinf(single.astype(dtype)) & np.isfinite(single)

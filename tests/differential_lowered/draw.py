@@ -64,7 +64,7 @@ class Dice:
     def floats(self, *shape: int) -> np.ndarray:
         """Normal numbers; small whole numbers where the draw is about ties, and values at the
         ends of the formats where it is about those."""
-        values = np.asarray(self.rng.standard_normal(shape), np.float32)
+        values: np.ndarray = np.asarray(self.rng.standard_normal(shape), np.float32)
         if self.ties:
             values = np.asarray(self.rng.integers(-3, 4, shape), np.float32) / 2
         if self.special and values.size:
@@ -111,7 +111,7 @@ def node_draw(
     dice: Dice,
     op: str,
     opset: int,
-    inputs: Sequence[np.ndarray | None],
+    inputs: Sequence[np.ndarray | np.generic | None],
     attributes: Mapping[str, Any] | None = None,
     outputs: Sequence[int] = (TensorProto.FLOAT,),
     parameters: Sequence[int] = (),
@@ -122,7 +122,8 @@ def node_draw(
     names = [f"x{i}" if array is not None else "" for i, array in enumerate(inputs)]
     while names and not names[-1]:
         names.pop()
-    held, feeds = {}, {}
+    held: dict[str, np.ndarray] = {}
+    feeds: dict[str, np.ndarray] = {}
     for place, (name, array) in enumerate(zip(names, inputs, strict=False)):
         if array is not None:
             is_constant = dice.chance(0.9 if place in parameters else 0.25)

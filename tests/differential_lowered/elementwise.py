@@ -132,8 +132,7 @@ def where(dice: Dice) -> Draw:
     if dice.chance(0.2):
         a, b, kind = a > 0, b > 0, BOOL
     if dice.chance(0.1):
-        a, b, kind = (np.zeros(v.shape, np.int64) for v in (a, b)), None, TensorProto.INT64
-        a, b = a
+        a, b, kind = a.astype(np.int64) * 0, b.astype(np.int64) * 0, TensorProto.INT64
     return node_draw(
         dice, "Where", dice.opset("Where"), [mask, np.asarray(a), np.asarray(b)], outputs=[kind]
     )
@@ -153,7 +152,7 @@ def cast(dice: Dice) -> Draw:
         values = np.nan_to_num(values, posinf=3, neginf=3).clip(-2e9, 2e9)
         values = values.clip(0, None) if np.dtype(kind).kind == "u" else values
     with np.errstate(all="ignore"):
-        x = np.asarray(values).astype(kind)
+        x: np.ndarray = np.asarray(values).astype(kind)
     to = dice.pick(_CAST_TO)
     return node_draw(dice, "Cast", dice.opset("Cast"), [x], {"to": to}, [to])
 

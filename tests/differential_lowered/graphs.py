@@ -33,16 +33,17 @@ class Sketch:
         self.shapes[name] = shape
         return name
 
-    def hold(self, array: np.ndarray, form: str = "") -> str:
+    def hold(self, value: np.ndarray | np.generic, form: str = "") -> str:
         """A constant in any of the forms that a graph may hold it in."""
+        array = np.asarray(value)
         name = f"c{len(self.weights) + len(self.nodes)}"
         form = form or self.dice.pick([*_HELD, "weight", "weight"])
         if form == "value_floats" and array.ndim == 1 and self.opset >= 12 and array.size:
             node = helper.make_node("Constant", [], [name], value_floats=array.tolist())
             self.nodes.append(node)
         elif form == "constant":
-            value = onnx.numpy_helper.from_array(array)
-            self.nodes.append(helper.make_node("Constant", [], [name], value=value))
+            held = onnx.numpy_helper.from_array(array)
+            self.nodes.append(helper.make_node("Constant", [], [name], value=held))
         else:
             self.weights[name] = array
         return name

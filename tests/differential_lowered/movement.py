@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -177,7 +178,7 @@ def slice_(dice: Dice) -> Draw:
         attributes = {"starts": starts, "ends": ends, "axes": listed}
         return node_draw(dice, "Slice", opset, [x], attributes, [kind])
     steps = [dice.pick([1, 1, 2, -1, -2, 3, -3, 2**31 - 1, -(2**31)]) for _ in axes]
-    index = dice.pick([np.int32, np.int64])
+    index: type[np.signedinteger[Any]] = dice.pick([np.int32, np.int64])
 
     def whole(values: list[int]) -> np.ndarray:
         limits = np.iinfo(index)
@@ -204,7 +205,7 @@ def pad(dice: Dice) -> Draw:
     count = x.ndim if axes is None else len(axes)
     low = -2 if dice.chance(0.3) else 0
     pads = [dice.integer(low, 3) for _ in range(2 * count)]
-    attributes = {"mode": mode if mode != "constant" or dice.chance(0.5) else None}
+    attributes: dict[str, Any] = {"mode": mode if mode != "constant" or dice.chance(0.5) else None}
     value = dice.pick([None, 1.5, -np.inf, -3.4028234663852886e38])
     if opset < 11:
         attributes |= {"pads": pads, "value": value}

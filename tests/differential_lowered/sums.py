@@ -133,7 +133,7 @@ def gemm(dice: Dice) -> Draw:
     b = dice.floats(*((n, k) if turn_b else (k, n)))
     opset = dice.opset("Gemm")
     c = dice.floats(*dice.broadcast((m, n)))
-    given = {"transA": turn_a, "transB": turn_b}
+    given: dict[str, Any] = {"transA": turn_a, "transB": turn_b}
     given |= {name: dice.pick([None, 0.5, 0.0, -2.0]) for name in ("alpha", "beta")}
     keeps = opset < 11 or dice.chance(0.7)
     return node_draw(dice, "Gemm", opset, [a, b, c if keeps else None], given)
@@ -192,7 +192,7 @@ def layer_normalization(dice: Dice) -> Draw:
     shape = x.shape[axis % x.ndim :]
     scale = dice.floats(*(shape if dice.chance(0.7) else dice.broadcast(shape)))
     bias = dice.floats(*shape) if dice.chance(0.6) else None
-    given = {"axis": axis if axis != -1 or dice.chance(0.5) else None}
+    given: dict[str, Any] = {"axis": axis if axis != -1 or dice.chance(0.5) else None}
     given |= {"epsilon": dice.pick([None, 1e-3]), "stash_type": dice.pick([None, None, 1])}
     outputs = [FLOAT, FLOAT, FLOAT][: dice.pick([1, 1, 1, 2, 3])]
     opset = dice.opset("LayerNormalization")
@@ -242,7 +242,7 @@ def lrn(dice: Dice) -> Draw:
     # ONNX Runtime subtracts what leaves its window, and an infinity never leaves.
     dice.special = False
     x = dice.floats(*dice.shape(3, 4, 6))
-    given = {"size": dice.integer(1, 5), "alpha": dice.pick([None, 0.5, 1e-3])}
+    given: dict[str, Any] = {"size": dice.integer(1, 5), "alpha": dice.pick([None, 0.5, 1e-3])}
     given |= {"beta": dice.pick([None, 0.5]), "bias": dice.pick([None, 2.0])}
     return node_draw(dice, "LRN", dice.opset("LRN"), [x], given)
 

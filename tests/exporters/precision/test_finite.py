@@ -12,7 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from exporters.inputs import cast_inputs
 from exporters.precision.bf16 import to_bf16
-from exporters.precision.finite import finite_cast, limit_constants
+from exporters.precision.finite import finite_cast, largest_of, limit_constants
 from exporters.precision.fp8 import to_fp8
 from exporters.precision.fp16 import to_fp16
 from exporters.precision.graphs import MODEL
@@ -102,7 +102,7 @@ def test_attention_masked_by_the_lowest_number_is_no_nan_in_half_precision(
 def test_only_finite_numbers_are_limited(dtype: type) -> None:
     array = np.array([LOWEST, -LOWEST, np.inf, -np.inf, np.nan, 1e-45, 0, 1], np.float32)
     cast = finite_cast(array, dtype).astype(np.float64)
-    largest = float(ml_dtypes.finfo(dtype).max)
+    largest = largest_of(dtype)
     assert cast[:4].tolist() == [-largest, largest, np.inf, -np.inf]
     assert np.isnan(cast[4])
     assert (cast[5:] >= 0).all()
@@ -123,7 +123,7 @@ def test_sparse_constants_are_limited() -> None:
     proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [4]))
     limit_constants(proto, ml_dtypes.bfloat16)
     limited = numpy_helper.to_array(proto.graph.sparse_initializer[0].values)
-    assert limited.tolist() == [-float(ml_dtypes.finfo(ml_dtypes.bfloat16).max), 2]
+    assert limited.tolist() == [-largest_of(ml_dtypes.bfloat16), 2]
 
 
 def test_inputs_in_float16_stay_finite() -> None:
