@@ -66,7 +66,7 @@ def prepare(path: Path) -> Preparation:
 def _overrides(graph: GraphProto) -> dict[str, list[dict[str, Any]]]:
     """ONNX Runtime's kernel of a quantised Softmax overflows to 0 with a scale below 1/256, and
     that of a product takes no scales by channel of a stack of matrices."""
-    shares = {"rmin": np.float32(0), "rmax": np.float32(1)}
+    shares: dict[str, Any] = {"rmin": np.float32(0), "rmax": np.float32(1)}
     found = {n.output[0]: [shares] for n in graph.node if n.op_type == "Softmax"}
     stacked = {name for name, array in _weights(graph).items() if array.ndim > 2}
     for node in graph.node:

@@ -269,7 +269,7 @@ IMAGES: tuple[Step, ...] = (
 
 def flat(dice: Dice) -> Draw:
     """Products of matrices and what lies between them."""
-    sketch = Sketch(dice, dice.pick([9, 10, 11, 13, 17, 18, 20, 21]))
+    sketch = Sketch(dice, dice.pick([9, 10, 11, 13, 17, 18, 20, 21, 23]))
     sketch.feed(dice.integer(2, 4), dice.integer(3, 8))
     if dice.chance(0.3):
         sketch.feed(*sketch.shapes["in0"])
@@ -281,7 +281,7 @@ def flat(dice: Dice) -> Draw:
 
 def images(dice: Dice) -> Draw:
     """Convolutions and what lies between them."""
-    sketch = Sketch(dice, dice.pick([10, 11, 13, 17, 18, 20, 21]))
+    sketch = Sketch(dice, dice.pick([10, 11, 13, 17, 18, 20, 21, 23]))
     sketch.feed(1, dice.integer(2, 4), 6, 6)
     convolved(sketch)
     for _ in range(dice.integer(1, 6)):
@@ -291,7 +291,7 @@ def images(dice: Dice) -> Draw:
 
 def attention(dice: Dice) -> Draw:
     """Shares under a mask between two products."""
-    sketch = Sketch(dice, dice.pick([11, 13, 17, 20, 21]))
+    sketch = Sketch(dice, dice.pick([11, 13, 17, 20, 21, 23]))
     sketch.feed(dice.integer(2, 4), dice.integer(3, 8))
     matrix(sketch)
     masked(sketch)

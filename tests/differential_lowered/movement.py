@@ -178,7 +178,8 @@ def slice_(dice: Dice) -> Draw:
         attributes = {"starts": starts, "ends": ends, "axes": listed}
         return node_draw(dice, "Slice", opset, [x], attributes, [kind])
     steps = [dice.pick([1, 1, 2, -1, -2, 3, -3, 2**31 - 1, -(2**31)]) for _ in axes]
-    index: type[np.signedinteger[Any]] = dice.pick([np.int32, np.int64])
+    indices: tuple[type[np.signedinteger[Any]], ...] = (np.int32, np.int64)
+    index = dice.pick(indices)
 
     def whole(values: list[int]) -> np.ndarray:
         limits = np.iinfo(index)
