@@ -103,35 +103,46 @@ def _part_inputs_from_outputs(graph: GraphProto) -> None:
 
 def _part_biases(graph: GraphProto, scores: list[NodeProto]) -> None:
     """A Gemm's bias takes its factor beta, which the quantiser would drop. It is added by a node
-    of its own where it is a mask or no vector of the columns: a mask of the lowest number would
-    decide the product's scales, and the quantiser fails on a bias of another shape."""
+    of its own where it is computed, is a mask or is no vector of the columns: beside a computed
+    one ONNX Runtime has no product in 8 bits, a mask of the lowest number would decide the
+    product's scales, and the quantiser fails on a bias of another shape."""
     weights = _weights(graph)
     masked = {node.name for node in scores}
     for place in reversed(range(len(graph.node))):
         node = graph.node[place]
-        bias = (
-            weights.get(node.input[2]) if node.op_type == "Gemm" and len(node.input) > 2 else None
-        )
-        if bias is None:
+        if node.op_type != "Gemm" or len(node.input) < 3 or not node.input[2]:
             continue
         given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        weight = weights.get(node.input[1])
-        columns = weight.shape[0 if given.get("transB") else 1] if weight is not None else -1
-        is_vector = bias.shape == (columns,) and node.name not in masked and not _is_extreme(bias)
         beta = np.float32(given.get("beta", 1.0))
-        if is_vector and beta == 1:
+        added, bias = node.input[2], weights.get(node.input[2])
+        if bias is None and beta != 1:
             continue
-        scaled = f"{node.output[0]}_bias"
-        graph.initializer.append(numpy_helper.from_array(np.asarray(beta * bias), scaled))
-        _set_attribute(node, "beta", 1.0)
-        if is_vector:
-            node.input[2] = scaled
-            continue
+        if bias is not None:
+            if _is_vector(bias, weights.get(node.input[1]), given) and node.name not in masked:
+                if beta != 1:
+                    node.input[2] = _scaled(graph, node, bias, beta)
+                continue
+            added = _scaled(graph, node, bias, beta)
         product = f"{node.output[0]}_product"
-        add = helper.make_node("Add", [product, scaled], node.output, f"{node.name}_bias")
+        add = helper.make_node("Add", [product, added], node.output, f"{node.name}_bias")
         node.output[0] = product
         del node.input[2:]
         graph.node.insert(place + 1, add)
+
+
+def _is_vector(bias: np.ndarray, weight: np.ndarray | None, attributes: Mapping[str, Any]) -> bool:
+    """Whether it has one number of usual size for each column of the product."""
+    if weight is None or _is_extreme(bias):
+        return False
+    return bias.shape == (weight.shape[0 if attributes.get("transB") else 1],)
+
+
+def _scaled(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.float32) -> str:
+    """The name of a new weight, beta times the bias; the node's beta is 1 afterwards."""
+    name = f"{node.output[0]}_bias"
+    graph.initializer.append(numpy_helper.from_array(np.asarray(beta * bias), name))
+    _set_attribute(node, "beta", 1.0)
+    return name
 
 
 def _set_attribute(node: NodeProto, name: str, value: float) -> None:

@@ -155,3 +155,11 @@ def test_a_stack_of_weights_runs_in_int8(tmp_path: Path) -> None:
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
     weights = {"w": normal(2, SIZE, 3)}
     assert errors(tmp_path, nodes, weights, {"y": (2, ROWS, 3)})["y"] <= TOLERANCE
+
+
+def test_a_product_beside_a_computed_bias_runs_in_int8(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Abs", ["x"], ["size"]),
+        helper.make_node("Gemm", ["x", "w", "size"], ["y"]),
+    ]
+    assert errors(tmp_path, nodes, {"w": normal(SIZE, SIZE)}, {"y": (ROWS, SIZE)})["y"] <= TOLERANCE
