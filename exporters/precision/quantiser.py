@@ -47,11 +47,9 @@ def prepare(path: Path) -> Preparation:
     """Rewrite the graph in the file; every node has a name afterwards."""
     proto = onnx.load(path)
     graph = proto.graph
-    taken = {node.name for node in graph.node}
-    for place, node in enumerate(graph.node):
-        if not node.name:
-            node.name = next(n for n in _names(node_name(node), place) if n not in taken)
-            taken.add(node.name)
+    nodes = {node.name for node in graph.node}
+    for node in graph.node:
+        node.name = node.name or _free(node_name(node), nodes)
     _part_inputs_from_outputs(graph)
     scores = _before_softmax(graph)
     _part_biases(graph, scores)
@@ -75,12 +73,18 @@ def _overrides(graph: GraphProto) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _names(wanted: str, place: int) -> Iterator[str]:
-    yield wanted
-    yield f"{wanted}_{place}"
-    while True:
+def _free(wanted: str, taken: set[str]) -> str:
+    """The name, or one like it that is not taken; it is taken afterwards."""
+    while wanted in taken:
         wanted += "_"
-        yield f"{wanted}{place}"
+    taken.add(wanted)
+    return wanted
+
+
+def _tensors(graph: GraphProto) -> set[str]:
+    """The names of all tensors of the graph itself."""
+    names = {value.name for value in (*graph.input, *graph.initializer)}
+    return names | {name for node in graph.node for name in (*node.input, *node.output)}
 
 
 def _weights(graph: GraphProto) -> dict[str, np.ndarray]:
@@ -88,17 +92,23 @@ def _weights(graph: GraphProto) -> dict[str, np.ndarray]:
 
 
 def _part_inputs_from_outputs(graph: GraphProto) -> None:
-    """An input that is an output too, or such a weight, is read through an Identity: the quantiser
-    would write the output itself, from a tensor that there is not."""
+    """An input that is an output too is read through an Identity, and such a weight has a copy:
+    the quantiser would write the output itself, from a tensor that there is not."""
     ends = {value.name for value in graph.output}
-    given = [value.name for value in (*graph.input, *graph.initializer)]
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    given = [*(value.name for value in graph.input), *weights]
     for name in dict.fromkeys(name for name in given if name in ends):
         if not any(name in node.input for node in graph.node):
             continue
-        inner = f"{name}_inside"
+        inner = _free(f"{name}_inside", _tensors(graph))
         for node in graph.node:
             node.input[:] = [inner if read == name else read for read in node.input]
-        graph.node.insert(0, helper.make_node("Identity", [name], [inner], inner))
+        if name in weights:
+            copy = graph.initializer.add()
+            copy.CopyFrom(weights[name])
+            copy.name = inner
+        else:
+            graph.node.insert(0, helper.make_node("Identity", [name], [inner], inner))
 
 
 def _part_biases(graph: GraphProto, scores: list[NodeProto]) -> None:
@@ -123,7 +133,7 @@ def _part_biases(graph: GraphProto, scores: list[NodeProto]) -> None:
                     node.input[2] = _scaled(graph, node, bias, beta)
                 continue
             added = _scaled(graph, node, bias, beta)
-        product = f"{node.output[0]}_product"
+        product = _free(f"{node.output[0]}_product", _tensors(graph))
         add = helper.make_node("Add", [product, added], node.output, f"{node.name}_bias")
         node.output[0] = product
         del node.input[2:]
@@ -139,7 +149,7 @@ def _is_vector(bias: np.ndarray, weight: np.ndarray | None, attributes: Mapping[
 
 def _scaled(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.float32) -> str:
     """The name of a new weight, beta times the bias; the node's beta is 1 afterwards."""
-    name = f"{node.output[0]}_bias"
+    name = _free(f"{node.output[0]}_bias", _tensors(graph))
     graph.initializer.append(numpy_helper.from_array(np.asarray(beta * bias), name))
     _set_attribute(node, "beta", 1.0)
     return name
@@ -165,7 +175,7 @@ def _part_weights(graph: GraphProto) -> None:
             if first.setdefault(name, use) == use:
                 continue
             if (name, use) not in copies:
-                copies[name, use] = f"{name}_{use}"
+                copies[name, use] = _free(f"{name}_{use}", _tensors(graph))
                 copy = graph.initializer.add()
                 copy.CopyFrom(weights[name])
                 copy.name = copies[name, use]

@@ -164,10 +164,9 @@ def widened(proto: ModelProto, narrow_type: int) -> ModelProto:
         node.output[:] = [f"{name}_exact" if name in narrow else name for name in node.output]
         nodes.append(node)
         for name in narrow:
-            cast = {"to": narrow_type}
-            nodes.append(helper.make_node("Cast", [f"{name}_exact"], [f"{name}_short"], **cast))
-            cast = {"to": TensorProto.FLOAT}
-            nodes.append(helper.make_node("Cast", [f"{name}_short"], [name], **cast))
+            short = f"{name}_short"
+            nodes.append(helper.make_node("Cast", [f"{name}_exact"], [short], to=narrow_type))
+            nodes.append(helper.make_node("Cast", [short], [name], to=TensorProto.FLOAT))
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(copies)

@@ -83,10 +83,12 @@ def test_limits_that_exclude_zero_hold(tmp_path: Path, bounds: tuple[float, floa
     assert errors(tmp_path, nodes, weights, {"y": (ROWS, SIZE)})["y"] <= TOLERANCE
 
 
-def test_an_input_that_is_an_output_too_is_quantised_inside(tmp_path: Path) -> None:
+def test_an_input_or_a_weight_that_is_an_output_too_is_quantised_inside(tmp_path: Path) -> None:
     nodes = [product("y")]
-    outputs = {"y": (ROWS, SIZE), "x": (ROWS, SIZE)}
-    assert errors(tmp_path, nodes, {"w": normal(SIZE, SIZE)}, outputs)["x"] == 0
+    outputs = {"y": (ROWS, SIZE), "x": (ROWS, SIZE), "w": (SIZE, SIZE)}
+    found = errors(tmp_path, nodes, {"w": normal(SIZE, SIZE)}, outputs)
+    assert (found["x"], found["w"]) == (0, 0)
+    assert found["y"] <= TOLERANCE
 
 
 def test_shares_below_one_do_not_overflow(tmp_path: Path) -> None:

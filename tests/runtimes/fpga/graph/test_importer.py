@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -37,7 +38,7 @@ def dynamic() -> ModelBuilder:
     ],
 )
 def test_shapes_that_onnx_infers_nothing_of_are_those_of_the_inputs(
-    op: str, held: int, attributes: dict[str, int], opset: int
+    op: str, held: int, attributes: dict[str, Any], opset: int
 ) -> None:
     count = 2 if opset == 18 else 4
     weights = {f"w{i}": np.ones(count if held > 1 else 1, np.float32) for i in range(held)}
