@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -69,5 +70,13 @@ def cast_specs(specs: Sequence[TensorSpec], precision: Precision) -> tuple[Tenso
 def cast_inputs(
     arrays: Mapping[str, np.ndarray], specs: Sequence[TensorSpec]
 ) -> dict[str, np.ndarray]:
-    """Arrays in the dtypes of the specs."""
-    return {spec.name: arrays[spec.name].astype(spec.dtype) for spec in specs}
+    """Arrays in the dtypes of the specs; a float that is finite stays finite."""
+    return {spec.name: _cast(arrays[spec.name], np.dtype(spec.dtype)) for spec in specs}
+
+
+def _cast(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The lowest float32, with which attention is masked, would be minus infinity in float16."""
+    if array.dtype.kind == dtype.kind == "f" and dtype.itemsize < array.dtype.itemsize:
+        largest = np.finfo(dtype).max
+        array = np.where(np.isfinite(array), np.clip(array, -largest, largest), array)
+    return array.astype(dtype)

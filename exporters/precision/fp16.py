@@ -10,11 +10,13 @@ from pathlib import Path
 
 import onnx
 from onnx import TensorProto
+from onnx.inliner import inline_local_functions
 
 from exporters.complaint import first_line
 from exporters.made import Made
 from exporters.precision.graphs import (
     checked,
+    constants_as_tensors,
     is_half_already,
     loaded,
     quiet,
@@ -33,7 +35,10 @@ def to_fp16(folder: Path, name: str, graph: Path) -> Made:
     proto = loaded(name, graph)
     if is_half_already(proto):
         return checked(name, saved(proto, folder), "fp16", [])
+    if proto.functions:
+        proto = inline_local_functions(proto)
     tidy_weights(proto)
+    constants_as_tensors(proto)
     try:
         with quiet():
             nodes = len(proto.graph.node)

@@ -202,5 +202,7 @@ def _along(scale: np.ndarray, array: np.ndarray, axis: int | None) -> np.ndarray
 
 
 def _scale(largest: np.ndarray | np.float32) -> np.ndarray:
-    """What fp8's largest number stands for; 1 where all is zero."""
-    return np.asarray(np.where(largest > 0, largest / _LARGEST, 1.0), np.float32)
+    """What fp8's largest number stands for; 1 where all is zero, or so small that float32 has no
+    such scale."""
+    scale = np.asarray(largest, np.float32) / np.float32(_LARGEST)
+    return np.asarray(np.where(scale > 0, scale, 1.0), np.float32)

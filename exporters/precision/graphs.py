@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from exporters.files.nodes import node_name, reads
+from exporters.files.nodes import all_nodes, node_name, reads
 from exporters.made import Made
 from exporters.types import ExportError, NotBenchmarkable, Precision
 from exporters.validate import check_file
@@ -87,6 +87,16 @@ def constants_as_weights(proto: ModelProto) -> None:
         if tensor is not None:
             graph.initializer.append(tensor)
             del graph.node[place]
+
+
+def constants_as_tensors(proto: ModelProto) -> None:
+    """Write every Constant node of floats, in all graphs, with its one attribute `value`, which
+    alone the converter to fp16 knows."""
+    for node in all_nodes(proto):
+        if node.op_type == "Constant" and node.attribute[0].name in ("value_float", "value_floats"):
+            held = helper.get_attribute_value(node.attribute[0])
+            tensor = numpy_helper.from_array(np.asarray(held, np.float32))
+            node.attribute[0].CopyFrom(helper.make_attribute("value", tensor))
 
 
 def _constant(node: onnx.NodeProto) -> TensorProto | None:

@@ -14,7 +14,7 @@ import onnx
 from onnx import ModelProto
 
 from exporters.complaint import first_line
-from exporters.files.nodes import all_nodes, node_name, reads
+from exporters.files.nodes import all_nodes
 from exporters.files.unoptimised import plain, register_operators
 from exporters.made import Made
 from exporters.precision.graphs import (
@@ -29,6 +29,7 @@ from exporters.precision.graphs import (
     tidy_weights,
     titled,
 )
+from exporters.precision.quantiser import QUANTIZED_HERE, prepare
 from exporters.types import NotBenchmarkable
 from exporters.user_data import Calibration
 
@@ -46,30 +47,6 @@ _INT8_MATRIX_OPS = frozenset(
     }
 )
 _QUANTIZED_OPS = _INT8_MATRIX_OPS | {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
-# With 8-bit operands on both sides; ONNX Runtime's quantiser fails on norms per channel, and
-# quantising what is no matrix work between them saves the way back to float32.
-_QUANTIZED_HERE = (
-    "Add",
-    "AveragePool",
-    "Clip",
-    "Concat",
-    "Conv",
-    "Flatten",
-    "Gemm",
-    "GlobalAveragePool",
-    "MatMul",
-    "MaxPool",
-    "Pad",
-    "Relu",
-    "Reshape",
-    "Slice",
-    "Split",
-    "Squeeze",
-    "Transpose",
-    "Unsqueeze",
-)
-_JOINING = ("Add", "Concat")
-_ASK_SHAPES = ("Shape", "Size")
 _FIRST_OPSET_PER_CHANNEL = 13
 _KNOWN_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")
 
@@ -142,17 +119,18 @@ def _quantized(
                 proto = onnx.version_converter.convert_version(proto, _FIRST_OPSET_PER_CHANNEL)
             onnx.save(proto, source)
             quant_pre_process(source, prepared, skip_symbolic_shape=True)
-            left = _name_sums_with_shapes(prepared)
+            preparation = prepare(prepared)
             quantize_static(
                 prepared,
                 path,
                 _Reader(samples),
                 quant_format=QuantFormat.QDQ,
-                op_types_to_quantize=list(_QUANTIZED_HERE),
+                op_types_to_quantize=list(QUANTIZED_HERE),
                 per_channel=True,
                 activation_type=QuantType.QUInt8,
                 weight_type=QuantType.QInt8,
-                nodes_to_exclude=left,
+                nodes_to_exclude=preparation.left,
+                extra_options={"TensorQuantOverrides": preparation.overrides},
             )
     except Exception as error:
         raise NotBenchmarkable(
@@ -162,32 +140,6 @@ def _quantized(
     quantized.graph.ClearField("value_info")
     restore_head(quantized, proto)
     return saved(quantized, folder)
-
-
-def _name_sums_with_shapes(path: Path) -> list[str]:
-    """The nodes that add or join data with what the inputs' shapes alone decide, as positions or
-    kinds of tokens; one without a name gets one in the file.
-
-    With fixed axes that operand is a constant, of which 8 bits spare nothing, and OpenVINO 2026.4
-    fails on an Add that has it quantised.
-    """
-    proto = onnx.load(path)
-    weights = {one.name for one in proto.graph.initializer}
-    of_data = {one.name for one in proto.graph.input} - weights
-    of_shapes: set[str] = set()
-    found = []
-    for node in proto.graph.node:
-        read = set(reads(node))
-        if node.op_type in _ASK_SHAPES or (read & of_shapes and not read & of_data):
-            of_shapes.update(node.output)
-        elif read & of_data:
-            of_data.update(node.output)
-            if node.op_type in _JOINING and read & of_shapes:
-                node.name = node_name(node)
-                found.append(node.name)
-    if found:
-        onnx.save(proto, path)
-    return found
 
 
 def _executed_matrix_nodes(

@@ -13,6 +13,7 @@ import ml_dtypes
 from onnx import ModelProto, NodeProto, TensorProto, defs, helper, numpy_helper
 
 from exporters.files.nodes import reads
+from exporters.precision.finite import finite_cast, limit_constants
 from exporters.precision.graphs import constants_as_weights, opset_of, titled
 
 _NARROW = "tensor(bfloat16)"
@@ -31,6 +32,7 @@ def narrowed(proto: ModelProto, types: Mapping[str, int]) -> list[str]:
     bfloat16 does not tell whole numbers apart beyond 256.
     """
     constants_as_weights(proto)
+    limit_constants(proto, ml_dtypes.bfloat16)
     narrowing = _Narrowing(proto, types)
     exceptions = [titled(node) for node in [*proto.graph.node] if narrowing.take(node)]
     for value in proto.graph.output:
@@ -89,7 +91,7 @@ class _Narrowing:
             self._narrow[name] = self._free_name(f"{name}_bf16")
             weight = self._weights.get(name)
             if weight is not None:
-                array = numpy_helper.to_array(weight).astype(ml_dtypes.bfloat16)
+                array = finite_cast(numpy_helper.to_array(weight), ml_dtypes.bfloat16)
                 self._graph.initializer.append(numpy_helper.from_array(array, self._narrow[name]))
             else:
                 self._cast(name, self._narrow[name], TensorProto.BFLOAT16)

@@ -64,13 +64,23 @@ def build_module(factory: Factory) -> Built:
 
 
 def in_precision(module: torch.nn.Module, precision: Precision) -> torch.nn.Module:
-    """The module with all of its floats in that type; as it is for fp32."""
-    match precision:
-        case "fp16":
-            return module.half()
-        case "bf16":
-            return module.bfloat16()
-    return module
+    """The module with all of its floats in that type; as it is for fp32.
+
+    What is finite stays finite: the lowest float32, with which attention is masked, would be
+    minus infinity.
+    """
+    narrow = next((dtype for dtype, name in _PRECISIONS.items() if name == precision), None)
+    if narrow not in (torch.float16, torch.bfloat16):
+        return module
+    largest = torch.finfo(narrow).max
+    with torch.no_grad():
+        for tensor in (*module.parameters(), *module.buffers()):
+            if tensor.is_floating_point() and tensor.numel():
+                low, high = tensor.aminmax()
+                if not (low >= -largest and high <= largest):
+                    limited = tensor.clamp(-largest, largest)
+                    tensor.copy_(torch.where(tensor.isfinite(), limited, tensor))
+    return module.to(narrow)
 
 
 def module_precision(module: torch.nn.Module, inputs: Iterable[torch.Tensor]) -> str:

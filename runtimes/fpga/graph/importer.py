@@ -22,6 +22,7 @@ from exporters.complaint import first_line
 from exporters.semantics.evaluator import Evaluator
 from runtimes.faults import CompileFault, Unsupported
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
+from runtimes.fpga.graph.missing_types import missing_type
 
 STATES_KEY = "graphlap.states"
 AXES_KEY = "graphlap.axes"
@@ -125,13 +126,16 @@ class _Walk:
         shape_only = node.op_type in ("Shape", "Size") and not node.domain
         if shape_only and node.input[0] not in self.constants:
             self._keep(node.output[0], _shape_result(node, self.values[node.input[0]].shape))
-        elif all(i in self.constants for i in inputs) and node.op_type not in _RANDOM:
-            for output, array in zip(node.output, self._evaluate(node, name), strict=False):
-                if output:
-                    self._keep(output, array)
-        else:
+            return
+        known = all(i in self.constants for i in inputs) and node.op_type not in _RANDOM
+        arrays = self._evaluate(node) if known else None
+        if arrays is None:
             self._infer(node, name, schema)
             self.nodes.append(_node(node, name, schema.since_version))
+            return
+        for output, array in zip(node.output, arrays, strict=False):
+            if output:
+                self._keep(output, array)
 
     def _keep(self, name: str, array: np.ndarray) -> None:
         array = np.asarray(array)
@@ -140,7 +144,9 @@ class _Walk:
             helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
         )
 
-    def _evaluate(self, node: NodeProto, name: str) -> list[Any]:
+    def _evaluate(self, node: NodeProto) -> list[Any] | None:
+        """What a node gives that reads constants alone; None where the evaluator can't say, so
+        that it remains in the graph as a node."""
         inputs = [i for i in dict.fromkeys(node.input) if i]
         graph = helper.make_graph(
             [node],
@@ -151,11 +157,8 @@ class _Walk:
         model = helper.make_model(graph, opset_imports=self._opsets, ir_version=self._ir_version)
         try:
             results = Evaluator(model).run(None, {i: self.constants[i] for i in inputs})
-        except Exception as error:
-            raise CompileFault(
-                f"the constant {node.op_type} node {name!r} can't be computed ({error})",
-                "fold the file's constants first",
-            ) from error
+        except Exception:
+            return None
         pending = iter(results)
         return [next(pending) if output else None for output in node.output]
 
@@ -172,14 +175,21 @@ class _Walk:
                 opset_imports=self._opsets,
                 ir_version=self._ir_version,
             )
+        except onnx.checker.ValidationError:
+            # A version of the operator that ONNX has withdrawn, which it infers nothing of.
+            types = {}
         except (onnx.shape_inference.InferenceError, KeyError) as error:
-            raise CompileFault(
-                f"the shape of {node.op_type} node {name!r} can't be inferred ({error})",
+            raise Unsupported(
+                f"the shape of {node.op_type} node {name!r} can't be inferred "
+                f"({first_line(error)})",
                 "check the file",
+                node=name,
             ) from None
+        missing = missing_type(node, [self._types.get(i) for i in node.input])
         for output in node.output:
             if output:
-                self._describe(output, types.get(output), name)
+                kind = types.get(output)
+                self._describe(output, kind if _is_fixed(kind) else missing or kind, name)
 
     def _tensor(self, name: str) -> onnx.TensorProto:
         if name not in self._tensors:
@@ -187,20 +197,26 @@ class _Walk:
         return self._tensors[name]
 
     def _describe(self, name: str, kind: TypeProto | None, node: str) -> None:
-        dims = kind.tensor_type.shape.dim if kind is not None else ()
-        has_shape = kind is not None and kind.tensor_type.HasField("shape")
-        if kind is None or not has_shape or any(not d.HasField("dim_value") for d in dims):
+        if kind is None or not _is_fixed(kind):
             raise Unsupported(
                 f"the shape of {name!r}, made by node {node!r}, depends on data",
                 "give the graph shapes that its inputs decide",
                 node=node,
             )
         dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type).name
+        dims = kind.tensor_type.shape.dim
         self.values[name] = Value(name, dtype, tuple(d.dim_value for d in dims))
         self._types[name] = kind
 
 
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
+
+
+def _is_fixed(kind: TypeProto | None) -> bool:
+    """Whether it is the type of a tensor whose every dimension is a number."""
+    if kind is None or not kind.tensor_type.HasField("shape"):
+        return False
+    return all(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim)
 
 
 def _axis_name(value: onnx.ValueInfoProto, position: int) -> str:

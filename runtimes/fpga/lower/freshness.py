@@ -15,6 +15,7 @@ import numpy as np
 from runtimes.fpga.graph.graph import Graph, Node
 from runtimes.fpga.graph.passes import POINTWISE
 from runtimes.fpga.lower.geometry import count_in_windows
+from runtimes.fpga.numerics.movement import python_slice
 
 Mask = bool | np.ndarray
 """True where fresh: one truth for the whole tensor, or one for each element."""
@@ -74,7 +75,8 @@ class Freshness:
         if node.op in _MOVEMENT:
             return list(_MOVEMENT[node.op](self, node))
         if node.op in POINTWISE and node.op != "BatchNormalization":
-            return [np.logical_or.reduce(np.broadcast_arrays(*masks))]
+            either = np.logical_or.reduce(np.broadcast_arrays(*masks))
+            return [np.broadcast_to(either, self.shape(node.outputs[0]))]
         return [True] * len(node.outputs)
 
     def constant(self, node: Node, position: int, attribute: str) -> np.ndarray | None:
@@ -121,12 +123,7 @@ def _slice(freshness: Freshness, node: Node) -> list[Mask]:
     steps = np.ones(len(starts), np.int64) if steps is None else steps
     cut = [slice(None)] * mask.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        size = mask.shape[axis]
-        first = int(start + size if start < 0 else start)
-        last: int | None = int(end + size if end < 0 else end)
-        if step < 0:
-            first, last = min(first, size - 1), None if cast(int, last) < 0 else last
-        cut[axis] = slice(max(first, 0), last, int(step))
+        cut[axis] = python_slice(int(start), int(end), int(step), mask.shape[axis])
     return [mask[tuple(cut)]]
 
 

@@ -7,6 +7,9 @@ with a constant. What shuffles elements within blocks is copied in one pass.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
+
+import numpy as np
 
 from runtimes.fpga.graph.graph import Node
 from runtimes.fpga.lower.builder import Builder
@@ -37,7 +40,9 @@ def gather(builder: Builder, node: Node) -> None:
     if indices is None:
         copy(builder, node)
         return
-    flat = indices.ravel().tolist()
+    axis = int(cast(int, node.attributes.get("axis", 0)))
+    size = builder.shape(node.inputs[0])[axis]
+    flat = np.where(indices < 0, indices + size, indices).ravel().tolist()
     stretch = all(after - before == 1 for before, after in pairwise(flat))
     (free if stretch else copy)(builder, node)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import erf, expit
 
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.bf16 import finite_bf16
 from runtimes.fpga.numerics.operator import Call, Kernel, Refused, operator
 
 _SELU_ALPHA, _SELU_GAMMA = 1.6732632423543772, 1.0507009873554805
@@ -94,8 +94,9 @@ def shrink(call: Call) -> Kernel:
     bias, limit = call.number("bias", 0.0), call.number("lambd", 0.5)
 
     def run(x: np.ndarray) -> np.ndarray:
-        small = np.where(x < -limit, x + bias, np.float32(0))
-        return np.where(x > limit, x - bias, small)
+        # With a negative limit both comparisons may hold, and the first decides.
+        large = np.where(x > limit, x - bias, np.float32(0))
+        return np.where(x < -limit, x + bias, large)
 
     return run
 
@@ -104,7 +105,7 @@ def shrink(call: Call) -> Kernel:
 def clip(call: Call) -> Kernel:
     """Bounds are attributes up to opset 10, optional inputs from 11."""
     low, high = (
-        round_bf16(call.number(name, 0.0)) if name in call.node.attributes else None
+        finite_bf16(call.number(name, 0.0)) if name in call.node.attributes else None
         for name in ("min", "max")
     )
 

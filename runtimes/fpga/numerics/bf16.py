@@ -13,6 +13,13 @@ LARGEST = np.float32((2 - 2**-7) * 2.0**127)
 """The largest finite bf16."""
 
 
+def finite_bf16(array: np.ndarray | np.float32) -> np.ndarray:
+    """As `round_bf16`, but what is finite stays finite: the lowest float32, with which attention
+    is masked, becomes the lowest bf16."""
+    rounded = round_bf16(array)
+    return np.where(np.isfinite(array), np.clip(rounded, -LARGEST, LARGEST), rounded)
+
+
 def round_bf16(values: np.ndarray | np.float32) -> np.ndarray:
     """The nearest bf16 of each value, ties to even, as a new float32 array of that shape.
 

@@ -100,9 +100,11 @@ def _transposed_begin(call: Call, span: tuple[int, ...]) -> tuple[int, ...]:
     mode = call.text("auto_pad", "NOTSET")
     if mode == "NOTSET" and call.integers("output_shape") is None:
         return (call.integers("pads") or (0,) * 2 * len(span))[: len(span)]
-    if mode == "VALID":
+    if mode == "VALID" and call.integers("output_shape") is None:
         return (0,) * len(span)
     extra = call.integers("output_padding") or (0,) * len(span)
+    if mode.startswith("SAME") and any(extra):
+        raise Refused(f"its output_padding has two meanings beside auto_pad {mode}")
     total = [
         max(full + e - n, 0)
         for full, e, n in zip(span, extra, call.output_shapes[0][2:], strict=True)

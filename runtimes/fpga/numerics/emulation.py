@@ -24,10 +24,11 @@ from runtimes.fpga.numerics import (  # noqa: F401  (each enters its operators)
     recurrent,
     reduction,
 )
-from runtimes.fpga.numerics.bf16 import LARGEST, round_bf16
+from runtimes.fpga.numerics.bf16 import finite_bf16, round_bf16
 from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS, Call, Kernel, Refused
 
 _INDEX_TYPES = ("int32", "int64")
+_CONSTANT_TYPES = ("float32", "bool", *_INDEX_TYPES)
 
 
 class KernelError(RuntimeError):
@@ -102,15 +103,8 @@ class Emulation:
 
 
 def _kept(array: np.ndarray) -> np.ndarray:
-    """An array of our own: rounded if it holds floats, as it is if it holds indices or a mask.
-
-    What is finite stays finite: the lowest float32, with which torch masks attention, would be
-    rounded to minus infinity, and a row that is masked whole to NaN.
-    """
-    if array.dtype.kind != "f":
-        return array.copy()
-    rounded = round_bf16(array)
-    return np.where(np.isfinite(array), np.clip(rounded, -LARGEST, LARGEST), rounded)
+    """An array of our own: rounded if it holds floats, as it is if it holds indices or a mask."""
+    return array.copy() if array.dtype.kind != "f" else finite_bf16(array)
 
 
 def _last_reads(graph: Graph) -> list[tuple[str, ...]]:
@@ -133,7 +127,11 @@ def _make(node: Node, graph: Graph, constants: Mapping[str, np.ndarray]) -> Kern
         )
     indices = {node.inputs[i] for i in operator.indices if i < len(node.inputs)}
     for name in (*node.inputs, *node.outputs):
-        if not name or name in constants:
+        if not name:
+            continue
+        if name in constants:
+            if constants[name].dtype.name not in _CONSTANT_TYPES:
+                raise Refused(f"the card has no path for {constants[name].dtype} ('{name}')")
             continue
         value = graph.values.get(name)
         if value is None:

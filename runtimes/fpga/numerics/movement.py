@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.bf16 import finite_bf16
 from runtimes.fpga.numerics.operator import Call, Kernel, Refused, operator
 
 
 @operator("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", exact=True)
 def reshape(call: Call) -> Kernel:
     """All of these are the graph's own fixed output shape over the same values."""
+    if call.node.op == "Squeeze" and call.has(1) and call.shape(1) == (0,):
+        raise Refused("its empty list of axes has two meanings")
     shape = call.output_shapes[0]
     return lambda x, _target=None: x.reshape(shape)
 
@@ -59,6 +61,10 @@ def split(call: Call) -> Kernel:
     return lambda x, _sizes=None: tuple(np.split(x, ends, axis=axis))
 
 
+_LARGEST_INTEGERS = (2**31 - 1, 2**63 - 1)
+"""As an end with a negative step, the last element by ONNX, and none by ONNX Runtime."""
+
+
 @operator("Slice", exact=True)
 def slice_(call: Call) -> Kernel:
     """Attributes up to opset 9, constant inputs from 10."""
@@ -71,12 +77,14 @@ def slice_(call: Call) -> Kernel:
     steps = call.integers_or_input("steps", 4) or (1,) * len(starts)
     chosen = [slice(None)] * rank
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        chosen[axis] = _slice(start, end, step, call.shape(0)[axis])
+        if step < 0 and end in _LARGEST_INTEGERS:
+            raise Refused(f"its end {end} has two meanings with the negative step {step}")
+        chosen[axis] = python_slice(start, end, step, call.shape(0)[axis])
     index = tuple(chosen)
     return lambda x, *_: x[index]
 
 
-def _slice(start: int, end: int, step: int, size: int) -> slice:
+def python_slice(start: int, end: int, step: int, size: int) -> slice:
     """ONNX moves out-of-range bounds to the nearest element, backwards too; Python does not."""
     start = start + size if start < 0 else start
     end = end + size if end < 0 else end
@@ -103,9 +111,12 @@ def pad(call: Call) -> Kernel:
     amounts = [(0, 0)] * rank
     for axis, before, after in zip(named, pads[: len(named)], pads[len(named) :], strict=True):
         amounts[axis] = (before, after)
+    for size, around in zip(call.shape(0), amounts, strict=True):
+        if size + sum(min(amount, 0) for amount in around) < 0:
+            raise Refused("its pads cut off more than an axis has")
     cut = tuple(slice(-min(b, 0), min(a, 0) or None) for b, a in amounts)
     added = [(max(b, 0), max(a, 0)) for b, a in amounts]
-    fixed = float(round_bf16(call.number("value", 0.0)))
+    fixed = float(finite_bf16(call.number("value", 0.0)))
 
     def run(
         x: np.ndarray,
@@ -129,8 +140,16 @@ def gather(call: Call) -> Kernel:
 
 @operator("GatherElements", exact=True, indices=(1,))
 def gather_elements(call: Call) -> Kernel:
+    """The indices may be shorter than the data on every axis; their shape is the output's."""
     axis = call.axis(0)
-    return lambda x, indices: np.take_along_axis(x, indices, axis)
+    shape = call.shape(1)
+
+    def run(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        index = list(np.ogrid[tuple(slice(size) for size in shape)])
+        index[axis] = indices
+        return x[tuple(index)]
+
+    return run
 
 
 @operator("GatherND", exact=True, indices=(1,))

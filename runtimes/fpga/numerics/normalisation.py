@@ -141,6 +141,8 @@ def lp_normalization(call: Call) -> Kernel:
 def _rows(call: Call) -> tuple[tuple[int, ...], int]:
     """The shape to work in and its axis: up to opset 12 all axes from `axis` on are one."""
     shape = call.shape(0)
+    if 0 in shape:
+        raise Refused("its input has no elements")
     if call.since >= 13:
         return shape, call.axis(-1)
     axis = call.axis(1)

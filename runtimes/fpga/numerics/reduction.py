@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from runtimes.fpga.numerics.operator import Call, Kernel, operator
+from runtimes.fpga.numerics.operator import Call, Kernel, Refused, operator
 
 Reduction = Callable[[np.ndarray, tuple[int, ...]], np.ndarray]
 
@@ -30,12 +30,14 @@ _ROUNDED: dict[str, Reduction] = {
     "ReduceLogSumExp": _log_sum_exp,
 }
 _EXACT: dict[str, Reduction] = {
-    "ReduceMax": lambda x, axes: x.max(axis=axes, initial=-np.inf),
-    "ReduceMin": lambda x, axes: x.min(axis=axes, initial=np.inf),
+    "ReduceMax": lambda x, axes: x.max(axis=axes),
+    "ReduceMin": lambda x, axes: x.min(axis=axes),
 }
 
 
 def _make(call: Call, reduction: Reduction) -> Kernel:
+    if 0 in call.shape(0):
+        raise Refused("its input has no elements")
     axes = call.integers_or_input("axes", 1)
     if not axes:
         none = axes is not None or call.has(1) or call.since >= 13

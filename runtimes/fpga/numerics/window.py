@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from operator import gt
 from types import EllipsisType
 
 import numpy as np
@@ -68,10 +69,11 @@ def window_of(call: Call, size: tuple[int, ...]) -> Window:
     reach = tuple((n - 1) * d + 1 for n, d in zip(size, dilation, strict=True))
     span = tuple((o - 1) * s + r for o, s, r in zip(output, stride, reach, strict=True))
     begin, end = _padding(call, space, stride, span)
+    beyond = tuple(needed - n - b for needed, n, b in zip(span, space, begin, strict=True))
+    if not call.integer("ceil_mode", 0) and any(map(gt, beyond, end)):
+        raise Refused("its window is larger than its padded input")
     # ceil_mode may let the last window reach past the padding.
-    end = tuple(
-        max(e, needed - n - b) for e, needed, n, b in zip(end, span, space, begin, strict=True)
-    )
+    end = tuple(map(max, end, beyond))
     return Window(size, stride, dilation, begin, end, output)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from runtimes.execution import AfterCompletion, Scheduled
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.timing import fidelity, io_us, latency_us, simulate
+from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, latency_us, simulate
 from runtimes.fpga.cards import Card, load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
@@ -49,6 +49,17 @@ def test_spaced_and_contiguous_are_the_ends_of_one_scale(made: ModelBuilder) -> 
     assert found[0] == round(latency_us(this, 0) * 1e3)
     assert found[-1] == round(latency_us(this, math.inf) * 1e3)
     assert found[0] > found[1] > found[-1]
+
+
+@pytest.mark.parametrize("hundredths", [7, 14, 28, 29, 57, 58])
+def test_a_pause_is_counted_in_whole_cycles(hundredths: int) -> None:
+    """As floats, 0.29 us x 100 MHz is 28.999999999999996."""
+    this = compiled(lstm_step(2, 256), replace(STILL, clock_mhz=100.0))
+    assert this.scheduler.ahead_cycles > hundredths
+    assert idle_cycles(this, hundredths / 100) == hundredths
+    assert idle_cycles(this, hundredths / 100 - 0.001) == hundredths - 1
+    assert idle_cycles(this, -1.0) == 0
+    assert idle_cycles(this, math.inf) == this.scheduler.ahead_cycles
 
 
 def test_a_stateless_graph_is_the_same_at_any_pace() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,6 +13,7 @@ from onnx import TensorProto, helper
 from runtimes.faults import CompileFault, Unsupported
 from runtimes.fpga.graph.importer import import_model, load
 from tests.runtimes.fpga.graphs import FLOAT, ModelBuilder, cnn_step
+from tests.runtimes.fpga.ort_sessions import model
 
 
 def dynamic() -> ModelBuilder:
@@ -24,6 +26,36 @@ def dynamic() -> ModelBuilder:
     flat = made.add("Reshape", x, target)
     made.output(made.add("MatMul", flat, made.weights(24, 8)), ["batch", 8])
     return made
+
+
+@pytest.mark.parametrize(
+    ("op", "held", "attributes", "opset"),
+    [
+        ("MeanVarianceNormalization", 0, {}, 13),
+        ("GroupNormalization", 2, {"num_groups": 2}, 18),
+        ("GroupNormalization", 2, {"num_groups": 2}, 21),
+        ("GreaterOrEqual", 1, {}, 12),
+    ],
+)
+def test_shapes_that_onnx_infers_nothing_of_are_those_of_the_inputs(
+    op: str, held: int, attributes: dict[str, Any], opset: int
+) -> None:
+    count = 2 if opset == 18 else 4
+    weights = {f"w{i}": np.ones(count if held > 1 else 1, np.float32) for i in range(held)}
+    kind = TensorProto.BOOL if op == "GreaterOrEqual" else TensorProto.FLOAT
+    node = helper.make_node(op, ["x", *weights], ["y"], "node", **attributes)
+    proto = model([node], {"x": [1, 4, 2, 3]}, {"y": None}, weights, opset, {"y": kind})
+    assert import_model(proto, {}).values["y"].shape == (1, 4, 2, 3)
+
+
+def test_a_constant_node_that_the_evaluator_cannot_compute_remains_a_node() -> None:
+    nodes = [
+        helper.make_node("GlobalLpPool", ["w"], ["pooled"], "pool"),
+        helper.make_node("Add", ["x", "pooled"], ["y"], "add"),
+    ]
+    held = {"w": np.ones((1, 2, 3, 3), np.float32)}
+    graph = import_model(model(nodes, {"x": [1, 2, 1, 1]}, {"y": None}, held), {})
+    assert [node.op for node in graph.nodes] == ["GlobalLpPool", "Add"]
 
 
 def test_shape_arithmetic_is_folded_once_the_axes_are_fixed() -> None:

@@ -72,6 +72,20 @@ def test_movement_moves_freshness_as_it_moves_numbers(
     assert (Freshness(made.graph()).elements(moved) == (np.asarray(expected) > 0)).all()
 
 
+def test_a_slice_that_ends_before_the_axis_is_empty() -> None:
+    made, joined = window()
+    newest_first = made.add("Gather", joined, made.constant(np.array([3, 2, 1, 0])), axis=2)
+    bounds = [made.constant(np.array([bound])) for bound in (0, -6, 2)]
+    assert mask_of(made, made.add("Slice", newest_first, *bounds)).shape == (1, 4, 0)
+
+
+def test_elements_are_counted_in_the_shape_that_operands_are_spread_to() -> None:
+    made, joined = window()
+    spread = made.add("Add", joined, made.constant(np.zeros((3, 4, 4), np.float32)))
+    made.output(spread)
+    assert Freshness(made.graph()).count(spread) == 3 * 4
+
+
 def test_a_split_gives_each_part_its_own() -> None:
     made, joined = window()
     made.add("Split", joined, made.constant(np.array([3, 1])), outputs=2, axis=2)

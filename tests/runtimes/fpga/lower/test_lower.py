@@ -286,6 +286,14 @@ def test_a_type_without_a_path_is_named() -> None:
         lowered(made)
 
 
+@pytest.mark.parametrize(("indices", "steps"), [([1, 2], 0), ([-2, -1], 0), ([-1, 0], 1)])
+def test_a_gather_of_one_stretch_is_free(indices: list[int], steps: int) -> None:
+    made = ModelBuilder()
+    x = made.input("x", [1, 8, 4])
+    made.output(made.add("Gather", x, made.constant(np.array(indices)), axis=1))
+    assert len(lowered(made).steps) == steps
+
+
 def test_arithmetic_on_indices_is_the_hosts() -> None:
     made = ModelBuilder()
     x, index = made.input("x", [1, 8, 4]), made.input("index", [2], TensorProto.INT64)

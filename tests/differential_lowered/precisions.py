@@ -1,0 +1,173 @@
+"""One draw in fp16, bf16, int8 or fp8 beside the same graph in float32.
+
+Both are run by ONNX Runtime's CPU provider with its optimisations off, int8 with them on, since
+they make the integer products. It has no products in bf16: there each node computes in float32
+from bf16 operands, and what it gives is rounded to bf16.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from exporters.agreement import difference, tolerance_of
+from exporters.files.arithmetic import arithmetic
+from exporters.inputs import cast_inputs
+from exporters.precision.bf16 import to_bf16
+from exporters.precision.finite import all_graphs, all_tensors
+from exporters.precision.fp8 import to_fp8
+from exporters.precision.fp16 import to_fp16
+from exporters.precision.graphs import MODEL
+from exporters.precision.int8 import to_int8
+from exporters.types import NotBenchmarkable, Precision, TensorSpec
+from exporters.user_data import Calibration
+from tests.differential_lowered.card import Outcome, quiet_options
+from tests.differential_lowered.draw import Dice, Draw
+
+PRECISIONS: tuple[Precision, ...] = ("fp16", "bf16", "int8", "fp8")
+_SAMPLES = 8
+
+
+def compare(draw: Draw, precision: Precision, dice: Dice) -> Outcome:
+    """Convert the graph and run both; fed with a sample of what it is calibrated on."""
+    try:
+        expected = run(draw.proto, draw.feeds)
+    except Exception:
+        return Outcome("not comparable")
+    if any(not np.isfinite(array).all() for array in expected):
+        return Outcome("not comparable")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "given.onnx"
+        onnx.save(draw.proto, path)
+        made = Path(folder) / "made"
+        made.mkdir()
+        try:
+            converted = _converted(draw, path, made, precision, dice)
+        except NotBenchmarkable as error:
+            reason = str(error)
+            refused = any(words in reason for words in _REFUSALS)
+            return Outcome("left to the CPU" if refused else "disagrees", reason)
+        try:
+            got = _computed(converted, draw.feeds, precision)
+        except Exception as error:
+            return Outcome("disagrees", f"{type(error).__name__}: {str(error)[:300]}")
+    types = ("bf16", "bf16 tensors") if precision == "bf16" else (precision,)
+    allowed = tolerance_of(types, arithmetic(converted).depth, ())
+    for value, ours, theirs in zip(draw.proto.graph.output, got, expected, strict=True):
+        off = difference(np.asarray(ours), theirs).relative
+        if off > allowed:
+            return Outcome("disagrees", f"{value.name} is off by {off:.3g}, {allowed:.3g} allowed")
+    return Outcome("agrees")
+
+
+_REFUSALS = (
+    *("would run in int8", "could run in int8", "could become fp8", "cannot be written in opset"),
+    "leaves the",
+)
+"""What a conversion says of a graph that it rightly refuses."""
+
+
+def run(
+    proto: ModelProto, feeds: Mapping[str, np.ndarray], optimised: bool = False
+) -> list[np.ndarray]:
+    options = quiet_options()
+    if not optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(
+        proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return [np.asarray(array) for array in session.run(None, dict(feeds))]
+
+
+def _converted(
+    draw: Draw, path: Path, folder: Path, precision: Precision, dice: Dice
+) -> ModelProto:
+    def samples() -> list[dict[str, np.ndarray]]:
+        drawn = [
+            {
+                n: np.asarray(dice.rng.standard_normal(a.shape), np.float32)
+                for n, a in draw.feeds.items()
+            }
+            for _ in range(_SAMPLES)
+        ]
+        return [dict(draw.feeds), *drawn]
+
+    calibration = Calibration("drawn", samples)
+    match precision:
+        case "fp16":
+            made = to_fp16(folder, draw.kind, path)
+        case "bf16":
+            made = to_bf16(folder, draw.kind, path)
+        case "int8":
+            made = to_int8(folder, draw.kind, path, calibration, ())
+        case _:
+            made = to_fp8(folder, draw.kind, path, calibration)
+    return onnx.load(made.files[MODEL])
+
+
+def _computed(
+    proto: ModelProto, feeds: Mapping[str, np.ndarray], precision: Precision
+) -> list[np.ndarray]:
+    if precision == "bf16":
+        return run(widened(proto, TensorProto.BFLOAT16), feeds)
+    specs = [
+        TensorSpec(
+            value.name,
+            helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type).name,
+            feeds[value.name].shape,
+        )
+        for value in proto.graph.input
+    ]
+    fed = cast_inputs(feeds, specs)
+    if precision == "fp16":
+        proto, fed = widened(proto, TensorProto.FLOAT16), cast_inputs(fed, _wide(specs))
+    outputs = run(proto, fed, optimised=precision == "int8")
+    return [np.asarray(array, np.float32) for array in outputs]
+
+
+def _wide(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
+    return [replace(spec, dtype="float32") for spec in specs]
+
+
+def widened(proto: ModelProto, narrow_type: int) -> ModelProto:
+    """A graph of half precision as one of float32 whose tensors are rounded after each node."""
+    inferred = onnx.shape_inference.infer_shapes(proto).graph
+    values = (*inferred.value_info, *inferred.output, *inferred.input)
+    types = {value.name: value.type.tensor_type.elem_type for value in values}
+    made = ModelProto()
+    made.CopyFrom(proto)
+    graph = made.graph
+    graph.ClearField("value_info")
+    ends = [*graph.input, *(end for inner in all_graphs(graph) for end in inner.output)]
+    for value in ends:
+        if value.type.tensor_type.elem_type == narrow_type:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+    for tensor in all_tensors(made):
+        if tensor.data_type == narrow_type:
+            array = numpy_helper.to_array(tensor).astype(np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+    nodes = []
+    for inner in all_graphs(graph):
+        for node in inner.node:
+            for attribute in node.attribute:
+                if attribute.name == "to" and attribute.i == narrow_type:
+                    attribute.i = TensorProto.FLOAT
+    for node in graph.node:
+        narrow = [name for name in node.output if types.get(name) == narrow_type]
+        node.output[:] = [f"{name}_exact" if name in narrow else name for name in node.output]
+        nodes.append(node)
+        for name in narrow:
+            short = f"{name}_short"
+            nodes.append(helper.make_node("Cast", [f"{name}_exact"], [short], to=narrow_type))
+            nodes.append(helper.make_node("Cast", [short], [name], to=TensorProto.FLOAT))
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies)
+    return made

@@ -1,0 +1,146 @@
+"""Finite numbers stay finite in every narrower format, and infinities and NaN stay as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from exporters.inputs import cast_inputs
+from exporters.precision.bf16 import to_bf16
+from exporters.precision.finite import finite_cast, largest_of, limit_constants
+from exporters.precision.fp8 import to_fp8
+from exporters.precision.fp16 import to_fp16
+from exporters.precision.graphs import MODEL
+from exporters.types import TensorSpec
+from exporters.user_data import Calibration
+from tests.differential_lowered.precisions import run, widened
+from tests.exporters.graphs import graph, tensor
+
+LOWEST = np.finfo(np.float32).min
+MASK = np.array([[0, LOWEST, 0], [LOWEST, LOWEST, LOWEST]], np.float32)
+SCORES = np.array([[1, 2, 3], [1, 2, 3]], np.float32)
+FORMS = ("weight", "Constant", "value_floats", "ConstantOfShape", "If", "function", "double")
+
+
+def attention(form: str) -> ModelProto:
+    """Shares of scores under a mask that the graph holds in this form; row 1 is masked whole."""
+    weights: dict[str, np.ndarray] = {"seen": MASK == 0}
+    held = numpy_helper.from_array(MASK)
+    domain = ""
+    match form:
+        case "weight":
+            weights["mask"] = MASK
+            nodes = []
+        case "Constant":
+            nodes = [helper.make_node("Constant", [], ["mask"], value=held)]
+        case "value_floats":
+            weights["shape"] = np.array([2, 3])
+            flat = helper.make_node("Constant", [], ["flat"], value_floats=MASK.ravel().tolist())
+            nodes = [flat, helper.make_node("Reshape", ["flat", "shape"], ["mask"])]
+        case "ConstantOfShape":
+            weights |= {"shape": np.array([2, 3]), "zero": np.float32(0)}
+            low = numpy_helper.from_array(np.array([LOWEST], np.float32))
+            full = helper.make_node("ConstantOfShape", ["shape"], ["full"], value=low)
+            nodes = [full, helper.make_node("Where", ["seen", "zero", "full"], ["mask"])]
+        case "If":
+            weights["yes"] = np.array(True)
+            branches = [
+                helper.make_graph(
+                    [helper.make_node("Constant", [], [name], value=held)],
+                    name,
+                    [],
+                    [tensor(name, [2, 3])],
+                )
+                for name in ("then", "else")
+            ]
+            given = {"then_branch": branches[0], "else_branch": branches[1]}
+            nodes = [helper.make_node("If", ["yes"], ["mask"], **given)]
+        case "function":
+            domain = "own"
+            nodes = [helper.make_node("Mask", [], ["mask"], domain=domain)]
+        case _:
+            weights["wide"] = MASK.astype(np.float64)
+            nodes = [helper.make_node("Cast", ["wide"], ["mask"], to=TensorProto.FLOAT)]
+    nodes += [
+        helper.make_node("Add", ["x", "mask"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["y"], axis=-1),
+    ]
+    ends = [tensor("x", [2, 3])], [tensor("y", [2, 3])]
+    proto = graph(nodes, *ends, weights, vendor=domain)
+    if domain:
+        body = [helper.make_node("Constant", [], ["held"], value=held)]
+        opsets = [helper.make_opsetid("", 17)]
+        proto.functions.append(helper.make_function(domain, "Mask", [], ["held"], body, opsets))
+    return proto
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_attention_masked_by_the_lowest_number_is_no_nan_in_half_precision(
+    form: str, tmp_path: Path
+) -> None:
+    proto = attention(form)
+    (expected,) = run(proto, {"x": SCORES})
+    assert np.allclose(expected[1], 1 / 3)
+    path = tmp_path / "given.onnx"
+    onnx.save(proto, path)
+    for convert, narrow in ((to_bf16, TensorProto.BFLOAT16), (to_fp16, TensorProto.FLOAT16)):
+        if (convert, form) == (to_fp16, "double"):
+            continue  # float64 is no precision that the converter to fp16 touches
+        folder = tmp_path / f"{narrow}"
+        folder.mkdir()
+        made = onnx.load(convert(folder, "masked", path).files[MODEL])
+        (got,) = run(widened(made, narrow), {"x": SCORES})
+        assert np.allclose(got, expected, atol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+def test_only_finite_numbers_are_limited(dtype: type) -> None:
+    array = np.array([LOWEST, -LOWEST, np.inf, -np.inf, np.nan, 1e-45, 0, 1], np.float32)
+    cast = finite_cast(array, dtype).astype(np.float64)
+    largest = largest_of(dtype)
+    assert cast[:4].tolist() == [-largest, largest, np.inf, -np.inf]
+    assert np.isnan(cast[4])
+    assert (cast[5:] >= 0).all()
+    assert cast[7] == 1
+
+
+def test_constants_that_fit_are_left_as_they_are() -> None:
+    proto = graph([], [], [], {"w": np.array([1e38, np.inf, np.nan, 1.1], np.float32)})
+    before = proto.SerializeToString()
+    limit_constants(proto, ml_dtypes.bfloat16)
+    assert proto.SerializeToString() == before
+
+
+def test_sparse_constants_are_limited() -> None:
+    proto = graph([], [], [])
+    values = numpy_helper.from_array(np.array([LOWEST, 2], np.float32), "w")
+    indices = numpy_helper.from_array(np.array([0, 3]))
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [4]))
+    limit_constants(proto, ml_dtypes.bfloat16)
+    limited = numpy_helper.to_array(proto.graph.sparse_initializer[0].values)
+    assert limited.tolist() == [-largest_of(ml_dtypes.bfloat16), 2]
+
+
+def test_inputs_in_float16_stay_finite() -> None:
+    given = {"x": np.array([LOWEST, 70000, np.inf, np.nan, 1], np.float32)}
+    cast = cast_inputs(given, [TensorSpec("x", "float16", (5,))])["x"]
+    assert cast.dtype == np.float16
+    assert cast[:3].tolist() == [-65504, 65504, np.inf]
+    assert np.isnan(cast[3])
+
+
+def test_weights_below_the_scales_of_fp8_become_zero(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.onnx"
+    weights = {"w": np.array([[1, 1e-44], [2, 0]], np.float32)}
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    onnx.save(graph([node], [tensor("x", [1, 2])], [tensor("y", [1, 2])], weights), path)
+    x = np.ones((1, 2), np.float32)
+    samples = Calibration("one", lambda: [{"x": x}])
+    made = onnx.load(to_fp8(tmp_path, "tiny", path, samples).files[MODEL])
+    (got,) = run(made, {"x": x})
+    assert got.tolist() == [[3, 0]]
