@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from exporters import own
+from exporters.regular import user_path
 from exporters.twins import is_null
 from exporters.types import ExportError
 
@@ -37,7 +38,7 @@ def is_factory_file(model: str) -> bool:
 
 def factory_path(model: str) -> Path:
     """The file of a model named so, whether it is there or not."""
-    return Path(model.rpartition(":")[0]).expanduser().resolve()
+    return user_path(model.rpartition(":")[0]).resolve()
 
 
 def is_hugging_face(model: str) -> bool:

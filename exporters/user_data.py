@@ -15,6 +15,7 @@ import numpy as np
 
 from exporters.digest import arrays_sha256, file_sha256
 from exporters.inputs import NO_EXAMPLES, seeded_inputs
+from exporters.regular import user_path
 from exporters.types import Dimension, ExportError, TensorSpec, axes_key
 
 Arrays = dict[str, np.ndarray]
@@ -74,7 +75,7 @@ def calibration(
 ) -> Calibration:
     """The samples of the user's file, or where there is none, some drawn at `point`."""
     if path:
-        given = Path(path).expanduser()
+        given = user_path(path)
         return Calibration(digest_of(given), lambda: _samples(given, specs, batch))
     return Calibration(
         f"seeded at {axes_key(point)} {tuple(specs)} {arrays_sha256(examples)}",

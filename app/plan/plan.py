@@ -6,12 +6,15 @@ written. Names of models and runtimes are looked up in `expand`, not here.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    FiniteFloat,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -20,6 +23,7 @@ from pydantic import (
 from app.cases.batcher import NO_BATCHER, Batcher, parsed
 from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
+from app.cases.digits import plain
 from app.cases.errors import PlanError, suggestion
 from app.cases.goal import Goal
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
@@ -36,12 +40,13 @@ from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
 from exporters.size import parse_size
 from exporters.types import Precision
-from runtimes.options import OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
 Replicas = Annotated[int, Field(ge=1, le=64, strict=True)]
+Value = bool | int | FiniteFloat | str
+"""Of a runtime's option: `runtimes.options.OptionValue` as a user may give it."""
 
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -68,7 +73,7 @@ class Sweep(_Part):
     sequence_length: tuple[Size, ...] = ()
     axes: dict[str, Annotated[tuple[Size, ...], Field(min_length=1)]] = Field(default_factory=dict)
     threads: tuple[Threads, ...] = Field(default=(1,), min_length=1)
-    options: dict[str, Annotated[tuple[OptionValue, ...], Field(min_length=1)]] = Field(
+    options: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
         default_factory=dict
     )
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
@@ -175,7 +180,7 @@ class Plan(_Part):
     to_nodes: tuple[str, ...] = ()
     rotate_inputs: Annotated[bool, Field(strict=True)] = False
     save_inputs: Annotated[bool, Field(strict=True)] = False
-    input_range: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    input_range: dict[str, tuple[FiniteFloat, FiniteFloat]] = Field(default_factory=dict)
     states: dict[str, str] = Field(default_factory=dict)
     custom_ops: tuple[str, ...] = ()
     checked: Annotated[bool, Field(strict=True)] = True
@@ -237,6 +242,8 @@ class Plan(_Part):
         for name, (low, high) in ranges.items():
             if not low <= high:
                 raise ValueError(f"of {name} begins above its end; give the lower end first")
+            if not math.isfinite(high - low):
+                raise ValueError(f"of {name} is wider than any number; give ends that are nearer")
         return ranges
 
     @field_validator("percentiles")
@@ -247,7 +254,7 @@ class Plan(_Part):
             if why:
                 raise ValueError(f"percentile {why}")
             if percentiles.count(percentile) > 1:
-                raise ValueError(f"percentile {percentile:g} is given twice; give it once")
+                raise ValueError(f"percentile {plain(percentile)} is given twice; give it once")
         return percentiles
 
     @field_validator("precise")
@@ -323,8 +330,27 @@ class Plan(_Part):
 
 def parse_plan(data: dict[str, Any], origin: str) -> Plan:
     """A validated plan from TOML's or JSON's values; `origin` opens the error sentence."""
+    key = _key_with_nul(data)
+    if key is not None:
+        raise PlanError(f"{origin}: {key} contains a NUL character", "remove it")
     try:
         return Plan.model_validate(data)
     except ValidationError as error:
         cause, remedy = in_words(error, Plan, Sweep)
         raise PlanError(f"{origin}: {cause}", remedy) from None
+
+
+def _key_with_nul(value: Any, key: str = "plan") -> str | None:
+    """The innermost key whose name or text has a NUL character, which no path or name can have."""
+    if isinstance(value, str):
+        return key if "\0" in value else None
+    if isinstance(value, Mapping):
+        parts = [(str(name), part) for name, part in value.items()]
+        named = next((name for name, _ in parts if "\0" in name), None)
+        if named is not None:
+            return repr(named)
+    elif isinstance(value, (list, tuple)):
+        parts = [(key, part) for part in value]
+    else:
+        return None
+    return next((found for name, part in parts if (found := _key_with_nul(part, name))), None)

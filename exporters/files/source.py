@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from onnx import ModelProto
 
@@ -19,6 +18,7 @@ from exporters.files.nodes import put_in_order
 from exporters.files.packaged import packaged_reference
 from exporters.files.part import part
 from exporters.points import Point
+from exporters.regular import user_path
 from exporters.request import ExportRequest
 from exporters.source import Graph, Subject
 from exporters.steps import done
@@ -118,7 +118,7 @@ def file_source(request: ExportRequest) -> FileSource:
     ExportError for a damaged file and for nodes that nothing connects; NotBenchmarkable for
     weights given along, and for inputs or outputs that are no plain tensors.
     """
-    path = Path(request.model).expanduser()
+    path = user_path(request.model)
     if request.weights:
         raise NotBenchmarkable(
             f"{path.name} holds its own weights", "give --weights for models of the catalogue"
