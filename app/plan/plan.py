@@ -40,13 +40,12 @@ from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
 from exporters.size import parse_size
 from exporters.types import Precision
+from runtimes.options import OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
 Replicas = Annotated[int, Field(ge=1, le=64, strict=True)]
-Value = bool | int | FiniteFloat | str
-"""Of a runtime's option: `runtimes.options.OptionValue` as a user may give it."""
 
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -73,7 +72,7 @@ class Sweep(_Part):
     sequence_length: tuple[Size, ...] = ()
     axes: dict[str, Annotated[tuple[Size, ...], Field(min_length=1)]] = Field(default_factory=dict)
     threads: tuple[Threads, ...] = Field(default=(1,), min_length=1)
-    options: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
+    options: dict[str, Annotated[tuple[OptionValue, ...], Field(min_length=1)]] = Field(
         default_factory=dict
     )
     scenarios: tuple[str, ...] = Field(default=("closed_loop",), min_length=1)
@@ -92,6 +91,12 @@ class Sweep(_Part):
         for key, value in given.items():
             inner = value.items() if isinstance(value, dict) else ()
             flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
+        for key, values in flat.items():
+            if isinstance(values, (list, tuple)) and not all(map(_is_bounded, values)):
+                raise ValueError(
+                    f"options {key} has a number that is infinite, no number or beyond 64 bits; "
+                    "give one that a computer can hold"
+                )
         return flat
 
     @field_validator("scenarios")
@@ -338,6 +343,13 @@ def parse_plan(data: dict[str, Any], origin: str) -> Plan:
     except ValidationError as error:
         cause, remedy = in_words(error, Plan, Sweep)
         raise PlanError(f"{origin}: {cause}", remedy) from None
+
+
+def _is_bounded(value: Any) -> bool:
+    """Whether a number is finite and, if it is whole, has at most 64 bits; so is what is none."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _key_with_nul(value: Any, key: str = "plan") -> str | None:

@@ -69,8 +69,11 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     "text",
     [
         f"rounds = {'9' * 5000}",
+        f"rounds = 0x{'f' * 5000}",
+        f"seed = 0b{'1' * 20_000}",
         f"{'a.' * 20_000}b = 1",
         f"[{'a . ' * 20_000}b]",
+        f"options = {{'fake.x' = [0x{'f' * 5000}]}}",
         f"x = {'[' * 100_000}",
         f"x = {'{a=' * 50_000}",
         'name = "a',
@@ -80,7 +83,8 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
 def test_what_would_take_all_time_or_memory_is_refused_in_one_sentence(
     text: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "plan.toml").write_text(f"{text}\n{GRID}", "utf-8")
+    grid = f"{GRID}{text}" if text.startswith("options") else f"{text}\n{GRID}"
+    (tmp_path / "plan.toml").write_text(grid, "utf-8")
     begun = time.process_time()
     with pytest.raises(PlanError) as refused:
         load_plan(tmp_path / "plan.toml")

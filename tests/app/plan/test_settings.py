@@ -38,7 +38,7 @@ SIZES = st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=3, unique=True)
 GAPS = st.decimals(0, 86400, places=6).map(lambda s: f"paced:{s}s")
 FINE_GAPS = st.decimals(0, 10**6, places=4).map(lambda us: f"paced:{us}us")
 RATES = st.decimals(1, 10**6, places=6).map(lambda hz: f"rate:{hz}/s")
-VALUES = st.one_of(st.booleans(), st.integers(), FLOATS, TEXT)
+VALUES = st.one_of(st.booleans(), st.integers(-(2**63), 2**64 - 1), FLOATS, TEXT)
 MEMORY = st.decimals(1, 1000, places=3).map(lambda n: f"{n}GiB")
 FLAG = st.just(True)
 
