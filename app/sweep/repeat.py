@@ -96,7 +96,8 @@ def _refuse_changed_models(run: Run) -> None:
         for name, sha256 in exported.sources.items():
             path = user_path(model)
             if name != path.name:
-                path = path.resolve().parent / name
+                named = path.parent / name
+                path = named if named.exists() else path.resolve().parent / name
             _refuse_unless(path, sha256, run.path, "put it back as it was")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -59,10 +60,9 @@ class FileSource:
     def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
         """The file, or the part of it, as it is kept; ExportError if it is not valid."""
         face = self.face
-        folder = face.path.resolve().parent
         sources = {face.path.name: file_sha256(face.path)}
-        for path in face.external:
-            sources[str(path.relative_to(folder))] = file_sha256(path)
+        for location, path in face.external.items():
+            sources[os.path.normpath(location)] = file_sha256(path)
         kept = done(
             store,
             copied,
